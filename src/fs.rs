@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) mod crash;
 pub(crate) mod stall;
+mod writers;
+
+pub(crate) use writers::is_open_for_writing;
 
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]

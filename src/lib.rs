@@ -11,6 +11,7 @@ pub mod agents;
 mod allocator;
 pub mod api;
 pub mod app;
+pub mod attachments;
 mod backup;
 mod capture;
 #[cfg(test)]

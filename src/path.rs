@@ -15,6 +15,61 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 #[serde(try_from = "String", into = "String")]
 pub struct VaultPath(String);
 
+/// What kind of file lies beside the notes, by the end of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttachmentKind {
+    /// `.pdf`
+    Pdf,
+    /// `.docx`
+    Docx,
+    /// `.html`, `.htm`
+    Html,
+    /// A picture, which is listed and not read.
+    Image,
+}
+
+/// The ends of the names of attachments.
+const ATTACHMENT_ENDS: [(&str, AttachmentKind); 15] = [
+    ("pdf", AttachmentKind::Pdf),
+    ("docx", AttachmentKind::Docx),
+    ("html", AttachmentKind::Html),
+    ("htm", AttachmentKind::Html),
+    ("png", AttachmentKind::Image),
+    ("jpg", AttachmentKind::Image),
+    ("jpeg", AttachmentKind::Image),
+    ("gif", AttachmentKind::Image),
+    ("webp", AttachmentKind::Image),
+    ("svg", AttachmentKind::Image),
+    ("bmp", AttachmentKind::Image),
+    ("tif", AttachmentKind::Image),
+    ("tiff", AttachmentKind::Image),
+    ("heic", AttachmentKind::Image),
+    ("avif", AttachmentKind::Image),
+];
+
+impl AttachmentKind {
+    /// What it is called in answers and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pdf => "pdf",
+            Self::Docx => "docx",
+            Self::Html => "html",
+            Self::Image => "image",
+        }
+    }
+
+    /// Whether it has a text that is read.
+    pub fn is_document(self) -> bool {
+        self != Self::Image
+    }
+
+    /// What a file of that name is; `None` for notes and all that is neither.
+    pub fn of(name: &str) -> Option<Self> {
+        let end = name.rsplit('/').next()?.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())?.1;
+        ATTACHMENT_ENDS.iter().find(|(known, _)| end.eq_ignore_ascii_case(known)).map(|(_, kind)| *kind)
+    }
+}
+
 /// Why a text is not a vault path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VaultPathError {
@@ -91,6 +146,16 @@ impl VaultPath {
         }
     }
 
+    /// What kind of attachment the file is, by its name; `None` for notes and all that is neither.
+    pub fn attachment(&self) -> Option<AttachmentKind> {
+        AttachmentKind::of(&self.0)
+    }
+
+    /// Whether the file is an attachment with a text that is read: it is indexed as notes are, and never written.
+    pub fn is_document(&self) -> bool {
+        self.attachment().is_some_and(AttachmentKind::is_document)
+    }
+
     /// The collection the file belongs to: its top-level folder, or [`ROOT_COLLECTION`] for files that are in none.
     pub fn collection(&self) -> &str {
         self.0.split_once('/').map_or(ROOT_COLLECTION, |(top, _)| top)
@@ -163,6 +228,19 @@ mod tests {
         for good in ["a.md", "a b/ü#1.md", "a..b/c...md", "..a/b.md"] {
             assert!(VaultPath::new(good).is_ok(), "{good:?}");
         }
+    }
+
+    #[test]
+    fn attachments_are_told_by_the_end_of_their_names() {
+        let kind = |text: &str| VaultPath::new(text).unwrap().attachment();
+        assert_eq!(
+            [kind("a/b.pdf"), kind("b.PDF"), kind("b.htm")].map(Option::unwrap).map(AttachmentKind::as_str),
+            ["pdf", "pdf", "html"]
+        );
+        for other in ["a.md", "a.pdf.md", "pdf", ".pdf", "a.pdf/b", "a.doc"] {
+            assert_eq!(kind(other), None, "{other}");
+        }
+        assert!(VaultPath::new("x.docx").unwrap().is_document() && !VaultPath::new("x.png").unwrap().is_document());
     }
 
     #[test]

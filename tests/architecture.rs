@@ -174,7 +174,8 @@ fn every_dependency_is_documented_and_the_reverse() {
     let mut inside = false;
     for line in manifest.lines() {
         if line.starts_with('[') {
-            inside = matches!(line, "[dependencies]" | "[dev-dependencies]" | "[build-dependencies]");
+            inside = matches!(line, "[dependencies]" | "[dev-dependencies]" | "[build-dependencies]")
+                || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
         } else if let Some((name, _)) = line.split_once('=').filter(|_| inside && !line.starts_with([' ', '#', '"'])) {
             declared.insert(name.trim().replace('-', "_"));
         }

@@ -35,6 +35,28 @@ fn links_lead_somewhere() {
     assert!(links_seen > 100, "{links_seen}");
 }
 
+/// A file that was renamed is named anew where the architecture tells of it.
+#[test]
+fn the_files_that_the_architecture_names_are_there() {
+    let there: Vec<PathBuf> =
+        ["src", "tests", "benches", "fuzz"].iter().flat_map(|f| files(&root().join(f), ".rs")).collect();
+    let mut named = 0;
+    let mut gone = Vec::new();
+    for page in pages().iter().filter(|page| page.to_string_lossy().contains("docs/architecture")) {
+        let text = fs::read_to_string(page).expect("a page is text");
+        for word in
+            text.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs") && !word.contains(['*', '{', ' ']))
+        {
+            named += 1;
+            if !there.iter().any(|file| file.ends_with(word)) {
+                gone.push(format!("{}: {word}", page.display()));
+            }
+        }
+    }
+    assert_eq!(gone, Vec::<String>::new(), "files that are not there");
+    assert!(named > 50, "{named}");
+}
+
 #[test]
 fn every_page_is_in_the_index() {
     let docs = root().join("docs");

@@ -4,6 +4,7 @@
 
 mod api;
 mod config;
+mod document;
 mod frontmatter;
 mod note;
 mod query;
@@ -11,6 +12,7 @@ mod vault;
 
 pub use api::api;
 pub use config::config;
+pub use document::document;
 pub use frontmatter::frontmatter;
 pub use note::note;
 pub use query::query;

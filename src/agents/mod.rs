@@ -300,9 +300,13 @@ fn caller(slug: &str, session: Session, policy: &Arc<Policy>) -> Caller {
     Caller { claimed: Session::direct(), ..Caller::new(slug, session, Arc::clone(policy)) }
 }
 
-fn no_agent(slug: &str) -> RequestError {
-    let hint = Some("`vault agent list` names those there are".to_owned());
-    RequestError { hint, ..RequestError::not_found(format!("there is no agent `{slug}`")) }
+/// That there is no agent of that name, for the person alone; a title is not the name.
+pub(crate) fn no_agent(name: &str) -> RequestError {
+    let folder = slug(name);
+    let meant =
+        if folder == name { String::new() } else { format!("its folder's name is meant, perhaps `{folder}`; ") };
+    let hint = Some(format!("{meant}`vault agent list` names those there are"));
+    RequestError { hint, ..RequestError::not_found(format!("there is no agent `{name}`")) }
 }
 
 fn again(slug: &str) -> String {

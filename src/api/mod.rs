@@ -2,6 +2,7 @@
 
 mod agents;
 mod ask;
+mod attachments;
 mod auth;
 mod body;
 mod caller;

@@ -6,8 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory, page,
-    passing, processing, profile, qmd, routes, summaries, traces, writes,
+    agents, attachments, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory,
+    page, passing, processing, profile, qmd, routes, summaries, traces, writes,
 };
 
 mod limits;
@@ -74,6 +74,7 @@ use limits::Exact;
         forgotten::forgotten,
         forgotten::lift,
         forgotten::changes,
+        attachments::attachments,
         conflicts::conflicts,
         conflicts::difference,
         conflicts::keep,

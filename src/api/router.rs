@@ -18,8 +18,8 @@ use super::looks::Looks;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
-    agents, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory, page,
-    passing, processing, profile, qmd, routes, summaries, traces, writes,
+    agents, attachments, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory,
+    page, passing, processing, profile, qmd, routes, summaries, traces, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -67,6 +67,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(agents::routes())
         .merge(entries::owner_routes())
         .merge(forgotten::routes())
+        .merge(attachments::routes())
         .merge(conflicts::routes())
         .merge(profile::routes())
         .merge(capture::routes())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::App;
 use crate::access::{Principal, Turn};
+use crate::attachments::AttachmentReader;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
@@ -104,6 +105,7 @@ impl App {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
+        let attachments = Arc::new(AttachmentReader::keeping(&index_dir));
         let summaries_clock = clock.clone();
         // Who writes `memory.toml` may have been killed.
         crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
@@ -112,7 +114,10 @@ impl App {
             root: home.root().to_owned(),
             engine,
             index: config.index.clone(),
-            rules: NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
+            rules: NoteRules::new(home.root(), &config.index.exclude)?
+                .with_outside(outside.clone())
+                .with_attachments(config.index.attachments),
+            attachments: Arc::clone(&attachments),
             model,
             in_use: ModelInUse::of(&index_dir),
             batches: BatchRecords::of(&index_dir),
@@ -179,6 +184,7 @@ impl App {
             ledger,
             layers,
             traces,
+            attachments,
         });
         let workspace = Arc::new(workspace);
         // Before anybody makes anything of what was to go.
@@ -221,6 +227,7 @@ impl App {
         let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let traces = Arc::new(TraceFiles::new(home.root(), config.traces.max_bytes_per_day));
+        let attachments = Arc::new(AttachmentReader::looking_at(&index_dir));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
             switches,
@@ -239,6 +246,7 @@ impl App {
             ledger,
             layers,
             traces,
+            attachments,
         });
         let workspace = Arc::new(workspace);
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));

@@ -28,8 +28,8 @@ use crate::wire::{
     LogView, RotateParams,
 };
 use crate::wire::{
-    AnnotateParams, Annotated, ChangesParams, ChangesView, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten,
-    ForgottenView, LiftedView, RestoreParams, Restored,
+    AnnotateParams, Annotated, AttachmentsView, ChangesParams, ChangesView, CheckpointsParams, CheckpointsView,
+    ForgetParams, Forgotten, ForgottenView, LiftedView, RestoreParams, Restored,
 };
 use crate::wire::{
     BrowseParams, ChunkView, KeptVectors, LinksParams, LinksView, NotesParams, NotesView, ReindexParams, Reindexing,
@@ -437,6 +437,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/annotate", params),
             Self::Here(app) => Ok(notes::annotate(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn attachments(&mut self) -> anyhow::Result<AttachmentsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/attachments", &()),
+            Self::Here(app) => Ok(notes::attachments(&app.owner())?),
         }
     }
 

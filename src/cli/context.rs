@@ -9,6 +9,7 @@ use super::hook;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{remark, say, stdout};
+use crate::agents::no_agent;
 use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ContextMode, ContextParams, ContextPart};
 
@@ -132,6 +133,5 @@ impl ContextCommand {
 fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
     let error = backend.agent(name).err()?;
     let is_absent = error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::NotFound);
-    let hint = Some("`vault agent list` names those there are".to_owned());
-    is_absent.then(|| RequestError { hint, ..RequestError::not_found(format!("there is no agent `{name}`")) }.into())
+    is_absent.then(|| no_agent(name).into())
 }

@@ -14,7 +14,7 @@ use super::terminal::{pipe, remark, say, stderr, stdout};
 use crate::backup;
 use crate::capture::Capture;
 use crate::forgotten::ForgottenTexts;
-use crate::state::ImportTable;
+use crate::state::{ImportTable, JobTable};
 use crate::vault::Home;
 
 /// Maximum time that what was captured a moment ago is waited for.
@@ -33,7 +33,8 @@ pub(super) struct ExportCommand {
     file: PathBuf,
     /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
     /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
-    /// already or were imported, and what stays forgotten, as digests with their keys. Tokens are never exported.
+    /// already or were imported, what stays forgotten, as digests with their keys, and what a chat model is to read, has read and has cost.
+    /// Tokens are never exported.
     #[arg(long)]
     with_state: bool,
     /// Leave the git repository out.
@@ -88,13 +89,14 @@ impl ExportCommand {
     }
 }
 
-/// What waits, what stays forgotten and what was imported, as files of the archive.
+/// What waits, what stays forgotten, what was imported and what was asked of chat models, as files of the archive.
 fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
     let files = Capture::as_files(&home.state())?.into_iter();
     let forgotten =
         ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
     let imported = ImportTable::new(&home.state()).as_file()?.into_iter();
-    let imported = imported.map(|(name, bytes)| (PathBuf::from(name), bytes));
+    let work = JobTable::new(&home.state()).as_file()?;
+    let imported = imported.chain(work).map(|(name, bytes)| (PathBuf::from(name), bytes));
     Ok(files
         .chain(forgotten)
         .chain(imported)

@@ -7,21 +7,22 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::note_named::{CommandTarget, NameFit, NoteNames};
+use super::note_named::{CommandTarget, NameFit, NoteNames, without_brackets};
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{say, stdout};
 use crate::note::Lines;
-use crate::wire::citation;
+use crate::path::AttachmentKind;
+use crate::wire::{passage_citation, split_page};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
-/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash. A
-/// name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the finger away. With
-/// "#Heading" behind it is what stands under that, and "[[Kyoto#Temples]]", as a link has it, is the same.
+/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, path#page=3 of a
+/// PDF, or a hash. A name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the
+/// finger away. With "#Heading" behind it is what stands under that, and "[[Kyoto#Temples]]", as a link has it, is the same.
 #[derive(Debug, Args)]
 pub(super) struct GetCommand {
-    /// PATH, PATH:LINE, PATH:LINE-LINE, NAME, NAME#HEADING, [[LINK]] or HASH.
+    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#page=PAGE, NAME, NAME#HEADING, [[LINK]] or HASH.
     what: String,
     /// Print JSON.
     #[arg(long)]
@@ -47,11 +48,13 @@ impl GetCommand {
             bail!("{name} has {}; {asked} asked for", count(last, "line"));
         }
         let until = until.min(last);
+        let page = split_page(without_brackets(&self.what)).map(|(_, page)| page);
+        let page = page.filter(|_| path.attachment() == Some(AttachmentKind::Pdf));
         let text = &source.text[index.span(first).start..index.span(until).end];
         if self.json {
             let value = serde_json::json!({
                 "path": name, "line_start": first, "line_end": until, "content": text,
-                "citation": citation(name, first as u32, until as u32),
+                "citation": passage_citation(name, page, first as u32, until as u32),
             });
             stdout().json(&value)?;
         } else {

@@ -39,6 +39,7 @@ mod output;
 mod profile;
 mod progress;
 mod qmd;
+mod read_attachment;
 mod reindex;
 mod related;
 mod restore;
@@ -124,6 +125,8 @@ enum Command {
     Completions(completions::CompletionsCommand),
     #[command(hide = true)]
     Man(man::ManCommand),
+    #[command(hide = true, name = crate::attachments::COMMAND)]
+    ReadAttachment(read_attachment::ReadAttachmentCommand),
 }
 
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -209,6 +212,7 @@ fn run() -> u8 {
         Command::Qmd(command) => command.run(),
         Command::Completions(command) => command.run(&mut Cli::command()),
         Command::Man(command) => command.run(Cli::command()),
+        Command::ReadAttachment(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => 0,

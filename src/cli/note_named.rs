@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::backend::{Backend, shown_by};
 use super::terminal::remark;
+use crate::attachments::{AttachmentReader, page_lines};
 use crate::config::Config;
 use crate::note::Note;
-use crate::path::{VaultPath, folded};
+use crate::path::{AttachmentKind, VaultPath, folded};
 use crate::request::RequestError;
 use crate::search::nearest_notes;
-use crate::vault::{Home, NoteRules, Outside, ReadError, Source, read, scan};
-use crate::wire::split_lines;
+use crate::vault::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
+use crate::wire::{split_lines, split_page};
 
 /// What a command is about.
 #[derive(Debug)]
@@ -30,6 +31,10 @@ pub(super) enum NameFit {
     Exact,
 }
 
+/// Why the text of an attachment is not shown.
+const ATTACHMENTS_OFF: &str =
+    "the text of attachments is not read: `[index] attachments = true` in memory.toml has it read";
+
 /// Maximum number of notes that are named where several are meant.
 const MAX_SHOWN: usize = 10;
 
@@ -39,6 +44,7 @@ pub(super) struct NoteNames<'h> {
     config: Config,
     outside: Outside,
     current: Option<PathBuf>,
+    attachments: AttachmentReader,
 }
 
 impl<'h> NoteNames<'h> {
@@ -47,7 +53,8 @@ impl<'h> NoteNames<'h> {
         let config = shown_by(home);
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
-        Ok(Self { home, config, outside, current })
+        let attachments = AttachmentReader::looking_at(&home.index_dir(&config.index.dir));
+        Ok(Self { home, config, outside, current, attachments })
     }
 
     /// What somebody means: a path, one with lines or a heading, a link, a hash, or a name.
@@ -62,7 +69,7 @@ impl<'h> NoteNames<'h> {
             return Ok(CommandTarget::Hash(what.to_owned()));
         }
         if lines.is_none()
-            && let Some((note, part)) = what.split_once('#').filter(|(note, _)| !note.trim().is_empty())
+            && let Some((note, part)) = name_and_part(what)
         {
             let note = note.trim();
             let path = match self.spelled(note).into_iter().find(|path| self.is_there(path)) {
@@ -80,11 +87,19 @@ impl<'h> NoteNames<'h> {
         }
     }
 
-    /// A note's text.
+    /// A note's text, or that of an attachment.
     pub(super) fn read(&self, path: &VaultPath) -> Result<Source, ReadError> {
         let (folder, within) = self.outside.place(self.home.root(), path);
-        let max_bytes = self.config.index.max_file_bytes.max(1 << 30);
-        within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes))
+        let within = within.ok_or(ReadError::Gone)?;
+        let max_bytes = self.config.index.max_file_bytes;
+        if !path.is_document() {
+            return read(folder, &within, max_bytes.max(1 << 30));
+        }
+        let opened = open_file(folder, &within, max_bytes)?;
+        if !self.config.index.attachments {
+            return Err(ReadError::Unfit(ATTACHMENTS_OFF.into()));
+        }
+        Ok(self.attachments.read(path, opened)?.source)
     }
 
     /// The note that a name means, which is said; of several none.
@@ -94,7 +109,9 @@ impl<'h> NoteNames<'h> {
         if name.split('/').any(|part| part.starts_with('.')) {
             return Err(self.unknown(name, fit));
         }
-        let rules = NoteRules::new(self.home.root(), &self.config.index.exclude)?.with_outside(self.outside.clone());
+        let index = &self.config.index;
+        let rules = NoteRules::new(self.home.root(), &index.exclude)?.with_outside(self.outside.clone());
+        let rules = rules.with_attachments(index.attachments);
         let there: Vec<VaultPath> =
             scan(self.home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
         let mut near = nearest_notes(name, &there);
@@ -138,7 +155,8 @@ impl<'h> NoteNames<'h> {
             let note = Note::parse(&source.text, path.stem());
             note.aliases.iter().chain([&note.title]).any(|called| folded(called.trim()) == wanted)
         };
-        there.iter().filter(is_it).collect()
+        // An attachment is meant by its file's name alone.
+        there.iter().filter(|path| !path.is_document()).filter(is_it).collect()
     }
 
     /// The first and last line of what stands under a heading, or of a block (`^name`).
@@ -146,13 +164,18 @@ impl<'h> NoteNames<'h> {
         let source = self.read(path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
         // `Plan#Week#Monday` leads to the last of them.
         let part = part.rsplit('#').next().unwrap_or(part).trim();
+        let page = part.strip_prefix("page=").filter(|_| path.attachment() == Some(AttachmentKind::Pdf));
+        if let Some(page) = page.and_then(|page| page.parse().ok()) {
+            let missing = || RequestError::not_found(format!("{path} has no text on a page {page}"));
+            return Ok(page_lines(&source.text, page).ok_or_else(missing)?);
+        }
         let lines: Vec<&str> = source.text.lines().collect();
         if part.starts_with('^') {
             let at = lines.iter().position(|line| line.split_whitespace().next_back() == Some(part));
             let missing = || RequestError::not_found(format!("{path} has no block `{part}`"));
             return Ok(at.map(|at| (at + 1, at + 1)).ok_or_else(missing)?);
         }
-        let headings = Note::parse(&source.text, path.stem()).headings;
+        let headings = Note::of(path, &source.text).headings;
         let Some(at) = headings.iter().position(|heading| folded(heading.text.trim()) == folded(part)) else {
             let there: Vec<&str> = headings.iter().map(|heading| heading.text.as_str()).take(MAX_SHOWN).collect();
             let has = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
@@ -210,7 +233,7 @@ impl<'h> NoteNames<'h> {
             return path;
         }
         let Ok(rules) = NoteRules::new(self.home.root(), &[]) else { return path };
-        let rules = rules.with_outside(self.outside.clone());
+        let rules = rules.with_outside(self.outside.clone()).with_attachments(true);
         let files = scan(self.home.root(), &rules, None).files;
         files.into_iter().find(|found| found.path.same_as(path.as_str())).map_or(path, |found| found.path)
     }
@@ -257,8 +280,17 @@ fn is_called(path: &VaultPath, name: &str) -> bool {
 /// Whether a path, as it is without links and `..`, can be that of a note: what is hidden is the program's or another's.
 fn can_be_note(path: &VaultPath) -> bool {
     let extension = path.as_str().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
-    matches!(extension.as_deref(), Some("md" | "markdown"))
+    (matches!(extension.as_deref(), Some("md" | "markdown")) || path.is_document())
         && !path.as_str().split('/').any(|part| part.starts_with('.'))
+}
+
+/// `Kyoto#Temples` is a note and a heading of it, `a#b.pdf#page=3` an attachment and a page of it.
+fn name_and_part(what: &str) -> Option<(&str, &str)> {
+    let parts = match split_page(what) {
+        Some((name, _)) => Some((name, &what[name.len() + 1..])),
+        None => what.split_once('#'),
+    };
+    parts.filter(|(name, _)| !name.trim().is_empty())
 }
 
 fn is_hash(text: &str) -> bool {
@@ -286,6 +318,18 @@ mod tests {
             ("[[open", "[[open"),
         ] {
             assert_eq!(without_brackets(what), name);
+        }
+    }
+
+    #[test]
+    fn a_part_is_a_heading_or_a_page() {
+        for (what, parts) in [
+            ("Kyoto#Temples#Gold", Some(("Kyoto", "Temples#Gold"))),
+            ("a#b.pdf#page=3", Some(("a#b.pdf", "page=3"))),
+            ("#Temples", None),
+            ("Kyoto", None),
+        ] {
+            assert_eq!(name_and_part(what), parts);
         }
     }
 

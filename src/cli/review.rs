@@ -146,6 +146,9 @@ impl ReviewCommand {
                     remark!("vault: nothing waits");
                     return Ok(Outcome::NothingFound);
                 }
+                if let Some(degraded) = &found.degraded {
+                    remark!("vault: {degraded}");
+                }
                 if self.list || self.json {
                     return Ok(Outcome::Done);
                 }

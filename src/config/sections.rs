@@ -89,6 +89,8 @@ pub struct IndexConfig {
     pub dir: PathBuf,
     /// Globs of what is left out.
     pub exclude: Vec<String>,
+    /// Whether PDF, Word documents and web pages beside the notes are searched.
+    pub attachments: bool,
     /// Files over this size are not indexed.
     pub max_file_bytes: u64,
     /// How long a file must be quiet before it is read.
@@ -110,6 +112,7 @@ impl Default for IndexConfig {
         Self {
             dir: PathBuf::new(),
             exclude: Vec::new(),
+            attachments: false,
             max_file_bytes: 20_000_000,
             debounce_ms: 50,
             reconcile_seconds: 300,

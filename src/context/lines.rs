@@ -1,11 +1,12 @@
 //! Lines of notes as who asks sees them.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
+use super::then::{EntriesThen, lines_of, text_at};
 use super::trust::with_sources;
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
@@ -15,7 +16,7 @@ use crate::engine::FileEntry;
 use crate::layers::entries_path;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Viewer};
+use crate::request::{ReadScope, RequestError, Viewer, gives_history};
 use crate::wire::citation;
 
 /// What of the vault who asks sees: the person's memory, and for an agent its own.
@@ -23,11 +24,26 @@ pub(super) struct LineSight {
     viewer: Viewer,
     pub(super) given: ReadScope,
     pub(super) own: Option<ReadScope>,
-    /// Notes that have changed since then are left out.
+    /// Notes that have changed since then are left out, but for what is known to have stood there.
     pub(super) as_of: Option<i64>,
     looked: RefCell<LookedFiles>,
     /// What was looked up by its path already: what is not there takes a look at all that is.
     shown: RefCell<HashMap<String, bool>>,
+}
+
+/// A page as it is, and which of its lines it had at the moment that is asked about.
+struct SeenPage {
+    path: VaultPath,
+    text: String,
+    /// `None` where it has not changed since.
+    then: Option<HashSet<String>>,
+}
+
+impl SeenPage {
+    /// Whether a line stood there then.
+    fn had(&self, line: &str) -> bool {
+        self.then.as_ref().is_none_or(|then| then.contains(line.trim()))
+    }
 }
 
 /// The page of who the person is.
@@ -86,7 +102,7 @@ impl LineSight {
     }
 
     /// The file at a path, if it is seen as a whole and may be given.
-    pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+    pub(super) fn file_as_now(&self, path: &str) -> Option<&Arc<FileEntry>> {
         let seen = |scope: &&ReadScope| {
             scope.file(path).is_some_and(|file| {
                 self.look_at_indexed(scope, file.path.as_str());
@@ -94,7 +110,22 @@ impl LineSight {
             })
         };
         let scope = self.scopes().into_iter().find(seen)?;
-        scope.file(path).filter(|file| self.is_of_then(file))
+        scope.file(path)
+    }
+
+    /// The same, if it has not changed since the moment that is asked about.
+    pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        self.file_as_now(path).filter(|file| self.is_of_then(file))
+    }
+
+    /// Whether who asks may read a file of a history of facts.
+    pub(super) fn gives_history(&self, path: &VaultPath) -> bool {
+        gives_history(&self.viewer, path)
+    }
+
+    /// The agent that asks.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.viewer.agent()
     }
 
     /// Whether a place is seen: `notes/a.md#L3`.
@@ -125,7 +156,8 @@ impl LineSight {
         self.given.reader().files().at(path).is_some_and(|file| self.given.workspace().has_stamp(file))
     }
 
-    fn is_of_then(&self, file: &FileEntry) -> bool {
+    /// Whether a file has not changed since the moment that is asked about.
+    pub(super) fn is_of_then(&self, file: &FileEntry) -> bool {
         self.as_of.is_none_or(|as_of| file.updated_ms <= as_of)
     }
 
@@ -138,23 +170,28 @@ impl LineSight {
         (!self.given.is_agents() || is_seen()).then_some(file)
     }
 
-    /// The text of a page whose lines are shown each by its own sources.
-    fn page(&self, path: &str) -> Option<(VaultPath, String)> {
+    /// A page whose lines are shown each by its own sources.
+    fn page(&self, path: &str) -> Option<SeenPage> {
         if let Ok(path) = VaultPath::new(path) {
             // One that is not there yet counts as soon as it is.
             self.look_at(&path);
         }
-        let file = self.file_by_itself(path).filter(|file| self.is_of_then(file))?;
+        let file = self.file_by_itself(path)?;
+        let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
+            Some(at) => Some(lines_of(&text_at(self.given.workspace(), &file.path, at)?)),
+            None => None,
+        };
         let source = self.given.workspace().source(&file.path).ok()?;
         let is_as_seen = !self.given.is_agents() || source.stamp == file.stamp;
-        is_as_seen.then(|| (file.path.clone(), source.text))
+        is_as_seen.then(|| SeenPage { path: file.path.clone(), text: source.text, then })
     }
 
     /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
     /// the person alone.
     pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
-        let Some((path, text)) = self.page(path) else { return Vec::new() };
-        let note = Note::parse(&text, path.stem());
+        let Some(page) = self.page(path) else { return Vec::new() };
+        let SeenPage { path, text, .. } = &page;
+        let note = Note::parse(text, path.stem());
         if self.given.is_agents() && note.is_private() {
             return Vec::new();
         }
@@ -169,11 +206,11 @@ impl LineSight {
             for number in first..=last {
                 let line = note.lines.span(number);
                 let span = line.start.max(block.span.start)..line.end.min(block.span.end);
-                let (said, _) = without_sources(without_marks(&note.visible(&text, span)));
+                let (said, _) = without_sources(without_marks(&note.visible(text, span)));
                 // Those that a comment hides count too.
                 let (_, sources) = without_sources(&text[line]);
                 let is_shown = sources.iter().all(|source| self.shows(source)) && !(needs_source && sources.is_empty());
-                if said.is_empty() || !is_shown {
+                if said.is_empty() || !is_shown || !page.had(&text[note.lines.span(number)]) {
                     continue;
                 }
                 let text = said.chars().take(MAX_LINE_CHARS).collect();
@@ -197,11 +234,11 @@ impl LineSight {
         }
         let at = self.as_of.unwrap_or(at);
         let file = self.given.reader().files().at(path.as_str());
-        // What does not say from when it is so, may be as new as its file.
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
+        let then = (!is_old).then(|| EntriesThen::of(self.given.workspace(), &path, at));
         let counts = |entry: &&MemoryEntry| {
-            let is_of_then = is_old || entry.window.from.is_some();
-            is_of_then && entry.counts_at(at) && entry.sources.iter().all(|source| self.shows(source))
+            let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
+            counted && entry.sources.iter().all(|source| self.shows(source))
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
         book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
@@ -209,14 +246,15 @@ impl LineSight {
 
     /// What the person is called, as `USER.md` says.
     pub(super) fn user_name(&self) -> Option<String> {
-        let (path, text) = self.page(USER_FILE)?;
-        UserPage::read(&Note::parse(&text, path.stem()).metadata).name
+        let page = self.page(USER_FILE)?;
+        UserPage::read(&Note::parse(&page.text, page.path.stem()).metadata).name
     }
 
     /// What `USER.md` says of the person.
     pub(super) fn user(&self) -> Vec<MemoryLine> {
-        let Some((path, text)) = self.page(USER_FILE) else { return Vec::new() };
-        let note = Note::parse(&text, path.stem());
+        let Some(page) = self.page(USER_FILE) else { return Vec::new() };
+        let SeenPage { path, text, .. } = &page;
+        let note = Note::parse(text, path.stem());
         if self.given.is_agents() && note.is_private() {
             return Vec::new();
         }
@@ -224,7 +262,8 @@ impl LineSight {
             text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:"))).map_or(1, |at| at + 1)
                 as u32
         };
-        let told = UserPage::read(&note.metadata).told().into_iter();
+        let was_told = |key: &str| page.had(text.lines().nth(line_of(key) as usize - 1).unwrap_or_default());
+        let told = UserPage::read(&note.metadata).told().into_iter().filter(|(key, _)| was_told(key));
         let told =
             told.map(|(key, text)| MemoryLine { text, place: citation(path.as_str(), line_of(key), line_of(key)) });
         let mut lines: Vec<MemoryLine> = told.collect();

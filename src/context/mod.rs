@@ -3,14 +3,17 @@
 
 mod block;
 mod cache;
+mod facts_then;
 mod frozen;
 mod gate;
 mod insert;
+mod likeness;
 mod lines;
 mod names;
 mod phrases;
 mod run;
 mod sections;
+mod then;
 mod trust;
 
 pub(crate) use cache::ContextCache;

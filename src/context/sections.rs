@@ -1,18 +1,19 @@
 //! The sections of a context, each as far as who asks sees it.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
+use super::facts_then::facts_of;
+use super::likeness::likeness;
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
-use crate::derive::words::{fold, plain_words};
+use crate::derive::words::plain_words;
 use crate::derive::{CONVERSATIONS, stop_words};
 use crate::engine::{FileEntry, Filter};
 use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations};
@@ -202,7 +203,11 @@ impl<'a> Sections<'a> {
         let is_excerpt =
             |path: &str| !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY);
         let budget = self.memory().chunk_tokens;
-        self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)
+        let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
+        if let Some(at) = self.sight.as_of {
+            section.lines.splice(0..0, facts_of(self.sight, query, at));
+        }
+        Ok(section)
     }
 
     /// Passages of an agent's own memory.
@@ -294,16 +299,6 @@ impl<'a> Sections<'a> {
         let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
         MemoryLine { text, place }
     }
-}
-
-/// How many words of a question, but for those that say nothing, an entry has.
-fn likeness(query: &str, entry: &MemoryEntry) -> usize {
-    let has: HashSet<String> =
-        plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect();
-    let asked: HashSet<String> = plain_words(query, true).into_iter().collect();
-    let asked: Vec<&String> = asked.iter().collect();
-    let says = |word: &&&String| has.contains(word.as_str());
-    stop_words::without(&asked, StemmerLanguage::English).iter().filter(says).count()
 }
 
 /// Whether a question asks for whatever there is: it has no more than a word of its own.

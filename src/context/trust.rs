@@ -28,9 +28,10 @@ pub(super) fn with_sources<'f>(files: &'f FileTable, file: &'f FileEntry) -> Vec
     all
 }
 
-/// Whether a note, or one that it was made of, is of the web or of tools.
+/// Whether a note, or one that it was made of, is of the web or of tools, or a document: most are of others.
 pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
-    with_sources(files, file).into_iter().any(|file| PLANTED.iter().any(|trust| says(file, "trust", trust)))
+    let is_of_others = |file: &FileEntry| PLANTED.iter().any(|trust| says(file, "trust", trust));
+    with_sources(files, file).into_iter().any(|file| file.path.is_document() || is_of_others(file))
 }
 
 /// Whether a hit may be given to who did not ask for it.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::facts::inline_fields;
-use super::links::{NoteLink, note_links, target_name};
+use super::links::{NoteLink, document_targets, note_links, target_name};
 use super::properties::{Property, properties};
 use super::relations::{Relation, described};
 use super::words::{fold, plain_words};
 use crate::note::{BlockKind, LinkKind, Note, aliases};
+use crate::path::{AttachmentKind, folded};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
@@ -37,6 +38,12 @@ impl Label {
     /// Of a link to what has a name; the same names are the same.
     pub(crate) fn of_link(name: &str) -> Option<Self> {
         Self::named("to", name)
+    }
+
+    /// Of a link to an attachment with a text, by its file's name, wherever that lies; `None` of what is none. Case does not count.
+    pub(crate) fn of_document_link(path: &str) -> Option<Self> {
+        let name = path.trim().rsplit('/').next()?;
+        AttachmentKind::of(name)?.is_document().then(|| Self::new("to document", &folded(name)))
     }
 
     /// The same of a link that has the name of a relation.
@@ -106,6 +113,8 @@ impl Label {
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         labels.extend(Self::of_links(&links));
+        labels
+            .extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)).take(MAX_LINKS));
         labels.extend(Self::of_relations(&described(note, source, links)));
         labels.extend(language.map(Self::of_language));
         let speakers: BTreeSet<&String> = speakers.collect();
@@ -231,6 +240,19 @@ mod tests {
         let labels = Label::of_links(&note_links(&Note::parse(text, "n"), text));
         assert_eq!(labels.len(), 2);
         assert!(["plan", "Other"].iter().all(|name| labels.contains(&Label::of_link(name).unwrap())));
+    }
+
+    #[test]
+    fn an_attachment_that_a_note_shows_or_links_to_is_known_by_its_name() {
+        let text = "---\nof: \"[[in/Deed.pdf]]\"\nall: [{x: \"[[list.docx]]\"}]\n---\n![[files/Report.pdf#page=3]] [x](<a b.html>) \
+                    ![](y/scan.PDF) [z](https://e.org/web.pdf) [[photo.png]] [[note]] `[[code.pdf]]`";
+        let note = Note::parse(text, "n");
+        let labels = Label::all(&note, "n", text, None, [].iter());
+        let has = |path: &str| labels.contains(&Label::of_document_link(path).unwrap());
+        for path in ["report.pdf", "other/REPORT.pdf", "a b.html", "scan.pdf", "deed.pdf", "list.docx"] {
+            assert!(has(path), "{path}");
+        }
+        assert!(!has("web.pdf") && !has("code.pdf") && Label::of_document_link("photo.png").is_none());
     }
 
     #[test]

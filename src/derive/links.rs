@@ -65,6 +65,22 @@ pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
     found
 }
 
+/// What the links of a note lead to within the vault, be it a note or not, however they are written.
+pub(super) fn document_targets(note: &Note) -> Vec<String> {
+    let of_text = note.links.iter().filter(|link| !has_scheme(&link.target)).map(|link| link.target.clone());
+    let mut found: Vec<String> = of_text.collect();
+    let mut left: Vec<&Value> = note.metadata.values().collect();
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => found.extend(wikilinks_in(text).into_iter().map(|link| link.target)),
+            Value::Array(items) => left.extend(items),
+            Value::Object(fields) => left.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
+}
+
 /// The name in a link's target, or in another name of a note: without folders and `.md`.
 pub(crate) fn target_name(target: &str) -> &str {
     let name = target.trim().trim_end_matches('/');

@@ -20,6 +20,8 @@ pub struct Facets {
     all: FileSet,
     private: FileSet,
     derived: FileSet,
+    /// The attachments, each with the label of the notes that link to it.
+    documents: HashMap<u32, Label>,
     /// By a hash of the path; the path is to be compared.
     by_path: HashMap<u64, u32>,
     collections: HashMap<Arc<str>, Arc<FileSet>>,
@@ -60,6 +62,11 @@ impl Facets {
     /// Those that were made of others.
     pub fn derived(&self) -> &FileSet {
         &self.derived
+    }
+
+    /// The attachments, each with the label of the notes that link to it.
+    pub fn documents(&self) -> impl Iterator<Item = (u32, Label)> {
+        self.documents.iter().map(|(id, label)| (*id, *label))
     }
 
     /// The files that are indexed under several names: the names of each.
@@ -132,6 +139,9 @@ impl Facets {
         if !file.sources.is_empty() {
             self.derived.insert(file.id);
         }
+        if let Some(label) = Label::of_document_link(file.path.as_str()) {
+            self.documents.insert(file.id, label);
+        }
         self.by_path.insert(hash(file.path.as_str()), file.id);
         add(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
@@ -158,6 +168,7 @@ impl Facets {
         self.all.remove(file.id);
         self.private.remove(file.id);
         self.derived.remove(file.id);
+        self.documents.remove(&file.id);
         if let Entry::Occupied(entry) = self.by_path.entry(hash(file.path.as_str()))
             && *entry.get() == file.id
         {

@@ -7,7 +7,7 @@ use crate::access::WriteMode;
 use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
 use crate::forgotten::Reach;
-use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed, entries_path};
+use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, Proposed, entries_path};
 use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer};
 use crate::state::LeftOut;
 use crate::vault::{Action, WriteError};
@@ -59,14 +59,8 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.look()?;
-    let alike = MeaningAlike::of(workspace);
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &workspace.config().memory,
-        forgotten: &asked,
-        reach: Reach::All,
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, Reach::All);
     let layers = workspace.layers();
     let known = layers.entries(&holder)?;
     let active: Vec<&MemoryEntry> =
@@ -80,11 +74,14 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
         redacted: false,
         archived: Vec::new(),
         checkpoint_ids: Vec::new(),
+        degraded: None,
     };
     let mut edits = Vec::new();
     let archive = layers.archive(&holder)?;
     entry.id = made_id(&entry.text, |id| known.get(id).is_some() || archive.get(id).is_some());
-    match rules.verdict(&entry, &active) {
+    let verdict = rules.verdict(&entry, &active);
+    added.degraded = meaning.degraded();
+    match verdict {
         Verdict::Duplicate(id) => return Ok(EntryAdded { id, status: "duplicate".into(), ..added }),
         Verdict::Contradicts(id) => added.contradicts = Some(id),
         Verdict::Supersedes(id) => {
@@ -124,14 +121,8 @@ fn propose_as_agent(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let reach = agent.reach();
-    let alike = MeaningAlike::of(workspace);
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &workspace.config().memory,
-        forgotten: &asked,
-        reach: Reach::Agent(&reach),
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, Reach::Agent(&reach));
     let act = Action::Edit.by(agent.slug());
     let act = agent.limits().map_or(act, |limits| act.within(limits.quota, entry.text.len() as u64));
     let writer = LayerWriter { files: workspace.files()?, act, is_program: true };
@@ -156,6 +147,7 @@ fn propose_as_agent(
             return Err(error.into());
         }
     }
+    drop(rules);
     drop(asked);
     Ok(EntryAdded {
         ok: true,
@@ -166,6 +158,7 @@ fn propose_as_agent(
         redacted: false,
         archived: Vec::new(),
         checkpoint_ids: Vec::new(),
+        degraded: None,
     })
 }
 

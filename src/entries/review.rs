@@ -4,7 +4,7 @@ use super::input::{entry_text, holder_named};
 use super::view::view;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
 use crate::forgotten::Reach;
-use crate::layers::{Acceptance, EntryBook, LayerWriter, ProposeRules, entries_path};
+use crate::layers::{Acceptance, EntryBook, LayerWriter, entries_path};
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::vault::Action;
@@ -31,14 +31,8 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
         None => layers.holders(),
     };
     let asked = owner.workspace().forgotten().look()?;
-    let alike = MeaningAlike::of(owner.workspace());
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &owner.workspace().config().memory,
-        forgotten: &asked,
-        reach: Reach::All,
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(owner.workspace());
+    let rules = meaning.rules(owner.workspace(), &asked, Reach::All);
     let mut found = ReviewView::default();
     for holder in &holders {
         let (known, pending) = (layers.entries(holder)?, layers.pending(holder)?);
@@ -55,6 +49,7 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
             found.proposals.push(proposal(owner, holder, &entry, (&known, &pending), rules.verdict(&entry, &active)));
         }
     }
+    found.degraded = meaning.degraded();
     Ok(found)
 }
 
@@ -165,14 +160,8 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         }
     }
     let asked = workspace.forgotten().look()?;
-    let alike = MeaningAlike::of(workspace);
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &workspace.config().memory,
-        forgotten: &asked,
-        reach: Reach::All,
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, Reach::All);
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();

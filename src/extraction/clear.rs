@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
+use crate::engine::FileEntry;
 use crate::layers::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
@@ -90,8 +91,10 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
         }
     }
     let scope = owner.now()?;
-    let generated =
-        scope.files().filter(|file| GENERATED_IN.iter().any(|folder| file.path.as_str().starts_with(folder)));
+    let is_one = |file: &&FileEntry| {
+        GENERATED_IN.iter().any(|folder| file.path.as_str().starts_with(folder)) && !file.path.is_document()
+    };
+    let generated = scope.files().map(AsRef::as_ref).filter(is_one);
     paths.extend(generated.map(|file| file.path.clone()));
     Ok(paths)
 }

@@ -8,7 +8,7 @@ use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
 use crate::forgotten::Reach;
-use crate::layers::{EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed};
+use crate::layers::{EntryProposal, Evidence, LayerWriter, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, RequestError, Workspace};
@@ -50,14 +50,8 @@ pub(super) fn propose(
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let alike = MeaningAlike::of(workspace);
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &workspace.config().memory,
-        forgotten: &asked,
-        reach: Reach::All,
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, Reach::All);
     let writer = LayerWriter { files, act: Action::Edit.done_by(WHO), is_program: true };
     let proposal = |found: &CheckedEntry| {
         let entry = entry_of(path, found);
@@ -74,6 +68,7 @@ pub(super) fn propose(
     let proposals = found.iter().map(proposal).collect();
     let layers = workspace.layers();
     let all = layers.propose(&writer, &MemoryHolder::Person, proposals, &rules)?;
+    drop(rules);
     drop(asked);
     if all.outcomes.iter().any(|outcome| matches!(outcome, Proposed::Accepted(_))) {
         let max = workspace.config().memory.max_entries;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::access::Scope;
 use crate::derive::CONVERSATIONS;
-use crate::engine::Reader;
+use crate::engine::{FileEntry, Reader};
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::state::{Digest, JobState, JobTable, StateError};
@@ -71,7 +71,10 @@ impl KnownSessions {
         let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
         self.paths.clear();
         self.withheld = 0;
-        for file in reader.files().iter().filter(|file| file.path.collection() == CONVERSATIONS && file.is_whole()) {
+        let is_one = |file: &&Arc<FileEntry>| {
+            file.path.collection() == CONVERSATIONS && file.is_whole() && !file.path.is_document()
+        };
+        for file in reader.files().iter().filter(is_one) {
             let (key, content) = (key_of(&file.path), cut(&file.hash));
             self.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {

@@ -2,17 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::access::{Principal, Subject, is_agents};
 use crate::config::MemoryScope;
 use crate::ledger::FactsBook;
-use crate::note::Note;
-use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Viewer, memory_scopes};
-use crate::vault::globs;
+use crate::request::{ReadScope, RequestError, Viewer, gives_history, memory_scopes};
 use crate::wire::FactsParams;
-
-/// Characters in which a history without frontmatter is looked at.
-const MAX_HEAD_CHARS: usize = 4096;
 
 /// The scopes that a request asks, and whether the first that has a key hides the others.
 pub(super) fn asked(viewer: &Viewer, params: &FactsParams) -> Result<(Vec<MemoryScope>, bool), RequestError> {
@@ -92,31 +85,7 @@ impl Sight {
         let stamps =
             [Some(&self.given), self.own.as_ref()].into_iter().flatten().filter_map(|scope| scope.file(path.as_str()));
         let is_seen = !self.given.is_agents() || stamps.into_iter().any(|file| Some(file.stamp) == book.stamp);
-        let gives_history = || book.history_paths().all(|path| self.gives_history(viewer, &path));
+        let gives_history = || book.history_paths().all(|path| gives_history(viewer, &path));
         Ok(is_seen.then(|| if gives_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
     }
-
-    /// Whether who asks may read a file of a history, by its place and its frontmatter: it is in no index.
-    fn gives_history(&self, viewer: &Viewer, path: &VaultPath) -> bool {
-        let (workspace, Principal::Agent(caller)) = (viewer.workspace(), viewer.principal()) else { return true };
-        if !workspace.on_disk(path).exists() {
-            return true;
-        }
-        let Ok(source) = workspace.source(path) else { return false };
-        let note = Note::parse(head(&source.text), path.stem());
-        let by_place = globs("access.private", &workspace.config().access.private);
-        let private = note.is_private() || by_place.map_or(true, |globs| globs.is_match(path.as_str()));
-        let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
-        match (is_agents(path.as_str()), &caller.policy.grant) {
-            (true, _) => !private,
-            (false, grant) => grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none()),
-        }
-    }
-}
-
-/// The frontmatter of a history, or its first lines: the rest is the program's.
-fn head(text: &str) -> &str {
-    let closed = text.find("\n---\n").filter(|_| text.starts_with("---")).map(|at| at + "\n---\n".len());
-    let first = || text.char_indices().map(|(at, _)| at).nth(MAX_HEAD_CHARS).unwrap_or(text.len());
-    &text[..closed.unwrap_or_else(first)]
 }

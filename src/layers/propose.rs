@@ -46,7 +46,7 @@ pub(crate) struct ProposeRules<'a> {
     /// Whose tombstones count.
     pub(crate) reach: Reach<'a>,
     /// How alike two texts are, where a model that was measured is at work.
-    pub(crate) likeness: Option<&'a Likeness<'a>>,
+    pub(crate) likeness: Option<Box<Likeness<'a>>>,
 }
 
 impl ProposeRules<'_> {
@@ -59,7 +59,7 @@ impl ProposeRules<'_> {
         let rules = VerifyRules {
             duplicate_words: self.config.duplicate_words,
             duplicate_meaning: self.config.duplicate_meaning,
-            likeness: self.likeness,
+            likeness: self.likeness.as_deref(),
         };
         verify(entry, known, &rules)
     }

@@ -125,6 +125,11 @@ impl FactsBook {
         Some(Self { history: Arc::new(history), history_hash: now, ..self.unstamped() })
     }
 
+    /// Whether the history that it has is the one of that hash; copies of it may be behind that.
+    pub(super) fn is_of_history(&self, hash: Hash) -> bool {
+        self.history_hash == hash || !self.copies.is_empty()
+    }
+
     /// The same for who sees the file and not its history.
     pub(crate) fn without_history(&self) -> Self {
         Self { history: Arc::default(), stamp: self.stamp, ..self.unstamped() }

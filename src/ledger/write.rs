@@ -11,8 +11,8 @@ use super::paths::{copies_of_history, history_of};
 use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
 use crate::derive::facts::{
-    EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value,
-    with_changes, with_fact, with_retraction, without_changes, without_fact, without_sources,
+    EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, FactsHistory, NewFact, NoticedBy, Validity,
+    read_value, with_changes, with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
@@ -91,8 +91,10 @@ impl Ledger {
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
         let kind = FactChangeKind::Was { text, window };
-        let change = book.history.change(namespace, key, None, kind, &noticed_by(writer));
-        self.append(writer.files, &book, std::slice::from_ref(&change), writer.act)?;
+        let noticed = noticed_by(writer);
+        self.append(writer.files, scope, &book, writer.act, |history| {
+            vec![history.change(namespace, key, None, kind.clone(), &noticed)]
+        })?;
         Ok(FactWritten { checkpoint: None, before: value_of(&book, namespace, key) })
     }
 
@@ -176,13 +178,16 @@ impl Ledger {
                 Err(error) => return Err(error.into()),
                 Ok(id) => {
                     crash::point("fact-written");
-                    // What somebody else has changed meanwhile is theirs, and noted as that.
-                    let mut changes = book.history.unnoticed(&facts, &noticed_by(writer));
-                    changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
                     // Whoever asks next reads the files, and parses nothing of what was just written.
                     let known = book.with_facts(facts, blake3::hash(now.as_bytes()));
-                    self.books().insert(path.clone(), Arc::new(known));
-                    self.append(writer.files, &book, &changes, writer.act)?;
+                    let (known, noticed) = (Arc::new(known), noticed_by(writer));
+                    self.books().insert(path.clone(), Arc::clone(&known));
+                    self.append(writer.files, scope, &known, writer.act, |history| {
+                        let mut changes = history.unnoticed(&known.facts, &noticed);
+                        // What somebody else has changed meanwhile is theirs, and noted as that.
+                        changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
+                        changes
+                    })?;
                     return Ok(FactWritten { checkpoint: Some(id), before });
                 }
             }
@@ -217,8 +222,10 @@ impl Ledger {
         if book.stamp.is_some() {
             self.saw(&book.path);
         }
-        let changes = |learned, by| book.history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None });
-        let found = changes(now, "edit");
+        let changes = |history: &FactsHistory, learned, by| {
+            history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None })
+        };
+        let found = changes(&book.history, now, "edit");
         if found.is_empty() {
             book.is_noticed.store(true, Ordering::SeqCst);
             if book.stamp.is_none() {
@@ -237,12 +244,12 @@ impl Ledger {
         let committed = committed_at(self.root(), &book.path);
         let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
         // What came with a commit is as old as that.
-        let mut changes = match committed {
-            Some(committed) => changes(committed.min(now), "git"),
-            None => found,
-        };
-        changes.retain(|change| !waits || !has_gone(change));
-        self.append(files, &book, &changes, Action::Edit.into())?;
+        let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
+        self.append(files, scope, &book, Action::Edit.into(), |history| {
+            let mut changes = changes(history, learned, by);
+            changes.retain(|change| !waits || !has_gone(change));
+            changes
+        })?;
         book.waits.store(waits, Ordering::SeqCst);
         if waits {
             return Ok(NoticedFacts::Waits);
@@ -253,35 +260,52 @@ impl Ledger {
         Ok(NoticedFacts::All)
     }
 
-    /// Puts changes at the end of the history. What somebody else has put there meanwhile stays.
-    fn append(&self, files: &Files, book: &FactsBook, changes: &[FactChange], act: Act<'_>) -> Result<(), LedgerError> {
-        if changes.is_empty() || !self.keeps_history {
+    /// Puts the changes that follow a history at its end. Where somebody else writes it meanwhile, they are those that follow what it says then.
+    fn append(
+        &self,
+        files: &Files,
+        scope: &MemoryScope,
+        known: &Arc<FactsBook>,
+        act: Act<'_>,
+        changes: impl Fn(&FactsHistory) -> Vec<FactChange>,
+    ) -> Result<(), LedgerError> {
+        if !self.keeps_history {
             return Ok(());
         }
-        crash::point("fact-noticed");
-        let path = history_of(&book.path);
-        let mut lost = WriteError::Changed(path.clone());
+        let mut lost = None;
         for _ in 0..TRIES {
+            let book = if lost.is_none() { Arc::clone(known) } else { self.book(scope)? };
+            let changes = changes(&book.history);
+            if changes.is_empty() {
+                return Ok(());
+            }
+            crash::point("fact-noticed");
+            let path = history_of(&book.path);
             let had = files.read(&path)?;
             let hash = had.as_ref().map(|(_, hash)| *hash);
             let text = had.map(|(bytes, _)| String::from_utf8(bytes)).transpose();
-            let text = text.map_err(|_| edit_error(book, FactEditError::Unreadable))?.unwrap_or_default();
+            let text = text.map_err(|_| edit_error(&book, FactEditError::Unreadable))?.unwrap_or_default();
             let had = blake3::hash(text.as_bytes());
-            let text = with_changes(&text, changes);
-            match files.extend(&path, hash, &text, act) {
-                Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
+            if !book.is_of_history(had) {
+                lost = Some(WriteError::Changed(path));
+                continue;
+            }
+            match files.extend(&path, hash, &with_changes(&text, &changes), act) {
+                Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => {
+                    lost = Some(error);
+                }
                 written => {
                     let now = written?;
                     crash::point("fact-noted");
                     if let Some(known) = self.books().get_mut(&book.path) {
-                        let with = known.with_changes(changes, had, now);
+                        let with = known.with_changes(&changes, had, now);
                         *known = with.map_or_else(|| Arc::clone(known), Arc::new);
                     }
                     return Ok(());
                 }
             }
         }
-        Err(lost.into())
+        lost.map_or(Ok(()), |lost| Err(lost.into()))
     }
 
     /// Takes values out of a scope's file, which `then` does, and every trace of them out of its history, so that it cannot be undone.

@@ -6,10 +6,11 @@ use utoipa::ToSchema;
 use super::refs::{Reference, uri_of};
 use super::search::DATA;
 use super::tool::{About, Effect, Told, ToolEntry, count};
+use crate::attachments::page_lines;
 use crate::note::Lines;
 use crate::notes;
 use crate::request::{RequestError, Viewer};
-use crate::wire::{NoteParams, citation};
+use crate::wire::{NoteParams, passage_citation, split_page};
 
 /// Maximum of what one answer holds of a note, in bytes; the rest is asked for by line.
 pub(super) const MOST_BYTES: usize = 50_000;
@@ -18,7 +19,7 @@ pub(super) const MOST_BYTES: usize = 50_000;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct GetParams {
-    /// A hash, a path (`notes/api.md`, `notes/api.md:42`, `notes/api.md#L42-L58`) or a URI (`vault://notes/api.md`).
+    /// A hash, a path (`notes/api.md`, `notes/api.md#L42-L58`, `a.pdf#page=3`) or a URI (`vault://notes/api.md`).
     #[schema(min_length = 1)]
     what: String,
     /// The first line.
@@ -98,6 +99,8 @@ fn names(title: &str, tags: &[String]) -> usize {
 pub(super) struct Window {
     pub(super) line: Option<usize>,
     pub(super) lines: Option<usize>,
+    /// Of a PDF, the page that they are on.
+    pub(super) page: Option<u32>,
     pub(super) bytes: usize,
 }
 
@@ -112,7 +115,7 @@ pub(super) fn tool() -> ToolEntry {
         },
         |_, viewer: &Viewer, params: GetParams| {
             let bytes = room(viewer, MOST_BYTES);
-            let window = Window { line: params.line, lines: params.lines, bytes };
+            let window = Window { line: params.line, lines: params.lines, page: None, bytes };
             read(viewer, &params.what, window)
         },
     )
@@ -128,10 +131,15 @@ pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<NoteTe
     if window.line == Some(0) || window.lines == Some(0) {
         return Err(RequestError::invalid("lines are counted from 1"));
     }
+    let (what, window) = match split_page(what.trim()) {
+        Some((path, page)) => (path, Window { page: Some(page), ..window }),
+        None => (what, window),
+    };
     match Reference::parse(what)? {
         Reference::Hash(hash) => passage(viewer, &hash, window),
         Reference::Note(path, named) => {
-            let first = window.line.or(named.map(|(first, _)| first)).unwrap_or(1);
+            let line = window.line.or(named.map(|(first, _)| first));
+            let first = line.unwrap_or(1);
             let last = named.filter(|_| window.line.is_none()).and_then(|(_, last)| last);
             let lines = match last {
                 Some(last) if last < first => {
@@ -140,7 +148,7 @@ pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<NoteTe
                 Some(last) => Some(window.lines.unwrap_or(usize::MAX).min(last - first + 1)),
                 None => window.lines,
             };
-            note(viewer, path, Window { line: Some(first), lines, ..window })
+            note(viewer, path, Window { line, lines, ..window })
         }
     }
 }
@@ -173,7 +181,12 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, Reque
     let index = Lines::new(&note.text);
     // What follows the last line's end is no line.
     let total = (index.count() - usize::from(note.text.ends_with('\n'))).max(1);
-    let first = window.line.unwrap_or(1);
+    let (page_begin, page_end) = match window.page {
+        Some(page) => page_lines(&note.text, page)
+            .ok_or_else(|| RequestError::not_found(format!("{} has no text on a page {page}", note.path)))?,
+        None => (1, total),
+    };
+    let first = window.line.unwrap_or(page_begin);
     if first == 0 || first > total {
         return Err(RequestError::invalid(format!(
             "{} has {}; line {first} was asked for",
@@ -181,7 +194,7 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, Reque
             count(total, "line")
         )));
     }
-    let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(total);
+    let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(page_end).max(first);
     let start = index.span(first).start;
     let mut bytes = window.bytes;
     if viewer.limits().is_some() {
@@ -199,7 +212,7 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, Reque
         None => (first, &note.text[start..note.text.floor_char_boundary(start + bytes)], true),
     };
     Ok(NoteText {
-        citation: citation(&note.path, first as u32, last as u32),
+        citation: passage_citation(&note.path, window.page, first as u32, last as u32),
         uri: uri_of(&note.path),
         path: note.path,
         title: note.title,

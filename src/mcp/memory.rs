@@ -97,8 +97,8 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "memory_delete",
                 title: "Delete from your own memory",
-                description: "Deletes a text from a file of your own memory, or the whole file. Use it when something that you \
-                    kept is wrong or out of date; read it with `memory_get` first. `checkpoint_id` undoes it.",
+                description: "Deletes a text from a file of your own memory, or the whole file. Use it when something \
+                    there is wrong or out of date; read it with `memory_get` first. `checkpoint_id` undoes it.",
                 effect: Effect::Removes,
             },
             |_, writer: &MemoryWriter, params: MemoryDeleteParams| memory::delete(writer, &params),

@@ -110,7 +110,7 @@ fn run(_: &App, viewer: &Viewer, params: MultiGetParams) -> Result<Texts, Reques
             texts.left_out.push(what);
             continue;
         }
-        let window = Window { line: None, lines: params.lines, bytes: room.min(MOST_BYTES) };
+        let window = Window { line: None, lines: params.lines, page: None, bytes: room.min(MOST_BYTES) };
         match read(viewer, &what, window) {
             // The first is given in part, so that something is given.
             Ok(text) if texts.results.is_empty() || (!text.is_cut() && text.bytes() <= room) => {

@@ -7,12 +7,13 @@ use super::target::folder;
 use super::write::save;
 use crate::access::WriteMode;
 use crate::derive::words::fold;
+use crate::derive::{is_housekeeping, is_silence};
 use crate::fence::without_fenced;
 use crate::request::{MemoryWriter, RequestError, text};
 use crate::wire::{MemoryChange, MemoryFlushParams, MemorySaveParams};
 
 /// Adds lines to the agent's memory of the day, `memory/2026-11-23.md`, or to `MEMORY.md` where it may write that alone. What the file has
-/// already, and what was recalled, is left out; where nothing else is left, nothing is written.
+/// already, what was recalled, and that there is nothing (`NO_REPLY`) is left out; where nothing else is left, nothing is written.
 ///
 /// # Errors
 /// As [`save`].
@@ -28,7 +29,9 @@ pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result
     let mut known: HashSet<String> = there.lines().map(plain).collect();
     let mut has_more = false;
     let mut content = String::new();
-    for line in given.lines() {
+    // A program that was asked to keep what matters, and has nothing, says so; and its question is none of the answer.
+    let given = if is_housekeeping(&given) { "" } else { &*given };
+    for line in given.lines().filter(|line| !is_silence(line)) {
         let said = plain(line);
         let is_heading = line.trim_start().starts_with('#');
         if said.is_empty() || is_heading || known.insert(said) {
@@ -42,6 +45,7 @@ pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result
             ok: true,
             path: folder(writer.slug()) + &file,
             checkpoint_id: String::new(),
+            checkpoint_id_there: String::new(),
             chunks: 0,
             searchable: true,
             file_deleted: false,

@@ -1,6 +1,7 @@
 //! Forgets what an agent says in words of its own, when it is clear what that is.
 
 use super::candidates::{ForgettablePlace, Meant, meant, places};
+use super::choose::chosen;
 use super::edit::checked;
 use super::read::{find, own_file};
 use super::target::{TargetError, forbidden, own_name, writable};
@@ -19,7 +20,8 @@ const MAX_CANDIDATES: usize = 6;
 const HITS: usize = 10;
 
 /// Forgets a paragraph, list item or table row of an agent's own memory, when it is clear which one is meant; else says which
-/// may be. Returns when it can no longer be found.
+/// may be. Where that is not clear, a chat model says it, if the person has named one that may be given private notes, and it is sure. Returns
+/// when it can no longer be found.
 ///
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
@@ -28,6 +30,10 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the person says so in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
+    let most = match params.limit {
+        Some(0) => return Err(RequestError::invalid("`limit` is 0; it takes 1 or more")),
+        most => most.unwrap_or(MAX_CANDIDATES).min(MAX_CANDIDATES),
+    };
     let places = own_places(writer)?;
     let nearest = near(writer, &query, &places)?;
     let mut forgotten = MemoryForgotten {
@@ -37,8 +43,18 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         needs_confirmation: false,
         checkpoint_ids: Vec::new(),
         searchable: true,
+        chosen_by_model: false,
     };
-    match meant(&query, &places, &nearest, MAX_CANDIDATES) {
+    let clear = match meant(&query, &places, &nearest, MAX_CANDIDATES) {
+        Meant::Perhaps(some) => {
+            let perhaps: Vec<&ForgettablePlace> = some.iter().map(|at| &places[*at]).collect();
+            let chosen = chosen(writer, &query, &perhaps);
+            forgotten.chosen_by_model = chosen.is_some();
+            chosen.map_or(Meant::Perhaps(some.clone()), |at| Meant::One(some[at]))
+        }
+        clear => clear,
+    };
+    match clear {
         Meant::One(at) if params.dry_run.unwrap_or(false) => forgotten.candidates.push(shown(writer, &places[at])),
         Meant::One(at) => {
             let id = forget_place(writer, &places[at])?;
@@ -50,7 +66,7 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         Meant::Perhaps(some) => {
             forgotten.needs_confirmation = !some.is_empty();
             let mut room = Room::of(writer.limits(), 1);
-            let candidates = some.into_iter().map(|at| shown(writer, &places[at]));
+            let candidates = some.into_iter().take(most).map(|at| shown(writer, &places[at]));
             forgotten.candidates.extend(candidates.filter(|candidate| room.take(candidate.text.chars().count())));
         }
     }

@@ -11,6 +11,7 @@
 //! says ([`edit`], pure), written over that and nothing else, and tried again when somebody was faster; every one has a checkpoint.
 
 mod candidates;
+mod choose;
 mod edit;
 mod flush;
 mod forget;

@@ -105,7 +105,7 @@ pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(Vaul
         }
         if scope.is_as_indexed(file) {
             match scope.workspace().source(&file.path) {
-                Ok(source) if Note::parse(&source.text, file.path.stem()).is_private() => return Ok(None),
+                Ok(source) if Note::of(&file.path, &source.text).is_private() => return Ok(None),
                 Ok(source) => return Ok(Some((file.path.clone(), source.text))),
                 Err(ReadError::Changing) => {}
                 Err(_) => return Ok(None),

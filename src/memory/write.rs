@@ -344,6 +344,7 @@ pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &
         ok: true,
         path: path.to_string(),
         checkpoint_id: id.to_string(),
+        checkpoint_id_there: id.to_string(),
         chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
         searchable: settled.is_ok(),
         file_deleted: path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::path::AttachmentKind;
+
 /// Which notes a note's frontmatter says it was made of: `annotates.path`, and the list `sources`, each a path, a link
 /// (`[[notes/a]]`) or a citation (`notes/a.md#L3`). Paths in the vault, as they are written; one that names no note is
 /// given all the same, as who quotes the unknown is not to be trusted.
@@ -45,6 +47,7 @@ fn path_of(text: &str) -> String {
     let path = target.split_once('#').map_or(target, |(path, _)| path).trim();
     let path = path.strip_prefix("vault://").unwrap_or(path);
     let is_named = path.is_empty() || path.ends_with(".md") || path.ends_with(".markdown");
+    let is_named = is_named || AttachmentKind::of(path).is_some_and(AttachmentKind::is_document);
     if is_named { path.to_owned() } else { format!("{path}.md") }
 }
 
@@ -61,6 +64,8 @@ mod tests {
         assert_eq!(of(json!({ "annotates": { "path": "notes/a.md", "quote": "x" } })), ["notes/a.md"]);
         let list = json!({ "Sources": ["[[notes/b|b]]", "notes/a.md#L3-L4", "notes/a.md", { "path": "c.md" }] });
         assert_eq!(of(list), ["c.md", "notes/a.md", "notes/b.md"]);
+        let documents = json!({ "annotates": { "path": "a/b.pdf" }, "sources": ["[[c.docx#page=3]]", "d.v2"] });
+        assert_eq!(of(documents), ["a/b.pdf", "c.docx", "d.v2.md"]);
         for unclear in [json!({ "sources": 5 }), json!({ "annotates": "x" }), json!({ "sources": [{}] })] {
             assert_eq!(of(unclear), [""]);
         }

@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::annotations::{ANNOTATIONS, KEY};
+use crate::attachments::page_of;
 use crate::derive::ChunkId;
 use crate::engine::{ChunkText, FileEntry, Reader};
 use crate::note::{Note, compose};
 use crate::redact::redact;
 use crate::request::{Owner, ReadScope, RequestError, note_path, now, text};
 use crate::vault::{ReadError, WriteError, free_name};
-use crate::wire::{AnnotateParams, Annotated, citation};
+use crate::wire::{AnnotateParams, Annotated, passage_citation};
 
 /// Maximum number of characters of what a remark is called after.
 const MAX_SUBJECT_CHARS: usize = 80;
@@ -49,7 +50,8 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     });
     frontmatter.insert(KEY.into(), annotates);
     let quoted: Vec<String> = quote.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
-    let place = citation(file.path.as_str(), line_start, line_end);
+    let page = page_of(file.path.as_str(), &chunk.heading_path);
+    let place = passage_citation(file.path.as_str(), page, line_start, line_end);
     let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
     let note = compose(&frontmatter, &body);
     let create = || {
@@ -110,7 +112,7 @@ fn is_private(scope: &ReadScope, file: &FileEntry) -> Result<bool, RequestError>
         return Ok(true);
     }
     match scope.workspace().source(&file.path) {
-        Ok(source) => Ok(Note::parse(&source.text, file.path.stem()).is_private()),
+        Ok(source) => Ok(Note::of(&file.path, &source.text).is_private()),
         Err(ReadError::Gone) => Err(WriteError::Gone(file.path.clone()).into()),
         // In doubt it is.
         Err(ReadError::Changing | ReadError::Unfit(_)) => Ok(true),
@@ -133,9 +135,15 @@ fn wikilink(snapshot: &dyn Reader, file: &FileEntry, heading: &str) -> String {
     let stem = file.path.stem();
     let others =
         snapshot.files().iter().any(|other| other.id != file.id && other.path.stem().eq_ignore_ascii_case(stem));
-    let target = if others { file.path.as_str().strip_suffix(".md").unwrap_or(file.path.as_str()) } else { stem };
+    // An attachment is meant by its whole name.
+    let by_path = others || file.path.is_document();
+    let target = if by_path { file.path.as_str().strip_suffix(".md").unwrap_or(file.path.as_str()) } else { stem };
     if target.contains(ends) {
         return format!("[{}](<{}>)", stem.replace(ends, " "), file.path.as_str().replace(['<', '>', '\n'], " "));
+    }
+    if file.path.is_document() {
+        let page = page_of(file.path.as_str(), &[heading.to_owned()]);
+        return page.map_or_else(|| format!("[[{target}]]"), |page| format!("[[{target}#page={page}]]"));
     }
     let heading = heading.replace(ends, " ").split_whitespace().collect::<Vec<_>>().join(" ");
     if heading.is_empty() { format!("[[{target}]]") } else { format!("[[{target}#{heading}]]") }

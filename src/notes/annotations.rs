@@ -118,7 +118,7 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
 /// What a remark's note says, less the quote above it.
 fn remark(scope: &ReadScope, file: &FileEntry) -> Option<String> {
     let source = scope.workspace().source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
-    let note = Note::parse(&source.text, file.path.stem());
+    let note = Note::of(&file.path, &source.text);
     Some(below_quote(&source.text[note.body]).to_owned())
 }
 

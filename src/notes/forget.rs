@@ -6,7 +6,7 @@ use super::copies::copies_of;
 use super::derived::{GoingPlace, GonePlace, derived, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{forget_learned, hide_places, learned_from};
-use super::generated::{citing, is_only_generated};
+use super::generated::{add_unindexed, citing, is_only_generated};
 use super::kept_elsewhere::drop_kept_elsewhere;
 use super::purge::{GoneTexts, Purge, TellingWords, close, sweep_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
@@ -123,10 +123,14 @@ fn forget_part(
     if seen.is_some_and(|seen| seen != *hash.as_bytes()) || params.seen.as_ref().is_some_and(|seen| *seen != name) {
         return Err(changed());
     }
-    let had = match (&part, String::from_utf8(bytes)) {
-        (_, Ok(text)) => text,
-        (ForgottenPart::Whole, Err(error)) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        (_, Err(_)) => return Err(RequestError::invalid(format!("`{path}` is not text; only all of it can go"))),
+    if path.is_document() && !matches!(part, ForgottenPart::Whole) {
+        let message = format!("`{path}` is an attachment, which is never written; only all of it can go");
+        return Err(RequestError::invalid(message));
+    }
+    let had = match part {
+        ForgottenPart::Whole => workspace.text_of(&path, bytes),
+        _ => String::from_utf8(bytes)
+            .map_err(|_| RequestError::invalid(format!("`{path}` is not text; only all of it can go")))?,
     };
     let (mut left, lines) = remainder(&path, &had, part).map_err(|error| match error {
         Some(error) => refused(&path, error),
@@ -145,6 +149,7 @@ fn forget_part(
     };
     let place = (&path, lines.filter(|_| left.text.is_some()));
     forgotten.derived = made_of(&owner.now()?, place.0, place.1, &left.removed)?;
+    add_unindexed(owner, &path, &mut forgotten.derived)?;
     forgotten.derived.extend(learned_from(owner, place, params.purge));
     let summary = left.text.as_deref().and_then(summary_of);
     forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
@@ -203,6 +208,7 @@ fn forget_part(
         true => Some(files.purge(&path)?),
         false => None,
     };
+    let kept_text = workspace.forget_attachment(&path);
     crash::point("purge-emptied");
     forget_generated(owner, place, &mut forgotten, params.purge, gone);
     let is_copy = |derived: &&mut DerivedNote| same_copies.iter().any(|copy| copy.path == derived.path);
@@ -242,6 +248,7 @@ fn forget_part(
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(kept)
+            .chain(kept_text)
             .chain(in_history.as_ref().map(purge_facts::in_history))
             .chain(workspace.sweep_given())
             .chain(purge.clear_logs(files))
@@ -403,12 +410,13 @@ fn purge_gone(
         derived: made_of(&owner.now()?, path, None, &[])?,
     };
     let place = (path, None);
+    add_unindexed(owner, path, &mut forgotten.derived)?;
     forgotten.derived.extend(learned_from(owner, place, true));
     if params.dry_run {
         return Ok(forgotten);
     }
     // What it said last is what goes.
-    let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let had = files.last_content(path)?.map(|bytes| owner.workspace().text_of(path, bytes));
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
     let said = whole_texts(path, had).into_iter().chain(facts.iter().flat_map(GoneFacts::values));
@@ -420,6 +428,7 @@ fn purge_gone(
         None => remove().map(|purged| (purged, None)),
     };
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
+    let kept_text = owner.workspace().forget_attachment(path);
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
     let traces = sweep_traces(owner, &[purge.gone_texts()])?;
@@ -443,6 +452,7 @@ fn purge_gone(
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
+            .chain(kept_text)
             .chain(in_history.as_ref().map(purge_facts::in_history))
             .chain(owner.workspace().sweep_given())
             .chain(purge.clear_logs(files))
@@ -468,7 +478,7 @@ fn remainder(
     text: &str,
     part: ForgottenPart,
 ) -> Result<(Remainder, Option<LineSpan>), Option<RemoveError>> {
-    let note = Note::parse(text, path.stem());
+    let note = Note::of(path, text);
     match part {
         ForgottenPart::Lines(first, last) => Ok((without_lines(&note, text, first, last)?, Some((first, last)))),
         ForgottenPart::Chunk(id) => {

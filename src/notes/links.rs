@@ -191,7 +191,7 @@ struct LinkLines<'a> {
 
 impl<'a> LinkLines<'a> {
     fn of(source: &'a Source, file: &FileEntry) -> Self {
-        let note = Note::parse(&source.text, file.path.stem());
+        let note = Note::of(&file.path, &source.text);
         Self { links: note_links(&note, &source.text), note, source: &source.text }
     }
 

@@ -2,6 +2,7 @@
 
 mod annotate;
 mod annotations;
+mod attachments;
 mod browse;
 mod conflicts;
 mod copies;
@@ -29,6 +30,7 @@ mod unfinished;
 
 pub use annotate::annotate;
 pub use annotations::{annotations, passage};
+pub(crate) use attachments::attachments;
 pub(crate) use browse::chunk;
 pub use browse::{browse, collections};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};

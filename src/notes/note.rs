@@ -47,13 +47,16 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
     }
     let scope = viewer.read_scope()?;
     let (file, source) = read_seen(&scope, &params.path)?;
-    let note = Note::parse(&source.text, file.path.stem());
+    let note = Note::of(&file.path, &source.text);
     let targets = LinkTargets::of(&scope);
-    let tree = note.tree(&source.text, around, |target| {
-        // A link to a note that may have become private leads nowhere.
-        let to = targets.resolve(target, &file.path).filter(|to| scope.gives(to));
-        to.map(|to| to.path.to_string())
-    });
+    let tree = match file.path.is_document() {
+        true => note.plain_tree(&source.text, around),
+        false => note.tree(&source.text, around, |target| {
+            // A link to a note that may have become private leads nowhere.
+            let to = targets.resolve(target, &file.path).filter(|to| scope.gives(to));
+            to.map(|to| to.path.to_string())
+        }),
+    };
     Ok(NoteView {
         path: file.path.to_string(),
         collection: file.path.collection().to_owned(),

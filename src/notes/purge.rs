@@ -99,8 +99,9 @@ impl<'a> Purge<'a> {
 
 /// What goes with all of a note that says `text`: but for the summary frontmatter says nothing that would come again.
 pub(super) fn whole_texts(path: &VaultPath, text: &str) -> Vec<String> {
-    let note = Note::parse(text, path.stem());
-    summary_of(text).into_iter().chain([text[note.body].to_owned()]).collect()
+    let note = Note::of(path, text);
+    let summary = summary_of(text).filter(|_| !path.is_document());
+    summary.into_iter().chain([text[note.body].to_owned()]).collect()
 }
 
 /// Purges are finished: the next start has nothing to do for them.

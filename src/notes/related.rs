@@ -1,12 +1,13 @@
 //! The notes near a note.
 
 use super::links::{led_to, links_between};
+use crate::attachments::page_of;
 use crate::config::Mode;
 use crate::engine::FileEntry;
 use crate::request::{LinkTargets, ReadScope, RequestError, Viewer, limit, read_seen, rfc3339};
 use crate::search::{Highlighter, Related, RelatedChunk, RelatedRequest, snippet};
 use crate::sync::ModelStatus;
-use crate::wire::{Linked, RelatedNote, RelatedParams, RelatedView, citation};
+use crate::wire::{Linked, RelatedNote, RelatedParams, RelatedView, passage_citation};
 
 /// The notes near a note, of those that are seen; that note itself is none.
 ///
@@ -48,6 +49,7 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
         if !room.take(names.map(|text| text.chars().count()).sum()) {
             break;
         }
+        let page = page_of(near.path.as_str(), &chunk.heading_path);
         results.push(RelatedNote {
             path: near.path.to_string(),
             title: near.title.clone(),
@@ -55,7 +57,7 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
             snippet,
             line_start: chunk.lines.0,
             line_end: chunk.lines.1,
-            citation: citation(near.path.as_str(), chunk.lines.0, chunk.lines.1),
+            citation: passage_citation(near.path.as_str(), page, chunk.lines.0, chunk.lines.1),
             updated_at: rfc3339(near.updated_ms),
             score: (score * 1000.0).round() / 1000.0,
             linked: match (leads, is_led) {

@@ -71,6 +71,9 @@ pub(super) fn remains(
     if other_names > 0 {
         remains.push(format!("the file has {other_names} more names (hard links), and is as it was under those"));
     }
+    if let Ok(files) = owner.workspace().files() {
+        remains.extend(files.held_notes().iter().map(in_held));
+    }
     // As it is now, without what went.
     let scope = owner.now();
     if let Ok(annotations) = scope.and_then(|scope| annotations(&scope, path.as_str())) {
@@ -87,6 +90,13 @@ pub(super) fn remains(
 /// A copy of the note that says something else, or said it when it was looked at.
 pub(super) fn in_copy(copy: &VaultPath) -> String {
     format!("`{copy}` is a copy of the note that a sync service made, and may say it; `vault conflicts show {copy}`")
+}
+
+/// What a note had, which another program still has open for writing.
+fn in_held(path: &VaultPath) -> String {
+    format!(
+        "another program has `{path}` open for writing; what it had before lies in `.vault/state/unfinished` until some time after it closes that, and may say it"
+    )
 }
 
 /// What the trash has of a note's name that nobody knows to be of the note.

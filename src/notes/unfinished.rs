@@ -33,10 +33,11 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     let workspace = owner.workspace();
     let Ok(path) = VaultPath::new(purge.path.as_str()) else { return Ok(()) };
     let _one = files.one_generation();
-    let texts = files.removed_since(&path, purge.at)?.into_iter().collect();
+    let texts = files.removed_since(&path, purge.at, |had| workspace.text_of(&path, had))?.into_iter().collect();
     let gone = [GoneTexts { path: path.clone(), readers: purge.readers.clone(), texts }];
     remove_made_of(files, workspace.home().root(), &path)?;
     files.purge(&path)?;
+    let kept_text = workspace.forget_attachment(&path);
     drop_kept_elsewhere(workspace, files, &gone[0].texts)?;
     // Of facts that went by their names nothing else was learned there.
     let failed = match purge.gone || purge.lines.is_some() {
@@ -44,7 +45,7 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
         false => Vec::new(),
     };
     let logs = clear_logs(workspace, files, (&path, purge.gone), &purge.readers, &gone[0].texts);
-    for failure in failed.into_iter().chain(logs) {
+    for failure in failed.into_iter().chain(kept_text).chain(logs) {
         tracing::warn!("of what was purged: {failure}");
     }
     sweep_traces(owner, &gone).map(drop)

@@ -16,7 +16,7 @@ use crate::search::{
     assisted_search, search, snippet, snippet_around,
 };
 use crate::sync::ModelStatus;
-use crate::wire::{HitView, Scores, SearchResponse, citation};
+use crate::wire::{HitView, Scores, SearchResponse, passage_citation};
 
 /// Maximum number of times that a search is begun anew while notes change as fast as they are found.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -264,7 +264,7 @@ fn widened(hit: &HitView, window: &HitWindow, highlighter: &mut Highlighter, sni
     let snippet = snippet_around(&before, &hit.chunk.content, &after, highlighter, snippet_chars);
     let mut chunk = hit.chunk.clone();
     (chunk.line_start, chunk.line_end) = window.lines((chunk.line_start, chunk.line_end));
-    chunk.citation = citation(&chunk.path, chunk.line_start, chunk.line_end);
+    chunk.citation = passage_citation(&chunk.path, chunk.page, chunk.line_start, chunk.line_end);
     let texts = [before, chunk.content, after];
     chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
     let (score, relevance, perhaps) = (hit.score, hit.relevance, hit.perhaps);

@@ -17,7 +17,7 @@ impl Owner {
         text: &str,
         gone: bool,
     ) -> Result<ForgottenPlace, RequestError> {
-        let note = Note::parse(text, path.stem());
+        let note = Note::of(path, text);
         let by_rule = || {
             let private = globs("access.private", &self.workspace().config().access.private);
             private.map_or(true, |private| private.is_match(path.as_str()))

@@ -66,7 +66,9 @@ impl<'a> LinkTargets<'a> {
         });
         let found = at_path.min_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, file)| file);
         found.or_else(|| {
-            let called = self.seen(target).into_iter().filter(|file| self.is_called(file, target));
+            // An attachment is linked to by its whole name, if at all.
+            let called = self.seen(target).into_iter().filter(|file| !file.path.is_document());
+            let called = called.filter(|file| self.is_called(file, target));
             called.min_by_key(|file| (file.path.as_str().matches('/').count(), &file.path))
         })
     }

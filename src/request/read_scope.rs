@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
 use crate::access::{Scope, Turn};
+use crate::attachments::page_of;
 use crate::derive::{ChunkId, Label, target_name};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::models::ModelAsker;
 use crate::path::VaultPath;
 use crate::search::Visible;
-use crate::wire::{ChunkView, citation, percent_encode};
+use crate::wire::{ChunkView, passage_citation, percent_encode};
 
 /// What a request sees of one state of the index.
 #[derive(Clone)]
@@ -94,7 +95,9 @@ impl ReadScope {
         let seen = |file: &&Arc<FileEntry>| self.visible.has(file);
         // Neither case nor normalisation counts for a name, so that only those of this name have to be compared.
         let of_name = || {
-            let called = files.facets().labelled(Label::of_name(target_name(path))?);
+            let document = VaultPath::new(path).ok().filter(VaultPath::is_document);
+            let name = document.as_ref().map_or_else(|| target_name(path), VaultPath::stem);
+            let called = files.facets().labelled(Label::of_name(name)?);
             called.iter().filter_map(|id| files.get(id)).find(|file| seen(file) && file.path.same_as(path))
         };
         files.at(path).filter(seen).or_else(of_name)
@@ -163,6 +166,7 @@ impl ReadScope {
         let metadata = self.reader.metadata(file.id)?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
+        let page = page_of(file.path.as_str(), &chunk.heading_path);
         Ok(ChunkView {
             hash: chunk.id.to_string(),
             collection: file.path.collection().to_owned(),
@@ -172,7 +176,8 @@ impl ReadScope {
             content: chunk.text,
             line_start,
             line_end,
-            citation: citation(file.path.as_str(), line_start, line_end),
+            page,
+            citation: passage_citation(file.path.as_str(), page, line_start, line_end),
             obsidian_url: self.obsidian_url(&file.path),
             tags: file.tags.clone(),
             metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),

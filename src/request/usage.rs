@@ -51,7 +51,7 @@ impl Workspace {
     /// Takes back what is counted of the chunks that a note had before a change, and has not after it.
     pub fn forget_given(&self, path: &VaultPath, before: &str, after: Option<&str>) {
         let chunks = |text: &str| -> Vec<u64> {
-            let note = Note::parse(text, path.stem());
+            let note = Note::of(path, text);
             chunk(path, &note, text).iter().map(|chunk| chunk.id.to_bits()).collect()
         };
         let left = after.map(chunks).unwrap_or_default();

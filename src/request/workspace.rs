@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::RequestError;
 use super::chat_help::ChatHelp;
 use super::rerank_help::RerankHelp;
+use crate::attachments::AttachmentReader;
 use crate::config::{Config, Switches};
 use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::forgotten::ForgottenTexts;
@@ -19,7 +20,7 @@ use crate::policy::AgentRegistry;
 use crate::state::{ChangeTable, State, UsageTable};
 use crate::sync::{Shared, Syncer};
 use crate::trace_files::TraceFiles;
-use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, read};
+use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, open_file, read};
 
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
@@ -57,6 +58,8 @@ pub struct WorkspaceParts {
     pub(crate) layers: Arc<Layers>,
     /// What agents have told of their work.
     pub(crate) traces: Arc<TraceFiles>,
+    /// Who reads what is no note.
+    pub attachments: Arc<AttachmentReader>,
 }
 
 /// One vault at work.
@@ -285,13 +288,33 @@ impl Workspace {
         Ok(files)
     }
 
-    /// Reads a note as it is on disk.
+    /// Reads a note, or the text of an attachment, as it is on disk.
     ///
     /// # Errors
-    /// When it is not there, changes as it is read, or is no text.
+    /// When it is not there, changes as it is read, or has no text.
     pub fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
         let (folder, within) = self.parts.outside.place(self.parts.home.root(), path);
-        read(folder, within.ok_or(ReadError::Gone)?.as_ref(), self.parts.config.index.max_file_bytes)
+        let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.parts.config.index.max_file_bytes);
+        if path.is_document() {
+            let opened = open_file(folder, &within, max_bytes)?;
+            return Ok(self.parts.attachments.read(path, opened)?.source);
+        }
+        read(folder, &within, max_bytes)
+    }
+
+    /// What a file says, or said, that has these bytes: of an attachment its text, which is empty where it cannot be read.
+    pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
+        if !path.is_document() {
+            return String::from_utf8(bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        }
+        let is_fit = bytes.len() as u64 <= self.parts.config.index.max_file_bytes;
+        if is_fit { self.parts.attachments.text_of(path, bytes) } else { String::new() }
+    }
+
+    /// Keeps nothing any more of what an attachment said; gives what keeps it from that.
+    pub(crate) fn forget_attachment(&self, path: &VaultPath) -> Option<String> {
+        if path.is_document() { self.parts.attachments.forget(path) } else { None }
     }
 
     /// Whether a file on disk is still as it was indexed.
@@ -302,7 +325,14 @@ impl Workspace {
 
     /// Whether a note is left out of the index by its name.
     pub fn leaves_out(&self, path: &VaultPath) -> bool {
-        NoteRules::new(self.parts.home.root(), &self.parts.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
+        self.rules().is_some_and(|rules| !rules.takes(path))
+    }
+
+    /// What belongs to the vault; `None` where a glob of the configuration cannot be read.
+    pub(crate) fn rules(&self) -> Option<NoteRules> {
+        let index = &self.parts.config.index;
+        let rules = NoteRules::new(self.parts.home.root(), &index.exclude).ok()?;
+        Some(rules.with_outside(self.parts.outside.clone()).with_attachments(index.attachments))
     }
 
     /// Whether secrets are taken out of what is kept.

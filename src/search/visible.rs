@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
+use crate::derive::Label;
 use crate::engine::{FileEntry, FileSet, FileTable};
 use crate::path::folded;
 
@@ -78,7 +79,22 @@ pub(crate) fn has_by_itself(scope: &Scope, files: &FileTable, id: u32) -> bool {
         }
     };
     let names = || files.facets().linked().filter(|names| names.contains(&id)).flatten();
+    let label = Label::of_document_link(file.path.as_str());
+    let is_given = |note: u32| has_by_itself(scope, files, note);
     has && !names().filter_map(|id| files.get(*id)).any(|file| hides(scope, file))
+        && !label.is_some_and(|label| is_of_hidden_notes(scope, files, label, is_given))
+}
+
+/// Whether notes link to an attachment that are hidden, and none that is given: nothing in it says how private it is. What is made of others,
+/// as a remark on it, gives nothing.
+fn is_of_hidden_notes(scope: &Scope, files: &FileTable, label: Label, is_given: impl Fn(u32) -> bool) -> bool {
+    let facets = files.facets();
+    if !facets.has_label(label, None) {
+        return false;
+    }
+    let notes = facets.labelled(label);
+    notes.iter().filter_map(|id| files.get(id)).any(|note| hides(scope, note))
+        && !notes.iter().any(|id| !facets.derived().contains(id) && is_given(id))
 }
 
 /// Whether a file is hidden under each of its names.
@@ -119,6 +135,14 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
                 set.remove(*id);
             }
         }
+    }
+    let documents = facets.documents().filter(|(id, _)| set.contains(*id));
+    let hidden: Vec<u32> = documents
+        .filter(|(_, label)| is_of_hidden_notes(scope, files, *label, |note| set.contains(note)))
+        .map(|(id, _)| id)
+        .collect();
+    for id in hidden {
+        set.remove(id);
     }
     Some(set)
 }

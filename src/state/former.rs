@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Deserialize;
 
 use super::agents::AgentRow;
+use super::carried;
 use super::damage::aside;
 use super::error::StateError;
 use super::imported;
@@ -30,7 +31,7 @@ const READ_LOG_TAKEN: &str = "agents.taken-over";
 
 /// Whether there is anything to be taken over.
 pub(super) fn is_there(folder: &Path) -> bool {
-    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, imported::BROUGHT]
+    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, imported::BROUGHT, carried::CARRIED]
         .iter()
         .any(|name| folder.join(name).exists())
 }
@@ -43,6 +44,7 @@ pub(super) fn take_over(state: &State, connection: &mut Connection) -> Result<()
     take(state, connection, tombstones::BROUGHT, forgotten)?;
     remove_keys_beside(state)?;
     take(state, connection, imported::BROUGHT, |_, transaction, bytes| Ok(imported::take_over(transaction, bytes)??))?;
+    take(state, connection, carried::CARRIED, |_, transaction, bytes| Ok(carried::take_over(transaction, bytes)??))?;
     take_log(state, connection)
 }
 

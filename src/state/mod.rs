@@ -5,6 +5,7 @@
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
 mod agents;
+mod carried;
 mod changes;
 mod damage;
 mod error;

@@ -92,7 +92,7 @@ pub(super) fn of_span<'f>(files: impl Iterator<Item = &'f FileEntry>, span: &Dig
                 && file.created_ms < span.ms.end
                 && file.updated_ms >= span.ms.start)
     };
-    let is_persons = |file: &FileEntry| !NOT_THE_PERSONS.contains(&file.path.collection());
+    let is_persons = |file: &FileEntry| !NOT_THE_PERSONS.contains(&file.path.collection()) && !file.path.is_document();
     let mut found: Vec<&FileEntry> = files.filter(|file| is_persons(file) && is_of(file)).collect();
     found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     found.truncate(MAX_NOTES);

@@ -156,8 +156,8 @@ impl SummariesParts {
         }
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
         let mut begun = None;
-        let conversations: Vec<&FileEntry> =
-            reader.files().iter().map(AsRef::as_ref).filter(|file| file.path.collection() == CONVERSATIONS).collect();
+        let is_one = |file: &&FileEntry| file.path.collection() == CONVERSATIONS && !file.path.is_document();
+        let conversations: Vec<&FileEntry> = reader.files().iter().map(AsRef::as_ref).filter(is_one).collect();
         for file in &conversations {
             if is_over() {
                 return next;

@@ -61,7 +61,7 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
     }
     let Some(generated) = GeneratedNote::read(&source.text) else { return Ok(None) };
     // Comments in it are a person's, and no part of what it says.
-    let note = Note::parse(&source.text, file.path.stem());
+    let note = Note::of(&file.path, &source.text);
     let body = note.visible(&source.text, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
     for item in summary_items(&body, &generated.sources()) {

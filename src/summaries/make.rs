@@ -21,18 +21,16 @@ pub fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<SummariesMade, 
     };
     let mut known = KnownSummaries::default();
     known.refresh(scope.reader()).map_err(|error| workspace.damaged(error))?;
+    let is_one = |path: &VaultPath| path.collection() == CONVERSATIONS && !path.is_document();
     let mut conversations: Vec<VaultPath> = match params.of.as_deref() {
         Some(of) => {
             let path = note_path(of)?;
-            let is_one = |path: &VaultPath| path.collection() == CONVERSATIONS && scope.file(path.as_str()).is_some();
-            if !is_one(&path) {
+            if !is_one(&path) || scope.file(path.as_str()).is_none() {
                 return Err(RequestError::not_found(format!("there is no conversation `{of}`")));
             }
             vec![path]
         }
-        None => {
-            scope.files().filter(|file| file.path.collection() == CONVERSATIONS).map(|file| file.path.clone()).collect()
-        }
+        None => scope.files().filter(|file| is_one(&file.path)).map(|file| file.path.clone()).collect(),
     };
     conversations.sort_unstable();
     let mut done = SummariesMade::default();

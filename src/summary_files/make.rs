@@ -175,7 +175,7 @@ pub(crate) fn day_of_file(path: &VaultPath, created: Option<Timestamp>) -> Optio
 
 /// Where the summary of a conversation is, if no other file took the name; `None` where a path is of no conversation.
 pub(crate) fn summary_path(of: &VaultPath) -> Option<VaultPath> {
-    let is_one = of.collection() == CONVERSATIONS;
+    let is_one = of.collection() == CONVERSATIONS && !of.is_document();
     is_one.then(|| VaultPath::new(format!("{SUMMARIES}/{}.md", name_of(of))).ok())?
 }
 

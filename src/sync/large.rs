@@ -74,8 +74,11 @@ impl Large {
 }
 
 impl Worker<'_> {
-    /// Whether a file is to be read by itself.
+    /// Whether a file is to be read by itself: an attachment may take seconds, however small it is.
     pub(super) fn is_large(&self, path: &VaultPath) -> bool {
+        if path.is_document() {
+            return true;
+        }
         let on_disk = self.options.rules.outside().on_disk(&self.options.root, path);
         on_disk
             .symlink_metadata()

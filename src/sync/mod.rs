@@ -29,7 +29,7 @@ mod worker;
 
 pub(crate) use fresh::FRESH_WITHIN;
 pub(crate) use options::{RefusedError, SyncOptions};
-pub use prepare::{PreparedFile, prepare};
+pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::SyncProgress;
 pub(crate) use shared::{BatchProgress, ModelStatus, NextModel, Phase, Shared, Verified, WatchState};
 pub(crate) use syncer::Syncer;

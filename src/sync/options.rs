@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::attachments::AttachmentReader;
 use crate::clock::Clock;
 use crate::config::IndexConfig;
 use crate::engine::Engine;
@@ -19,6 +20,8 @@ pub struct SyncOptions {
     pub index: IndexConfig,
     /// What belongs to the vault.
     pub rules: NoteRules,
+    /// Who reads what is no note.
+    pub(crate) attachments: Arc<AttachmentReader>,
     /// The model, if there is to be one.
     pub(crate) model: Option<ModelChoice>,
     /// Where it is written which model's vectors serve.

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use blake3::Hash;
 use jiff::Timestamp;
 
 use crate::access::is_agents_elsewhere;
+use crate::attachments::{AttachmentReader, ReadAttachment};
 use crate::derive::words::Stemming;
 use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
 use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, ReadError, Source, Stamp, read};
+use crate::vault::{NoteRules, ReadError, Source, Stamp, open_file, read};
 
 /// What reading a file came to.
 #[derive(Debug)]
@@ -27,55 +29,90 @@ pub enum PreparedFile {
     Unfit(VaultPath, String),
 }
 
+/// Where files are read from, and how.
+pub struct FileReading<'a> {
+    /// The vault's root.
+    pub root: &'a Path,
+    /// What belongs to the vault.
+    pub rules: &'a NoteRules,
+    /// Files over this size are not indexed.
+    pub max_bytes: u64,
+    /// Who reads what is no note.
+    pub attachments: &'a AttachmentReader,
+}
+
 /// Reads a file `now` and, when it is not what the index has (`known`), parses it and cuts it into chunks.
 pub fn prepare(
-    root: &Path,
-    rules: &NoteRules,
+    from: &FileReading<'_>,
     path: VaultPath,
     known: Option<&FileEntry>,
-    max_bytes: u64,
     stemming: &mut Stemming,
     now: Timestamp,
 ) -> PreparedFile {
+    let FileReading { root, rules, max_bytes, attachments } = *from;
     let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
-    let source = within.as_ref().map_or(Err(ReadError::Gone), |within| read(folder, within, max_bytes));
-    match source {
-        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
-            PreparedFile::Changing(path)
-        }
-        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
-            PreparedFile::Unchanged(path, source.stamp, read_ns)
-        }
-        Ok(source) => {
-            let elsewhere = rules.outside().of(&path).zip(within);
-            let elsewhere = elsewhere.map(|(folder, within)| (folder.name().clone(), within.into_owned()));
-            PreparedFile::Changed(Box::new(update(path, elsewhere, source, read_ns, stemming)))
-        }
+    let mut read = || -> Result<PreparedFile, ReadError> {
+        let within = within.as_deref().ok_or(ReadError::Gone)?;
+        let (source, problems) = if path.is_document() {
+            let opened = open_file(folder, within, max_bytes)?;
+            // Only what has changed is worth a process.
+            if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
+                return Ok(same);
+            }
+            let ReadAttachment { source, problems } = attachments.read(&path, opened)?;
+            (source, problems)
+        } else {
+            let source = read(folder, within, max_bytes)?;
+            if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
+                return Ok(same);
+            }
+            (source, Vec::new())
+        };
+        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name().clone(), within.clone()));
+        let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
+        update.problems.extend(problems);
+        Ok(PreparedFile::Changed(Box::new(update)))
+    };
+    match read() {
+        Ok(prepared) => prepared,
         Err(ReadError::Gone) => PreparedFile::Gone(path),
         Err(ReadError::Changing) => PreparedFile::Changing(path),
         Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
     }
 }
 
+/// What there is to do for a file of which the index needs nothing new, or that is being written.
+fn as_known(
+    known: Option<&FileEntry>,
+    path: &VaultPath,
+    stamp: Stamp,
+    hash: Hash,
+    read_ns: i64,
+) -> Option<PreparedFile> {
+    let known = known?;
+    if is_being_written(known, &stamp, read_ns) {
+        return Some(PreparedFile::Changing(path.clone()));
+    }
+    is_as_known(known, path, &stamp, hash).then(|| PreparedFile::Unchanged(path.clone(), stamp, read_ns))
+}
+
 /// An editor that writes in place empties the file first. It is believed that a note is empty when it has been for so long.
 const EMPTIED_GRACE_NS: i64 = 500_000_000;
 
 /// Whether the file was emptied a moment ago and had text before.
-fn is_being_written(known: &FileEntry, source: &Source, read_ns: i64) -> bool {
-    let since = read_ns.saturating_sub(source.stamp.mtime_ns);
-    source.text.is_empty() && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since)
+fn is_being_written(known: &FileEntry, stamp: &Stamp, read_ns: i64) -> bool {
+    let since = read_ns.saturating_sub(stamp.mtime_ns);
+    stamp.size == 0 && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since)
 }
 
 /// Whether the index needs nothing of the file but its stamp.
-fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
+fn is_as_known(known: &FileEntry, path: &VaultPath, stamp: &Stamp, hash: Hash) -> bool {
     let modified_ms = |stamp: &Stamp| stamp.mtime_ns / 1_000_000;
     let before = modified_ms(&known.stamp);
     // The times of a note whose frontmatter has none are the file's.
     let dated_by_file = known.created_ms == before || known.updated_ms == before;
-    known.hash == *source.hash.as_bytes()
-        && known.path == *path
-        && (before == modified_ms(&source.stamp) || !dated_by_file)
+    known.hash == *hash.as_bytes() && known.path == *path && (before == modified_ms(stamp) || !dated_by_file)
 }
 
 /// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
@@ -86,7 +123,7 @@ fn update(
     read_ns: i64,
     stemming: &mut Stemming,
 ) -> FileUpdate {
-    let mut note = Note::parse(&source.text, path.stem());
+    let mut note = Note::of(&path, &source.text);
     note.title = cut_heading(&note.title).to_owned();
     let language = TextLanguage::of_note(&note, &source.text);
     let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);

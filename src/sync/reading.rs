@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::backlog::Lane;
 use super::plan::plan;
-use super::prepare::{PreparedFile, prepare};
+use super::prepare::{FileReading, PreparedFile, prepare};
 use super::worker::Worker;
+use crate::attachments::AttachmentReader;
 use crate::clock::Clock;
 use crate::config::StemmerLanguage;
 use crate::derive::words::Stemming;
@@ -33,6 +34,7 @@ pub(super) struct Reading {
     root: PathBuf,
     rules: NoteRules,
     max_bytes: u64,
+    attachments: Arc<AttachmentReader>,
     stemmer: StemmerLanguage,
     clock: Clock,
 }
@@ -45,7 +47,9 @@ impl Reading {
     /// Reads a file. One note that the parser fails on must not keep all others from being found.
     pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
         let now = self.clock.now();
-        let read = || prepare(&self.root, &self.rules, path.clone(), known, self.max_bytes, stemming, now);
+        let Self { root, rules, max_bytes, attachments, .. } = self;
+        let from = FileReading { root, rules, max_bytes: *max_bytes, attachments };
+        let read = || prepare(&from, path.clone(), known, stemming, now);
         catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
             PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
         })
@@ -58,6 +62,7 @@ impl Worker<'_> {
             root: self.options.root.clone(),
             rules: self.options.rules.clone(),
             max_bytes: self.options.index.max_file_bytes,
+            attachments: Arc::clone(&self.options.attachments),
             stemmer: self.store.stemmer(),
             clock: self.options.clock.clone(),
         }
@@ -74,6 +79,12 @@ impl Worker<'_> {
         let made = plan(self.store.files().iter(), &all, distrust);
         if !made.remove.is_empty() && !self.is_in_place() {
             return Ok(false);
+        }
+        // What lies in a folder that cannot be listed is unknown, not gone.
+        if !all.root_unreadable && all.unreadable.is_empty() {
+            self.options
+                .attachments
+                .retain(all.files.iter().map(|found| &found.path).filter(|path| path.is_document()));
         }
         let mut news = self.set_skipped(None, all)?;
         if self.scanned {
@@ -119,6 +130,8 @@ impl Worker<'_> {
         }
         let mut news = self.set_skipped(Some(places), found)?;
         if !made.remove.is_empty() {
+            let gone = made.remove.iter().filter(|path| path.is_document());
+            gone.filter_map(|path| self.options.attachments.forget(path)).for_each(|kept| tracing::warn!("{kept}"));
             self.store.apply(self.store.batch(Vec::new(), made.remove))?;
             news = true;
         }

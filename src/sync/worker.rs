@@ -349,6 +349,7 @@ impl<'a> Worker<'a> {
                 // Whoever asked waits for the progress to start anew.
                 self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
                 if full {
+                    self.options.attachments.retain([].into_iter());
                     self.shared.update(|progress| progress.embeddings_done = 0);
                     self.next = Some(Next::Rebuild);
                 } else {

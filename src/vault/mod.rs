@@ -30,13 +30,11 @@ pub(crate) use home::{DaemonInfo, HomeError, state_dir};
 pub(crate) use lock::Lock;
 pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
 pub(crate) use place::Identity;
-pub(crate) use read::{ReadError, Source, read};
+pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read};
 pub(crate) use rules::RulesError;
 pub use rules::{NoteRules, globs};
-#[cfg(test)]
-pub(crate) use scan::FoundNote;
 pub use scan::scan;
-pub(crate) use scan::{Scan, is_note};
+pub(crate) use scan::{FoundNote, Scan, is_note, scan_attachments};
 pub(crate) use stamp::Stamp;
 pub(crate) use template::{adopt, init};
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};

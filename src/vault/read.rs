@@ -1,7 +1,7 @@
 //! Reads one note, whole or not at all.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 use super::stamp::Stamp;
@@ -33,17 +33,50 @@ pub enum ReadError {
     Unfit(String),
 }
 
-/// Reads the note at `path`; never waits for a FIFO, never follows a symbolic link.
+/// A file that is open, for whoever reads what is no text.
+#[derive(Debug)]
+pub(crate) struct OpenedFile {
+    /// The file, at its beginning.
+    pub(crate) file: File,
+    /// What the file system said of it before and after it was looked through.
+    pub(crate) stamp: Stamp,
+    /// BLAKE3 of its bytes.
+    pub(crate) hash: blake3::Hash,
+}
+
+impl OpenedFile {
+    /// Whether the file is still as it was opened.
+    pub(crate) fn is_as_opened(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
+    }
+}
+
+/// Opens the file at `path` as [`read`] does, and takes its hash.
 ///
 /// # Errors
-/// When the file is gone, is being written, or is not fit to be indexed.
-pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
-    let io = |error: std::io::Error| match error.kind() {
+/// As [`read`], but for what is no text.
+pub(crate) fn open_file(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<OpenedFile, ReadError> {
+    let (mut file, stamp) = opened(root, path, max_bytes)?;
+    let mut hasher = blake3::Hasher::new();
+    let read = std::io::copy(&mut (&mut file).take(max_bytes + 1), &mut hasher).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    let opened = OpenedFile { file, stamp, hash: hasher.finalize() };
+    if read != stamp.size || !opened.is_as_opened() {
+        return Err(ReadError::Changing);
+    }
+    Ok(opened)
+}
+
+fn failed(error: std::io::Error) -> ReadError {
+    match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => ReadError::Gone,
         _ => ReadError::Unfit(format!("cannot be read: {error}")),
-    };
+    }
+}
+
+fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp), ReadError> {
     let on_disk = path.on_disk(root);
-    let meta = on_disk.symlink_metadata().map_err(io)?;
+    let meta = on_disk.symlink_metadata().map_err(failed)?;
     if !meta.is_file() {
         return Err(if meta.is_dir() { ReadError::Gone } else { ReadError::Unfit("not a regular file".into()) });
     }
@@ -51,11 +84,20 @@ pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Sour
         let message = format!("{} bytes; `index.max_file_bytes` is {max_bytes}", meta.len());
         return Err(ReadError::Unfit(message));
     }
-    let mut file = open(&on_disk).map_err(io)?;
-    let stamp = Stamp::of(&file.metadata().map_err(io)?);
+    let file = open(&on_disk).map_err(failed)?;
+    let stamp = Stamp::of(&file.metadata().map_err(failed)?);
+    Ok((file, stamp))
+}
+
+/// Reads the note at `path`; never waits for a FIFO, never follows a symbolic link.
+///
+/// # Errors
+/// When the file is gone, is being written, or is not fit to be indexed.
+pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
+    let (mut file, stamp) = opened(root, path, max_bytes)?;
     let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
-    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(io)?;
-    if Stamp::of(&file.metadata().map_err(io)?) != stamp || bytes.len() as u64 != stamp.size {
+    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if Stamp::of(&file.metadata().map_err(failed)?) != stamp || bytes.len() as u64 != stamp.size {
         return Err(ReadError::Changing);
     }
     let hash = blake3::hash(&bytes);

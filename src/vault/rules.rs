@@ -1,4 +1,4 @@
-//! What belongs to a vault: Markdown files, less what is hidden, temporary or excluded.
+//! What belongs to a vault: Markdown files, and documents where they are wanted, less what is hidden, temporary or excluded.
 
 use std::path::Path;
 
@@ -24,6 +24,7 @@ pub struct NoteRules {
     folders: Vec<String>,
     patterns: Vec<Regex>,
     outside: Outside,
+    attachments: bool,
 }
 
 /// A glob of the configuration that cannot be read.
@@ -54,6 +55,7 @@ impl NoteRules {
             folders: Vec::new(),
             patterns: Vec::new(),
             outside: Outside::default(),
+            attachments: false,
         };
         let settings = |file: &str| -> Option<Value> {
             serde_json::from_slice(&read_short(&root.join(".obsidian").join(file), MAX_SETTINGS).ok()?).ok()
@@ -101,6 +103,12 @@ impl NoteRules {
         Self { outside, ..self }
     }
 
+    /// The same with the attachments that have a text, or without.
+    #[must_use]
+    pub fn with_attachments(self, attachments: bool) -> Self {
+        Self { attachments, ..self }
+    }
+
     /// The folders elsewhere that belong to the vault.
     pub fn outside(&self) -> &Outside {
         &self.outside
@@ -114,11 +122,20 @@ impl NoteRules {
         }
     }
 
-    /// Whether a file is one of the vault's notes, judged by its path alone.
+    /// Whether a file is one of the vault's notes, or of the attachments that are searched, judged by its path alone.
     pub fn takes(&self, file: &VaultPath) -> bool {
+        (is_markdown(file.as_str()) || (self.attachments && file.is_document())) && self.keeps(file)
+    }
+
+    /// Whether a file is an attachment that belongs to the vault, be it searched or not.
+    pub(crate) fn takes_attachment(&self, file: &VaultPath) -> bool {
+        file.attachment().is_some() && self.keeps(file)
+    }
+
+    /// Whether nothing leaves a file out.
+    fn keeps(&self, file: &VaultPath) -> bool {
         let path = file.as_str();
-        is_markdown(path)
-            && !hidden(file)
+        !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
             && !is_facts_history(file)
             && !self.excludes(path)
@@ -205,6 +222,20 @@ mod tests {
         }
         assert!(!rules.enters(&path(".obsidian")));
         assert!(NoteRules::new(root.path(), &["[".into()]).is_err());
+    }
+
+    #[test]
+    fn attachments_are_left_out_until_they_are_wanted() {
+        let root = tempfile::tempdir().unwrap();
+        let without = NoteRules::new(root.path(), &["archive/**".into()]).unwrap();
+        let with = without.clone().with_attachments(true);
+        for name in ["a.pdf", "notes/B.DOCX", "c.htm"] {
+            assert!(with.takes(&path(name)) && !without.takes(&path(name)) && without.takes_attachment(&path(name)));
+        }
+        for name in ["archive/a.pdf", ".trash/a.pdf", "~$b.docx", "a.png", "a.doc"] {
+            assert!(!with.takes(&path(name)), "{name}");
+        }
+        assert!(with.takes_attachment(&path("a.png")) && !with.takes_attachment(&path(".hidden/a.png")));
     }
 
     #[test]

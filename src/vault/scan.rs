@@ -46,22 +46,40 @@ pub struct Scan {
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
 pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
     let mut scan = Scan::default();
+    let wanted = WantedFiles { rules, takes: NoteRules::takes };
     match start.map(|start| (start, rules.outside().of(start))) {
-        None => {
-            scan.walk(&ScanWalk { folder: root, name: None, rules }, None);
-            rules.outside().iter().for_each(|outside| scan.enter_outside(root, rules, outside, outside.name()));
-        }
-        Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, rules }, Some(start)),
-        Some((start, Some(outside))) => scan.enter_outside(root, rules, outside, start),
+        None => scan.whole(root, wanted),
+        Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, wanted }, Some(start)),
+        Some((start, Some(outside))) => scan.enter_outside(root, wanted, outside, start),
     }
     scan
+}
+
+/// Lists all attachments, be they searched or not, as [`scan`] lists notes.
+pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
+    let mut scan = Scan::default();
+    scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_attachment });
+    scan
+}
+
+/// Which files are listed.
+#[derive(Clone, Copy)]
+struct WantedFiles<'a> {
+    rules: &'a NoteRules,
+    takes: fn(&NoteRules, &VaultPath) -> bool,
+}
+
+impl WantedFiles<'_> {
+    fn takes(&self, path: &VaultPath) -> bool {
+        (self.takes)(self.rules, path)
+    }
 }
 
 /// A folder that is walked, and the name that what is in it has in the vault.
 struct ScanWalk<'a> {
     folder: &'a Path,
     name: Option<&'a VaultPath>,
-    rules: &'a NoteRules,
+    wanted: WantedFiles<'a>,
 }
 
 impl ScanWalk<'_> {
@@ -77,12 +95,18 @@ impl ScanWalk<'_> {
         entry.path() == self.folder
             || !entry.file_type().is_dir()
             || self.vault_path(entry.path()).map_or(true, |path| {
-                self.rules.enters(&path) && (self.name.is_some() || self.rules.outside().of(&path).is_none())
+                let rules = self.wanted.rules;
+                rules.enters(&path) && (self.name.is_some() || rules.outside().of(&path).is_none())
             })
     }
 }
 
 impl Scan {
+    fn whole(&mut self, root: &Path, wanted: WantedFiles<'_>) {
+        self.walk(&ScanWalk { folder: root, name: None, wanted }, None);
+        wanted.rules.outside().iter().for_each(|outside| self.enter_outside(root, wanted, outside, outside.name()));
+    }
+
     /// Lists what is at or below `start` in one folder.
     fn walk(&mut self, walk: &ScanWalk<'_>, start: Option<&VaultPath>) {
         let top = start.map_or_else(|| walk.folder.to_owned(), |path| path.on_disk(walk.folder));
@@ -93,14 +117,14 @@ impl Scan {
         for entry in entries.filter_entry(|entry| walk.enters(entry)) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
-                Ok(entry) => self.visit(&entry, walk.vault_path(entry.path()), walk.rules),
+                Ok(entry) => self.visit(&entry, walk.vault_path(entry.path()), walk.wanted),
                 Err(error) => self.fail(walk, &error),
             }
         }
     }
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
-    fn enter_outside(&mut self, root: &Path, rules: &NoteRules, outside: &OutsideFolder, start: &VaultPath) {
+    fn enter_outside(&mut self, root: &Path, wanted: WantedFiles<'_>, outside: &OutsideFolder, start: &VaultPath) {
         let (name, folder) = (outside.name(), outside.folder());
         let whole = start == name;
         let mut problem = |reason: String| {
@@ -116,15 +140,16 @@ impl Scan {
             problem(format!("the folder {shown} of this collection is not there; its notes are as last known"));
             return self.unreadable.push(name.clone());
         }
-        let walk = ScanWalk { folder, name: Some(name), rules };
+        let walk = ScanWalk { folder, name: Some(name), wanted };
         let below = start.as_str().strip_prefix(name.as_str()).and_then(|below| below.strip_prefix('/'));
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, rules: &NoteRules) {
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: WantedFiles<'_>) {
+        let rules = wanted.rules;
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {
-            Ok(path) if rules.takes(&path) => path,
+            Ok(path) if wanted.takes(&path) => path,
             Ok(path) if is_link_to_folder(entry) && rules.enters(&path) && rules.outside().of(&path).is_none() => {
                 let reason = "a symbolic link to a folder; links are not followed. `[[collections]]` in memory.toml takes \
                               in a folder that is elsewhere";

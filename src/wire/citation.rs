@@ -27,6 +27,17 @@ pub(crate) fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }
 
+/// Names a passage of a file: its page where it has pages, as `files/report.pdf#page=3`, else its lines.
+pub(crate) fn passage_citation(path: &str, page: Option<u32>, first: u32, last: u32) -> String {
+    page.map_or_else(|| citation(path, first, last), |page| format!("{path}#page={page}"))
+}
+
+/// Splits `report.pdf#page=3` into the path and the page.
+pub(crate) fn split_page(text: &str) -> Option<(&str, u32)> {
+    let (path, page) = text.rsplit_once("#page=")?;
+    Some((path, page.parse().ok().filter(|page| *page > 0)?))
+}
+
 /// RFC 3986's unreserved characters.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
@@ -49,6 +60,16 @@ pub(crate) fn percent_encode_path(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_named_and_read_again() {
+        assert_eq!(passage_citation("a.pdf", Some(3), 7, 9), "a.pdf#page=3");
+        assert_eq!(passage_citation("a.md", None, 7, 9), "a.md#L7-L9");
+        assert_eq!(split_page("notes/a#page=1.pdf#page=12"), Some(("notes/a#page=1.pdf", 12)));
+        for none in ["a.pdf", "a.pdf#page=0", "a.pdf#page=x"] {
+            assert_eq!(split_page(none), None);
+        }
+    }
 
     #[test]
     fn what_a_search_names_is_read_again() {

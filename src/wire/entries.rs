@@ -156,6 +156,9 @@ pub struct EntryAdded {
     /// Undo it with these, in this order; the person's alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoint_ids: Vec<String>,
+    /// Why it was compared with what is known by its words alone, where a model is to compare the meaning; the person's alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
 }
 
 /// What an entry is to say instead.
@@ -264,6 +267,9 @@ pub struct ReviewView {
     pub proposals: Vec<ProposalView>,
     /// How many more wait.
     pub more: usize,
+    /// Why they were compared with what is known by their words alone, where a model is to compare the meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
 }
 
 /// A proposal, beside what is known.

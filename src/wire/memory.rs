@@ -19,8 +19,8 @@ pub struct MemorySearchParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
-    /// A passage's hash, as a search gives it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A passage's hash, as a search gives it; `chunk_id` is understood as well.
+    #[serde(default, alias = "chunk_id", skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// A file of the memory: `MEMORY.md`, `memory/notes.md`, or the path that a search gives. `PATH:42` is its line 42.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,8 +83,8 @@ pub struct MemoryDeleteParams {
     /// Delete it wherever it stands in the file; refused without when it is there more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_matches: Option<bool>,
-    /// Delete the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Delete the file; `delete_file` is understood as well.
+    #[serde(default, alias = "delete_file", skip_serializing_if = "Option::is_none")]
     pub whole_file: Option<bool>,
     /// Delete the file when no text is left in it; so it is when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +100,9 @@ pub struct MemoryChange {
     pub path: String,
     /// What `checkpoint_restore` takes to undo this.
     pub checkpoint_id: String,
+    /// The same, as programs that know Moltis look for it.
+    #[serde(rename = "checkpointId")]
+    pub checkpoint_id_there: String,
     /// How many passages the file has now.
     pub chunks: usize,
     /// Whether a search finds the file as it is now. It does, unless the indexer is kept busy for seconds.
@@ -117,8 +120,13 @@ pub struct MemoryChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForgetParams {
-    /// What it is about, its exact words, or the hash of a candidate.
+    /// What it is about, its exact words, or the hash of a candidate; `request` is understood as well.
+    #[serde(alias = "request")]
     pub query: String,
+    /// Candidates at most, where it is not clear which is meant: 1 to 6; 6 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub limit: Option<usize>,
     /// Change nothing, and say what would go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
@@ -139,6 +147,9 @@ pub struct MemoryForgotten {
     pub checkpoint_ids: Vec<String>,
     /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
     pub searchable: bool,
+    /// Whether several may have been meant, and the chat model of the vault has said which.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen_by_model: bool,
 }
 
 /// A paragraph, list item or table row of an agent's memory.
@@ -162,6 +173,7 @@ pub struct MemoryCandidate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryRestoreParams {
-    /// As the change gave it.
+    /// As the change gave it; `checkpointId` is understood as well.
+    #[serde(alias = "checkpointId")]
     pub checkpoint_id: String,
 }

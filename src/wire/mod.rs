@@ -2,6 +2,7 @@
 
 mod agent_search;
 mod agents;
+mod attachments;
 mod browse;
 mod capture;
 mod citation;
@@ -36,10 +37,14 @@ mod writes;
 
 pub(crate) use agent_search::{AgentFound, AgentSearchParams, AgentStatus};
 pub use agents::*;
+pub use attachments::{AttachmentState, AttachmentView, AttachmentsView};
 pub use browse::BrowseParams;
 pub(crate) use browse::{Browse, Collection, Collections, Growth, Stats};
 pub(crate) use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
-pub(crate) use citation::{citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines};
+pub(crate) use citation::{
+    citation, passage_citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines,
+    split_page,
+};
 pub use conflicts::*;
 pub use context::*;
 pub(crate) use embedding::{EmbeddedAs, Embedding};

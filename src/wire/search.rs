@@ -144,7 +144,10 @@ pub struct ChunkView {
     pub line_start: u32,
     /// Its last line.
     pub line_end: u32,
-    /// `notes/api.md#L42-L58`: path and lines of the file as indexed.
+    /// The page of a PDF that it is on, from 1; absent where there are no pages. Its lines are then those of the file's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// `notes/api.md#L42-L58`: path and lines of the file as indexed; of a PDF `files/report.pdf#page=3`.
     pub citation: String,
     /// Opens the note in Obsidian. Agents are not told where the vault is.
     #[serde(skip_serializing_if = "Option::is_none")]

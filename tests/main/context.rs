@@ -146,6 +146,90 @@ fn all_layers_come_in_their_order_and_lower_ones_are_cut_first() {
 }
 
 #[test]
+fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
+    let mut vault = vault();
+    let known = std::fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    vault
+        .write("memories/user.md", known + "- [preference] User likes tea ^e-6\n")
+        .write("facts.md", "## n\n\n- tent_size: four people\n- gone: tent pegs\n")
+        .write(
+            "agents/ada/agent.md",
+            ADA.replace("title: Ada", "title: Ada\nprompt_memory_mode: frozen-at-session-start"),
+        );
+    vault.start().settle();
+    eventually("the facts to be noted", || {
+        std::fs::read_to_string(vault.path("facts.history.md")).ok().filter(|text| text.contains("tent_size"))
+    });
+    let ada = token(&vault, "ada");
+    let began = eventually("a later moment", || {
+        let now = jiff::Timestamp::now();
+        let changed = std::fs::metadata(vault.path("facts.history.md")).unwrap().modified().unwrap();
+        (now.as_millisecond() > jiff::Timestamp::try_from(changed).unwrap().as_millisecond()).then_some(now)
+    });
+    let began = format!("{began:.3}");
+    let asked = |token: Option<&str>, name: &str| {
+        let mut body = json!({ "mode": "full", "query": "the size of the tent and its pegs, and tea" });
+        body[name] = json!(began);
+        lines(&ask(&vault, token, &body))
+    };
+    let before = asked(Some(&ada), "session_start");
+    let post = |path: &str, body: &Value| {
+        let reply = vault.post(path, body);
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()
+    };
+    let more = post("/api/entries", &json!({ "text": "User likes green tea in the morning", "kind": "preference" }));
+    assert_eq!(more["supersedes"], "e-6");
+    post("/api/entries", &json!({ "text": "User owns a newt", "kind": "fact" }));
+    for (method, path, body) in [
+        ("PUT", "/api/facts", json!({ "namespace": "n", "key": "tent_size", "value": "six people" })),
+        ("POST", "/api/facts/unset", json!({ "namespace": "n", "key": "gone" })),
+    ] {
+        let reply = vault.ask(Request::new(method, path).json(body.to_string()));
+        assert_eq!(reply.status, 200, "{}", reply.json());
+    }
+    vault.run(&["profile", "set", "--place", "Wien"]).ok();
+    vault.settle();
+    let now = lines(&ask(&vault, Some(&ada), &json!({ "mode": "full", "query": "the size of the tent, and tea" })));
+    for new in ["User likes green tea in the morning", "User owns a newt", "The user is in Wien."] {
+        assert!(now.iter().any(|line| line == new), "{new} {now:?}");
+    }
+    for (token, name) in [(Some(ada.as_str()), "session_start"), (Some(&ada), "as_of"), (None, "as_of")] {
+        let given = asked(token, name);
+        let has = |text: &str| given.iter().any(|line| line.contains(text));
+        for then in
+            ["User likes tea", "Prefers tabs over spaces", "The user's name is Maya.", "n/tent_size: four people"]
+        {
+            assert!(has(then), "{then} {given:#?}");
+        }
+        for new in ["green tea", "newt", "Wien", "six people"] {
+            assert!(!has(new), "{new} {given:#?}");
+        }
+        assert!(has("n/gone: tent pegs") && before.iter().filter(|line| has(line)).count() >= before.len() - 2);
+    }
+    // Who may not read a history is told nothing of it.
+    let history = std::fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    std::fs::write(vault.path("facts.history.md"), format!("---\nprivate: true\n---\n{history}")).unwrap();
+    eventually("the history to be hidden", || {
+        let told = |token: Option<&str>| asked(token, "as_of").iter().any(|line| line.contains("four people"));
+        (!told(Some(&ada)) && told(None)).then_some(())
+    });
+    // What is hidden since is given to nobody but the person.
+    std::fs::write(vault.path("facts.md"), "---\nprivate: true\n---\n## n\n\n- tent_size: six people\n").unwrap();
+    let text = std::fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    let hidden = text.replace(
+        "- [preference] Prefers tabs over spaces",
+        "- [preference] Prefers tabs over spaces (source notes/secret.md)",
+    );
+    std::fs::write(vault.path("memories/user.md"), hidden).unwrap();
+    vault.settle();
+    eventually("both to be hidden", || {
+        let given = asked(Some(&ada), "as_of");
+        (!given.iter().any(|line| line.contains("tent_size") || line.contains("tabs"))).then_some(())
+    });
+}
+
+#[test]
 fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
     let mut vault = vault();
     let mut reference = Daemon::with_config("[embed]\nmodel = \"none\"\n");

@@ -139,6 +139,26 @@ fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
 }
 
 #[test]
+fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
+    let endpoint = Endpoint::start();
+    endpoint.fails(|_| Some(Fault::Hang));
+    let embed = format!("endpoint = \"{}\"\nmodel = \"hashed\"\ntimeout_ms = 500", endpoint.address());
+    let mut vault = Daemon::with_config(&format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n"));
+    vault.start();
+    let add = |text: &str| post(&vault, "/api/entries", &json!({"text": text, "kind": "preference"}));
+    let first = add("User prefers strong freshly roasted mountain coffee");
+    assert!(first["degraded"].is_null(), "there was nothing to compare it with: {first}");
+    let again = add("User favours strong freshly roasted mountain coffee");
+    assert_eq!(again["status"], "active");
+    assert!(again["degraded"].as_str().unwrap().contains("in other words was not looked for"), "{again}");
+    assert_eq!(add("user prefers strong, freshly roasted mountain coffee")["status"], "duplicate", "words count");
+    endpoint.fails(|_| None);
+    eventually("the model to answer", || (vault.settle()["model"]["state"] == "ready").then_some(()));
+    let third = add("User fancies strong freshly roasted mountain coffee");
+    assert_eq!((&third["status"], &third["degraded"]), (&json!("duplicate"), &Value::Null));
+}
+
+#[test]
 fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
     let mut vault = vault();
     vault.write("memories/user.md", KNOWN);

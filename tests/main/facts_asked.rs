@@ -228,7 +228,7 @@ fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where
     let some = as_owner("key=rating&limit=3");
     assert_eq!((shown(&some).len(), &some["cut"]), (3, &json!(true)));
     // As it is edited.
-    vault.write("notes/brazil.md", "# Brazil\n\n- stars:: 9.0\n").settle();
+    vault.write("notes/brazil.md", "# Brazil\n\n- stars:: 9.0\n").finds("stars", &["notes/brazil.md"]).settle();
     assert_eq!(shown(&vault.get("/api/facts?key=stars").json()), ["notes/brazil.md#L3 \"9.0\""]);
     assert!(!vault.get("/api/facts?key=rating").json().to_string().contains("brazil"));
 }

@@ -153,4 +153,70 @@ fn after_a_purge_a_machine_that_has_not_purged_doubles_nothing() {
         assert_eq!((history(&here, "stays"), history(&here, "part")), (stays.clone(), part.clone()));
         assert_eq!(lines(&here, "stays").len(), 6, "each stands there twice, and counts once");
     }
+    // What both note after it has two names, and counts once, too.
+    fs::write(here.path("facts.history.md"), &one).unwrap();
+    for (value, vault) in [("at eleven", &here), ("at eleven", &there), ("at twelve", &here), ("at twelve", &there)] {
+        fs::write(vault.path("facts.md"), format!("## p\n\n- stays: three\n- part: {value}\n")).unwrap();
+        vault.run(&["fact", "list"]).ok();
+    }
+    let (one, two) = (read(&here, "facts.history.md"), read(&there, "facts.history.md"));
+    assert_ne!(
+        lines(&here, "part").last().unwrap().split_once('^'),
+        lines(&there, "part").last().unwrap().split_once('^')
+    );
+    for joined in [format!("{one}{two}"), format!("{two}{one}")] {
+        fs::write(here.path("facts.history.md"), &joined).unwrap();
+        let (said, _) = history(&here, "part");
+        let values: Vec<&str> = said.iter().map(|line| line.rsplit(" → ").next().unwrap()).collect();
+        assert_eq!(
+            values,
+            ["\"at seven\"", "\"at eight\"", "\"at nine\"", "\"at ten\"", "\"at eleven\"", "\"at twelve\""]
+        );
+        let before = read(&here, "facts.history.md");
+        here.run(&["fact", "list"]).ok();
+        assert_eq!(read(&here, "facts.history.md"), before, "nothing is noted once more");
+    }
+}
+
+#[test]
+fn who_writes_in_place_and_who_sets_facts_lose_no_line() {
+    use std::io::Write;
+    let mut vault = vault();
+    vault.start();
+    notes_eventually(&vault, "facts.history.md", STYLE);
+    let path = vault.path("facts.md");
+    let editor = std::thread::spawn(move || {
+        for at in 0..150 {
+            // As `>>` in a shell does: what is there stays, and the line is written where the file is open.
+            let mut file = fs::File::options().append(true).open(&path).unwrap();
+            std::thread::yield_now();
+            file.write_all(format!("- edited_{at}: x\n").as_bytes()).unwrap();
+        }
+    });
+    let mut set = 0;
+    // Once more when the editor is done: each write looks at what was left by those before.
+    let mut is_done = false;
+    while !is_done || set < 20 {
+        is_done = editor.is_finished();
+        let body = json!({ "namespace": "set", "key": format!("key_{set}"), "value": "y" }).to_string();
+        // Who comes while the other is writing may be told to try again.
+        eventually("the fact to be set", || {
+            let reply = vault.ask(Request::new("PUT", "/api/facts").json(&*body));
+            assert!([200, 409, 503].contains(&reply.status), "{}", reply.json());
+            (reply.status == 200).then_some(())
+        });
+        set += 1;
+    }
+    editor.join().unwrap();
+    let text = read(&vault, "facts.md");
+    for at in 0..set {
+        assert!(text.contains(&format!("- key_{at}: y\n")), "key_{at} of {set}\n{text}");
+    }
+    // Of two that were written at the very moment of one of ours, the last stays, and the other is in the trash.
+    let trash = fs::read_dir(vault.path(".trash")).into_iter().flatten().flatten();
+    let kept: String = trash.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect();
+    for at in 0..150 {
+        let line = format!("- edited_{at}: x\n");
+        assert!(text.contains(&line) || kept.contains(&line), "edited_{at}\n{text}");
+    }
 }

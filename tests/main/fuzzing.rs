@@ -63,6 +63,11 @@ fn any_text_is_a_note_and_its_passages_cover_it() {
 }
 
 #[test]
+fn any_document_is_read_or_refused() {
+    replay("document", properties::document);
+}
+
+#[test]
 fn a_query_is_never_an_error() {
     let vault = properties::Vault::new();
     replay("query", |data| properties::query(&vault, data));

@@ -3,6 +3,7 @@
 use std::fs;
 
 use memory_vault::access::Turn;
+use memory_vault::attachments::AttachmentReader;
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
 use memory_vault::engine::{ChangeBatch, FileUpdate, Filter, Reader};
@@ -10,7 +11,7 @@ use memory_vault::engine_local::{Settings, Store};
 use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::path::VaultPath;
 use memory_vault::search::{SearchRequest, Visible, search};
-use memory_vault::sync::{PreparedFile, prepare};
+use memory_vault::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::vault::{NoteRules, globs};
 
 use crate::support::{Daemon, assert_as_rebuilt, eventually};
@@ -47,15 +48,10 @@ impl Fixture {
         fs::write(self.vault.path().join(path), text).unwrap();
         let rules = NoteRules::new(self.vault.path(), &[]).unwrap();
         let mut stemming = Stemming::new(self.store.stemmer());
-        let read = prepare(
-            self.vault.path(),
-            &rules,
-            VaultPath::new(path).unwrap(),
-            None,
-            20_000_000,
-            &mut stemming,
-            jiff::Timestamp::now(),
-        );
+        let attachments = AttachmentReader::default();
+        let from =
+            FileReading { root: self.vault.path(), rules: &rules, max_bytes: 20_000_000, attachments: &attachments };
+        let read = prepare(&from, VaultPath::new(path).unwrap(), None, &mut stemming, jiff::Timestamp::now());
         let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
         *update
     }

@@ -147,5 +147,7 @@ fn an_agent_that_is_not_there_is_named_to_the_person() {
         let refused = vault.run(&["context", "--agent", "nobody", "x"]);
         let said = "vault: there is no agent `nobody`. `vault agent list` names those there are\n";
         assert_eq!((refused.code, refused.stderr.as_str()), (1, said));
+        let by_title = vault.run(&["agent", "allow", "No Body"]);
+        assert!(by_title.stderr.contains("perhaps `no-body`"), "{}", by_title.stderr);
     }
 }

@@ -10,10 +10,10 @@ use crate::support::{Connection, Daemon, Reply, Request};
 
 /// A request as the upstream got it.
 #[derive(Debug, Clone, Default)]
-struct Got {
-    line: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+pub struct Got {
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 impl Got {
@@ -25,13 +25,13 @@ impl Got {
 type Answer = Arc<dyn Fn(&Got, &mut TcpStream) + Send + Sync>;
 
 /// An upstream that answers as it is told, and keeps what it got.
-struct Upstream {
-    address: String,
+pub struct Upstream {
+    pub address: String,
     got: Arc<Mutex<Vec<Got>>>,
 }
 
 impl Upstream {
-    fn start(answer: impl Fn(&Got, &mut TcpStream) + Send + Sync + 'static) -> Self {
+    pub fn start(answer: impl Fn(&Got, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let got = Arc::new(Mutex::new(Vec::new()));
@@ -49,7 +49,7 @@ impl Upstream {
         Self { address, got }
     }
 
-    fn last(&self) -> Got {
+    pub fn last(&self) -> Got {
         self.got.lock().unwrap().last().cloned().unwrap()
     }
 }
@@ -70,7 +70,7 @@ fn read(stream: &TcpStream) -> Option<Got> {
     Some(got)
 }
 
-fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
+pub fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n", body.len());
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
 }

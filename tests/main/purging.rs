@@ -175,3 +175,33 @@ fn a_purge_that_is_refused_leaves_all_as_it_was() {
     let known = vault.get("/api/forgotten").json();
     assert_eq!(known["forgotten"], json!([]), "{known}");
 }
+
+#[test]
+fn a_page_that_was_made_a_moment_before_goes_with_what_it_was_made_of() {
+    let mut vault = vault();
+    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n").start().settle();
+    // No index has it yet.
+    vault.write("summaries/new.md", generated(&["notes/a.md"], "- The xylograph opens it (notes/a.md#L1)"));
+    let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    assert_eq!(rows(&gone), ["summaries/new.md true"], "{gone}");
+    assert!(!vault.path("summaries/new.md").exists() && !is_kept(&vault, "xylograph"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_another_program_has_open_for_writing_is_named_and_goes_once_it_is_closed() {
+    let mut vault = vault();
+    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n\nBread is baked.\n").start();
+    let editor = fs::File::options().append(true).open(vault.path("notes/a.md")).unwrap();
+    let is_left = || {
+        let left = contents(&vault.path(".vault/state/unfinished"));
+        left.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("xylograph"))
+    };
+    let gone = forget(&vault, json!({"path": "notes/a.md", "line_start": 1, "purge": true}));
+    let remains = gone["purged"]["remains"].to_string();
+    assert!(remains.contains("has `notes/a.md` open for writing") && is_left(), "{remains}");
+    drop(editor);
+    // The next change of any note looks at it.
+    assert_eq!(vault.post("/api/user-memory/save", &json!({"content": "Bread is eaten."})).status, 200);
+    assert!(!is_left() && !is_kept(&vault, "xylograph"));
+}

@@ -39,13 +39,14 @@ pub(super) enum Fate {
     Refused(&'static str),
 }
 
-/// What of the program's own goes along: checkpoints, and the events that are in no file yet, what stays forgotten and what was imported, as files that
-/// are made for the archive (the database of the state holds hashes of tokens, too, and stays). Nothing else does, whatever it is
+/// What of the program's own goes along: checkpoints, and the events that are in no file yet, what stays forgotten, what was imported, and work
+/// and calls of chat models, as files that are made for the archive (the database of the state holds hashes of tokens, too, and stays). Nothing else
+/// does, whatever it is
 /// called, and what comes to be kept there later has to be named here.
 fn is_state(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
         ([] | ["checkpoints" | "pending"], EntryKind::Folder) => true,
-        (["forgotten.key" | "forgotten.json" | "imports.json"], EntryKind::File) => true,
+        (["forgotten.key" | "forgotten.json" | "imports.json" | "jobs.json"], EntryKind::File) => true,
         (["checkpoints", name], EntryKind::File) => {
             let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
             id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
@@ -187,6 +188,7 @@ mod tests {
             ".vault/state/forgotten.key",
             ".vault/state/forgotten.json",
             ".vault/state/imports.json",
+            ".vault/state/jobs.json",
             ".git/HEAD",
             ".git/config",
             ".git/hooks/pre-commit.sample",

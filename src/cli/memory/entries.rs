@@ -146,6 +146,9 @@ impl AddEntry {
         for id in &added.archived {
             say!("    {id} went to the archive: there are more than `max_entries`")?;
         }
+        if let Some(degraded) = &added.degraded {
+            remark!("vault: {degraded}");
+        }
         say_undo(&added.checkpoint_ids)?;
         Ok(Outcome::Done)
     }

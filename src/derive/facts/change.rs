@@ -90,8 +90,13 @@ impl FactChange {
 
     /// Names it, as one that comes after another of the same fact.
     pub(super) fn name_after(&mut self, before: &str) {
+        self.id = self.named_after(before);
+    }
+
+    /// The name that it has after another of the same fact.
+    pub(super) fn named_after(&self, before: &str) -> String {
         let said = format!("{before}\n{}", ChangeText(self));
-        self.id = blake3::hash(said.as_bytes()).to_hex()[..ID_CHARS].to_owned();
+        blake3::hash(said.as_bytes()).to_hex()[..ID_CHARS].to_owned()
     }
 }
 

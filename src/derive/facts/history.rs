@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{FactChange, FactChangeKind, read_line};
 use super::file::FactsFile;
+use super::twins::doubles;
 use super::window::Validity;
 
 /// What a new history begins with.
@@ -31,18 +32,33 @@ pub(crate) struct FactsHistory {
 
 impl FactsHistory {
     /// Reads a history. Lines that are none are passed over; of those of one name the earliest counts. Where one machine has purged a value
-    /// and another has not, a line of theirs that both have counts once, as the one that says more.
+    /// and another has not, a line of theirs that both have counts once, as the one that says more, and so does what both note after that.
     pub(crate) fn read(source: &str) -> Self {
         let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
         // By hand or by a merge they may stand in any order.
         changes.sort_by_key(|change| change.learned);
         let mut seen = HashSet::new();
         changes.retain(|change| seen.insert(change.id.clone()));
-        let purged = purged_twins(&changes);
-        changes.retain(|change| !purged.contains(&change.id));
         let mut history = Self::default();
         changes.into_iter().for_each(|change| history.push(change));
-        history
+        let doubled = history.doubled();
+        if doubled.is_empty() {
+            return history;
+        }
+        let mut once = Self::default();
+        let counted = history.changes.into_iter().enumerate().filter(|(at, _)| !doubled.contains(at));
+        counted.for_each(|(_, change)| once.push(change));
+        once
+    }
+
+    /// The places of changes that count as another one does.
+    fn doubled(&self) -> HashSet<usize> {
+        let of_facts = self.by_name.values().flat_map(BTreeMap::values).filter(|places| places.len() > 1);
+        let of_fact = |places: &Vec<usize>| {
+            let lines: Vec<&FactChange> = places.iter().map(|at| &self.changes[*at]).collect();
+            doubles(&lines).into_iter().map(|at| places[at]).collect::<Vec<_>>()
+        };
+        of_facts.flat_map(of_fact).collect()
     }
 
     /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
@@ -152,29 +168,6 @@ impl FactsHistory {
         change.name_after(before);
         change
     }
-}
-
-/// The names of the lines that [`without_changes`] has made of others that are there, too. Such a pair was noticed at one moment, by one hand.
-///
-/// More than two of a fact at one moment are those of a clock that stood still, and stay.
-fn purged_twins(changes: &[FactChange]) -> HashSet<String> {
-    let mut moments: HashMap<(i64, &str, &str), Vec<&FactChange>> = HashMap::new();
-    let mut last = None;
-    // In the order of their moments: only where two have the same is there anything to look for.
-    for pair in changes.windows(2).filter(|pair| pair[0].learned == pair[1].learned) {
-        for change in pair.iter().filter(|change| last != Some(change.id.as_str())) {
-            moments.entry((change.learned, &change.namespace, &change.key)).or_default().push(change);
-        }
-        last = Some(pair[1].id.as_str());
-    }
-    let twins = moments.values().filter_map(|found| match found[..] {
-        // Of two that say the same, everybody takes the same.
-        [one, two] if one.is_purged_of(two) && two.is_purged_of(one) => Some(one.id.clone().max(two.id.clone())),
-        [one, two] if one.is_purged_of(two) => Some(one.id.clone()),
-        [one, two] if two.is_purged_of(one) => Some(two.id.clone()),
-        _ => None,
-    });
-    twins.collect()
 }
 
 /// The text of a history with changes at its end.

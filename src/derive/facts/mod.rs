@@ -14,6 +14,7 @@ mod inline;
 mod item;
 mod name;
 mod timeline;
+mod twins;
 mod value;
 mod window;
 

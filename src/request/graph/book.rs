@@ -58,7 +58,7 @@ impl<'a> RelationsBook<'a> {
 
     fn read(&self, file: &FileEntry) -> Result<Vec<ReadRelation<'a>>, RequestError> {
         let Ok((_, source)) = read_seen(self.scope, file.path.as_str()) else { return Ok(Vec::new()) };
-        let note = Note::parse(&source.text, file.path.stem());
+        let note = Note::of(&file.path, &source.text);
         let mut known: HashMap<String, Option<&'a Arc<FileEntry>>> = HashMap::new();
         let mut found = Vec::new();
         for relation in relations(&note, &source.text).into_iter().filter(|relation| self.question.follows(relation)) {

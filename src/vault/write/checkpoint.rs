@@ -103,6 +103,9 @@ pub struct Checkpoint {
     /// The checkpoint of the same file whose content comes before what this one holds; `None` where it holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<CheckpointId>,
+    /// When the file was changed before, in milliseconds since 1970; `None` when it was not there, and in those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) changed_ms: Option<i64>,
     /// How many bytes an agent brought.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) written: u64,

@@ -164,6 +164,20 @@ impl Checkpoints {
         Ok(found)
     }
 
+    /// Those of a file from a moment on, oldest first.
+    pub(super) fn since(&self, file: &VaultPath, at_ms: i64) -> Result<Vec<Checkpoint>, FsError> {
+        let from = Timestamp::from_millisecond(at_ms).unwrap_or_default();
+        let first = CheckpointId::new(from, blake3::Hash::from_bytes([0; 32]));
+        let is_later = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "json") && id_of(path).is_some_and(|id| id >= first)
+        };
+        let paths = self.contents.paths()?.into_iter().filter(is_later);
+        let read = paths.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok());
+        let mut found: Vec<Checkpoint> = read.filter(|checkpoint: &Checkpoint| checkpoint.path == *file).collect();
+        found.sort_by(|one, two| one.id.cmp(&two.id));
+        Ok(found)
+    }
+
     /// Removes the checkpoint of a change that was not made after all.
     pub(super) fn take_back(&self, id: &CheckpointId) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,6 +299,7 @@ mod tests {
             bytes: Some(content.len() as u64),
             before: None,
             base: None,
+            changed_ms: None,
             written: 0,
             mode: Some(0o644),
             after: None,
@@ -409,6 +424,7 @@ mod tests {
                 bytes: Some(bytes as u64),
                 before: None,
                 base: None,
+                changed_ms: None,
                 written: act.written,
                 mode: None,
                 after: None,

@@ -13,8 +13,9 @@ use super::checkpoint::{Act, Action};
 use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
+use super::held::HeldText;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_attributes_of, give_owner_of};
-use crate::fs::{move_new, sync_folder, write_beside};
+use crate::fs::{is_open_for_writing, move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 use crate::state::ChangeTable;
 use crate::vault::Outside;
@@ -23,6 +24,10 @@ use crate::vault::Outside;
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 /// Maximum times that what somebody else wrote at the very moment of ours is put back before we give up.
 const PUT_BACK: usize = 8;
+/// Maximum time that a write waits for somebody who has what it replaces open for writing.
+const WRITERS_WAIT: Duration = Duration::from_secs(1);
+/// How often it looks whether they are done.
+const WRITERS_LOOK: Duration = Duration::from_millis(5);
 
 /// Writes notes of one vault. One write at a time.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub struct Files {
     pruned: Mutex<Option<Instant>>,
     /// Held while a file is generated of others, and while something is forgotten.
     generating: Mutex<()>,
+    /// What was replaced while somebody had it open for writing: whatever they write there is theirs.
+    pub(super) held: Mutex<Vec<HeldText>>,
     /// Where each change is noted, if anywhere.
     pub(super) log: Option<Arc<ChangeTable>>,
 }
@@ -49,6 +56,7 @@ impl Files {
             checkpoints: Checkpoints::new(state.join("checkpoints")),
             pruned: Mutex::default(),
             generating: Mutex::default(),
+            held: Mutex::default(),
             log: None,
         };
         files.clear(&files.unfinished);
@@ -70,9 +78,22 @@ impl Files {
     /// When none may be there.
     pub fn check(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
+        if path.attachment().is_some() {
+            return refuse("it is an attachment, which is read and never written");
+        }
         if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
             return refuse("notes end in .md or .markdown");
         }
+        self.check_place(path)
+    }
+
+    /// The same for what goes to the trash and comes back from there, which an attachment may too.
+    pub(super) fn check_movable(&self, path: &VaultPath) -> Result<(), WriteError> {
+        if path.is_document() { self.check_place(path) } else { self.check(path) }
+    }
+
+    fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
+        let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if self.outside.of(path).is_some() {
             return refuse("it belongs to a folder of `[[collections]]`, which is only read");
         }
@@ -104,7 +125,7 @@ impl Files {
     /// # Errors
     /// When no note may be there, or it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
-        self.check(path)?;
+        self.check_movable(path)?;
         let on_disk = path.on_disk(&self.root);
         match read_bytes(&on_disk) {
             Ok(bytes) => {
@@ -122,6 +143,7 @@ impl Files {
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
+        self.check(path)?;
         let made = self.make(path, text.as_bytes(), None)?;
         self.note(path, &Action::Create.into(), None, Some(text.as_bytes()), None);
         Ok(made)
@@ -184,6 +206,7 @@ impl Files {
         act: impl Into<Act<'a>>,
     ) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
+        self.check(path)?;
         let act = act.into();
         let Some(before) = before else {
             let made = self.make(path, text.as_bytes(), None)?;
@@ -214,6 +237,7 @@ impl Files {
                 tracing::warn!("old checkpoints stay: {error}");
             }
         }
+        self.look_at_held();
         Ok(pruned)
     }
 
@@ -224,6 +248,7 @@ impl Files {
         bytes: &[u8],
         act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
+        self.check(path)?;
         let had = self.expect(path, before)?;
         let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
         self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
@@ -241,7 +266,7 @@ impl Files {
 
     /// Makes a file with exactly those permission bits, or those that the umask gives.
     pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
-        self.check(path)?;
+        self.check_movable(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
         self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(
@@ -278,6 +303,8 @@ impl Files {
     /// After an exchange, what was in the note's place at that very moment lies beside it. When that is not what the writer has
     /// seen, it goes back; says whether it did. What comes out then is ours, or what somebody wrote over ours, and so on: the
     /// last to write is the one whose text stays.
+    ///
+    /// An editor may have opened it before, and write in it only now: nobody can open it any more, so who has it open is waited for.
     fn put_back(&self, beside: &Path, on_disk: &Path, before: Hash, ours: Hash) -> Result<bool, FsError> {
         let mut expected = Some(before);
         let mut put = Some(ours);
@@ -286,8 +313,9 @@ impl Files {
             if beside.symlink_metadata().is_err() {
                 return Ok(false);
             }
-            let out = read_bytes(beside).ok().map(|bytes| blake3::hash(&bytes));
-            if out.is_some() && (out == expected || out == put) {
+            let is_known = |out: Option<Hash>| out.is_some() && (out == expected || out == put);
+            let out = once_written(beside, is_known);
+            if is_known(out) {
                 return Ok(turn > 0);
             }
             crate::fs::exchange(beside, on_disk)?;
@@ -319,6 +347,20 @@ impl Files {
             }
             put => put,
         }
+    }
+}
+
+/// The hash of a file that has no name of its own any more, once nobody writes in it; at once where it is not known.
+fn once_written(beside: &Path, is_known: impl Fn(Option<Hash>) -> bool) -> Option<Hash> {
+    let started = Instant::now();
+    loop {
+        // Whoever has it open has so before it is read.
+        let is_open = is_open_for_writing(beside) == Some(true);
+        let out = read_bytes(beside).ok().map(|bytes| blake3::hash(&bytes));
+        if !is_open || !is_known(out) || started.elapsed() >= WRITERS_WAIT {
+            return out;
+        }
+        std::thread::sleep(WRITERS_LOOK);
     }
 }
 
@@ -389,6 +431,83 @@ mod tests {
         let id = files.trash(&path("mine.md"), hash).unwrap();
         files.restore(&id, false).unwrap();
         assert_eq!(mode(), 0o666);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_an_editor_writes_in_place_after_the_exchange_stays() {
+        use std::io::Write;
+        let (folder, files) = vault();
+        let on_disk = folder.path().join("a.md");
+        let hash = files.create(&path("a.md"), "one\n").unwrap();
+        let mut editor = fs::File::options().append(true).open(&on_disk).unwrap();
+        std::thread::scope(|scope| {
+            let writes = scope.spawn(|| files.replace(&path("a.md"), hash, "one\nours\n", Action::Edit));
+            while fs::read_to_string(&on_disk).unwrap_or_default() != "one\nours\n" {
+                std::thread::yield_now();
+            }
+            editor.write_all(b"theirs\n").unwrap();
+            drop(editor);
+            assert!(matches!(writes.join().unwrap(), Err(WriteError::Changed(_))));
+        });
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "one\ntheirs\n");
+        assert!(!folder.path().join(".trash").exists());
+        assert_eq!(fs::read_dir(&files.unfinished).unwrap().count(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_written_long_after_goes_to_the_trash() {
+        use std::io::Write;
+        let (folder, files) = vault();
+        let on_disk = folder.path().join("a.md");
+        let hash = files.create(&path("a.md"), "one\n").unwrap();
+        let mut editor = fs::File::options().append(true).open(&on_disk).unwrap();
+        files.replace(&path("a.md"), hash, "ours\n", Action::Edit).unwrap();
+        files.create(&path("b.md"), "x").unwrap();
+        editor.write_all(b"theirs\n").unwrap();
+        files.create(&path("c.md"), "x").unwrap();
+        assert!(!folder.path().join(".trash").exists(), "it is open still");
+        drop(editor);
+        files.create(&path("d.md"), "x").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join(".trash/a.md")).unwrap(), "one\ntheirs\n");
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "ours\n");
+        assert_eq!(fs::read_dir(&files.unfinished).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_attachment_is_never_written_and_goes_to_the_trash_and_back() {
+        let (folder, files) = vault();
+        let (pdf, bytes) = (path("files/a.pdf"), [b'%', 0xff, 0]);
+        fs::create_dir_all(folder.path().join("files")).unwrap();
+        let on_disk = folder.path().join("files/a.pdf");
+        let refused = |result: Result<(), WriteError>| {
+            assert!(result.unwrap_err().to_string().contains("never written"));
+        };
+        refused(files.create(&pdf, "x").map(drop));
+        fs::write(&on_disk, bytes).unwrap();
+        let hash = files.read(&pdf).unwrap().unwrap().1;
+        refused(files.create(&pdf, "x").map(drop));
+        refused(files.create_for(&pdf, "x", Action::Edit.by("ada")).map(drop));
+        refused(files.replace(&pdf, hash, "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, Some(hash), "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, None, "x", Action::Edit).map(drop));
+        refused(files.leave(&pdf, Some(hash), Action::Edit.into()).map(drop));
+        refused(files.create(&path("files/a.png"), "x").map(drop));
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+
+        let id = files.trash(&pdf, hash).unwrap();
+        assert!(!on_disk.exists() && folder.path().join(".trash/files/a.pdf").exists());
+        fs::write(&on_disk, "another").unwrap();
+        refused(files.restore(&id, true).map(drop));
+        let second = files.trash(&pdf, blake3::hash(b"another")).unwrap();
+        assert!(folder.path().join(".trash/files/a 2.pdf").exists(), "it stays what it is");
+        files.restore(&id, true).unwrap();
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+        files.trash(&pdf, hash).unwrap();
+        let purged = files.purge(&pdf).unwrap();
+        assert_eq!((purged.trashed, purged.left.len()), (2, 0));
+        assert!(matches!(files.restore(&second, true), Err(WriteError::NoCheckpoint(_))));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 
 use blake3::Hash;
 
@@ -10,7 +11,8 @@ use super::super::read::read_bytes;
 use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;
-use crate::fs::{Context, FsError, UNFINISHED, move_new, sync_folder, write_beside};
+use super::held::HeldText;
+use crate::fs::{Context, FsError, UNFINISHED, is_open_for_writing, move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 
 /// What a text is called in the trash when nobody knows any more of which note it was.
@@ -26,8 +28,15 @@ impl Files {
     }
 
     /// Removes what an exchange left. What is neither `known` is somebody's newest text, and goes to the trash as a text of
-    /// the note.
+    /// the note. Where somebody has it open for writing still, it stays until they are done.
     pub(super) fn discard(&self, path: &VaultPath, beside: &Path, known: [Hash; 2]) {
+        if is_open_for_writing(beside) == Some(true) {
+            let mut held = self.held();
+            if held.iter().all(|held| held.beside != beside) {
+                held.push(HeldText { path: path.clone(), beside: beside.to_owned(), known });
+            }
+            return;
+        }
         let discarded = match read_bytes(beside).map(|bytes| (blake3::hash(&bytes), bytes)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error).on("read", beside).map_err(WriteError::from),
@@ -37,6 +46,21 @@ impl Files {
         if let Err(error) = discarded {
             tracing::warn!("a text that lay beside `{path}` stays at {}: {error}", beside.display());
         }
+    }
+
+    /// Looks at what others had open for writing when it was replaced.
+    pub(super) fn look_at_held(&self) {
+        let held = std::mem::take(&mut *self.held());
+        held.iter().for_each(|held| self.discard(&held.path, &held.beside, held.known));
+    }
+
+    /// The notes whose former text somebody has open for writing still: it stays on the disk until they are done.
+    pub(crate) fn held_notes(&self) -> Vec<VaultPath> {
+        self.held().iter().map(|held| held.path.clone()).collect()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<HeldText>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks through what a killed process left in a folder: half-written texts go, and so does what is known; somebody's

@@ -6,6 +6,7 @@ mod checkpoints;
 mod contents;
 mod error;
 mod files;
+mod held;
 mod leftovers;
 mod names;
 mod note_change;

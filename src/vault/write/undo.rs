@@ -228,12 +228,31 @@ impl Files {
         Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
     }
 
-    /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
-    /// left it: the lines that are not there any more, each a paragraph.
+    /// What a file had at a moment, in milliseconds since 1970, where it has changed since and a checkpoint kept it: the first one after that
+    /// moment, if the file was not touched between the two.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(crate) fn removed_since(&self, path: &VaultPath, since: i64) -> Result<Option<String>, WriteError> {
+    pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
+        let mut later = self.checkpoints.since(path, at_ms)?.into_iter();
+        let first = later.find(|checkpoint| checkpoint.at.as_millisecond() > at_ms);
+        match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
+            Some(first) => Ok(self.checkpoints.get(&first.id)?.1),
+            None => Ok(None),
+        }
+    }
+
+    /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
+    /// left it: the lines that are not there any more, each a paragraph. `text_of` says what bytes say.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn removed_since(
+        &self,
+        path: &VaultPath,
+        since: i64,
+        text_of: impl Fn(Vec<u8>) -> String,
+    ) -> Result<Option<String>, WriteError> {
         let Some(last) = self.checkpoints.list()?.into_iter().find(|checkpoint| checkpoint.path == *path) else {
             return Ok(None);
         };
@@ -243,8 +262,7 @@ impl Files {
             return Ok(None);
         }
         let Ok((_, Some(had))) = self.checkpoints.get(&last.id) else { return Ok(None) };
-        let (had, now) = (String::from_utf8_lossy(&had), now.map(|(bytes, _)| bytes).unwrap_or_default());
-        let now = String::from_utf8_lossy(&now);
+        let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)).unwrap_or_default());
         let left: HashSet<&str> = now.lines().collect();
         let gone: Vec<&str> = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).collect();
         Ok(Some(gone.join("\n\n")))
@@ -349,6 +367,7 @@ impl Files {
             bytes: had.map(|had| had.len() as u64),
             before: None,
             base: None,
+            changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
@@ -367,13 +386,20 @@ impl Files {
 fn numbered(path: &VaultPath, at: usize) -> String {
     let text = path.as_str();
     let (folder, name) = text.rsplit_once('/').map_or(("", text), |(folder, name)| (folder, name));
-    let (stem, extension) = match name.strip_suffix(".markdown") {
-        Some(stem) => (stem, "markdown"),
-        None => (name.strip_suffix(".md").unwrap_or(name), "md"),
+    let (stem, extension) = match (path.is_document(), name.strip_suffix(".markdown")) {
+        (true, _) => name.rsplit_once('.').unwrap_or((name, "md")),
+        (false, Some(stem)) => (stem, "markdown"),
+        (false, None) => (name.strip_suffix(".md").unwrap_or(name), "md"),
     };
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
     format!("{TRASH}/{folder}{slash}{stem} {at}.{extension}")
+}
+
+/// When a file was changed, in milliseconds since 1970.
+fn changed_ms(on_disk: &Path) -> Option<i64> {
+    let changed = on_disk.symlink_metadata().ok()?.modified().ok()?;
+    Some(Timestamp::try_from(changed).ok()?.as_millisecond())
 }
 
 #[cfg(test)]

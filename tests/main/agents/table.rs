@@ -325,6 +325,7 @@ fn owners_alone() -> Vec<Asked> {
         "/api/profile",
         "/api/user-memory/settings",
         "/api/user-memory/checkpoints",
+        "/api/attachments",
         "/api/conflicts",
         "/api/conflicts/difference?path=notes/secret.md",
         "/api/forgotten",

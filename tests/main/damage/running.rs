@@ -14,7 +14,7 @@ use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, Has
 use memory_vault::notes;
 use memory_vault::path::VaultPath;
 use memory_vault::search::{Degraded, SearchRequest, Visible, search};
-use memory_vault::sync::{PreparedFile, prepare};
+use memory_vault::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::vault::globs;
 use memory_vault::wire::SearchQuery;
 
@@ -122,15 +122,9 @@ fn without_the_words_the_meaning_answers() {
     let mut store = Store::open(index.path(), settings, false).unwrap();
     let mut stemming = Stemming::new(store.stemmer());
     let rules = memory_vault::vault::NoteRules::new(root.path(), &[]).unwrap();
-    let read = prepare(
-        root.path(),
-        &rules,
-        VaultPath::new("a.md").unwrap(),
-        None,
-        1000,
-        &mut stemming,
-        jiff::Timestamp::now(),
-    );
+    let attachments = memory_vault::attachments::AttachmentReader::default();
+    let from = FileReading { root: root.path(), rules: &rules, max_bytes: 1000, attachments: &attachments };
+    let read = prepare(&from, VaultPath::new("a.md").unwrap(), None, &mut stemming, jiff::Timestamp::now());
     let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
     store.apply(ChangeBatch { generation: 1, updates: vec![*update], removed: Vec::new() }).unwrap();
     let embedder = HashEmbedder::default();

@@ -11,7 +11,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Asked, Daemon, Endpoint, Fault, Request, eventually};
+use crate::support::{Asked, Daemon, Endpoint, Fault, Ran, Request, eventually, vault_command};
 
 /// `[memory]` for a model at an address.
 pub fn config(address: &str, memory: &str) -> String {
@@ -100,6 +100,32 @@ fn a_conversation_becomes_proposals_that_cite_their_lines() {
     assert_eq!(view["recent"][0]["kept"], 2, "{view}");
     let status = vault.run(&["status"]).ok().stdout;
     assert!(status.contains("reader at 127.0.0.1") && status.contains("2 calls"), "{status}");
+}
+
+#[test]
+fn an_archive_with_its_state_goes_on_where_it_was() {
+    let endpoint = good();
+    let config = config(&endpoint.address(), "calls_per_day = 3");
+    let mut vault = Daemon::with_config(&config);
+    vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
+    let here = sync(&vault);
+    let archive = vault.path("").with_extension("tar.zst");
+    for (more, calls) in [(&["--with-state"][..], 1), (&[], 0)] {
+        vault.run(&[&["export", archive.to_str().unwrap()], more].concat()).ok();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+        let there = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
+        let known = there(&["memory", "processing", "--json"]).json();
+        assert_eq!((&known["calls"], &known["day"]["calls"]), (&json!(calls), &json!(calls)), "{known}");
+        if calls == 1 {
+            assert_eq!((&known["recent"], &known["outcomes"]), (&here["recent"], &here["outcomes"]));
+            let asked = endpoint.asked().len();
+            assert_eq!(there(&["memory", "sync", "--json"]).json()["calls"], 1);
+            assert_eq!(endpoint.asked().len(), asked, "what was read is not read again");
+        }
+        fs::remove_file(&archive).unwrap();
+    }
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! What documents beside the notes say: PDF, Word and web pages → a text with headings, read in a process of its own.
+//!
+//! ```text
+//! file ─▶ opened, hash ─▶ kept? ─▶ confined process (pdf · docx · html ─▶ parts, a line of JSON each) ─▶ text ─▶ kept
+//! ```
+//!
+//! A document is of whoever sent it, and the code that takes it apart is large. So it runs in another process of this program, which is handed
+//! the file open, has limits of memory and time, and can neither open anything else nor write nor speak to anybody. What comes back is text.
+//! Of a PDF each page is a section `## Page 3`; of others the headings are their own.
+
+mod charset;
+mod confined;
+mod docx;
+mod html;
+mod jail;
+mod kept;
+mod part;
+mod pdf;
+mod process;
+mod reader;
+mod text;
+
+pub use confined::read_in_memory;
+pub(crate) use confined::{ReaderJob, run};
+pub(crate) use process::COMMAND;
+pub use reader::AttachmentReader;
+pub(crate) use reader::ReadAttachment;
+pub(crate) use text::page_lines;
+pub use text::page_of;
