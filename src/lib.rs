@@ -14,6 +14,8 @@ pub mod app;
 pub mod attachments;
 mod backup;
 mod capture;
+#[cfg(test)]
+mod chance;
 pub mod cli;
 pub mod clock;
 pub mod config;

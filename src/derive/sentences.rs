@@ -54,6 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
     use crate::derive::said;
 
     const WORDS: [&str; 40] = [
@@ -101,6 +102,8 @@ mod tests {
     const BETWEEN: [&str; 9] = [" ", "", "  ", "\n", "\r\n", ") ", ". ", " — ", "\u{a0}"];
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn ordinary_texts_have_the_sentences_that_the_library_finds(
             parts in prop::collection::vec((prop::sample::select(&WORDS[..]), prop::sample::select(&BETWEEN[..])), 0..60),

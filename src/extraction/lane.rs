@@ -137,7 +137,7 @@ impl Extraction {
     /// Whether something else is being done that goes first.
     pub(super) fn is_disturbed(&self) -> bool {
         let shared = self.workspace.shared();
-        !shared.progress().is_complete() || shared.was_searched_within(QUIET)
+        !shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)
     }
 
     pub(super) fn set_working(&self, is_working: bool) {

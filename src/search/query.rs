@@ -343,6 +343,7 @@ fn cut(text: &str, max_bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use proptest::prelude::*;
 
     fn words(text: &str) -> (String, String, String) {
@@ -451,6 +452,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|((lex|vec|HYDE|intent):[ é]?|a |\\n|-){0,9}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
             let _ = ParsedQuery::new(&text);

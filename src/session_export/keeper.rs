@@ -94,7 +94,8 @@ fn run(
         }
         let every = if watcher.needs_polling().is_some() { index.poll_seconds } else { index.reconcile_seconds };
         let every = Duration::from_secs(every);
-        if woken.recv_timeout(if again { RETRY_DELAY.min(every) } else { every }) == Err(RecvTimeoutError::Disconnected) {
+        if woken.recv_timeout(if again { RETRY_DELAY.min(every) } else { every }) == Err(RecvTimeoutError::Disconnected)
+        {
             return;
         }
         let since = Instant::now();

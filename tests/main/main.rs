@@ -41,6 +41,7 @@ mod forgotten;
 mod fresh;
 mod fuzzing;
 mod graph;
+mod hanging;
 mod importing;
 mod languages;
 mod large;

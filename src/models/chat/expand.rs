@@ -100,6 +100,7 @@ fn variants(text: &str) -> Result<QueryVariants, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -123,7 +124,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_model_says_variants_are_few_and_short_or_none(
             text in bent(&[

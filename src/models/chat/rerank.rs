@@ -128,6 +128,7 @@ fn scores(text: &str, count: usize) -> Result<Vec<f64>, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -157,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_model_says_scores_are_scores_or_none(
             text in bent(&["{\"scores\": [0, 0.25, 1]}", "{\"scores\": [0.1, 0.2, 0.3]} ", "{\"scores\": []}"]),
