@@ -8,7 +8,6 @@ mod asked;
 mod keeper;
 mod place;
 
-pub use asked::{ForgottenLookup, WithoutForgotten};
-pub(crate) use keeper::ANY_SCOPE;
-pub use keeper::ForgottenTexts;
-pub use place::{AgentReach, ForgottenPlace, Reach, folder_of};
+pub(crate) use asked::{ForgottenLookup, WithoutForgotten};
+pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
+pub(crate) use place::{AgentReach, ForgottenPlace, Reach, folder_of};
