@@ -18,7 +18,7 @@ const MAX_HISTORY_BYTES: u64 = 1 << 30;
 /// A file that changed so short before it was read may change again without another stamp.
 const CLOCK_STEP_NS: i64 = 50_000_000;
 
-/// How far ahead of the clock a line of a history may be without being reported, in milliseconds: clocks of two machines differ.
+/// Maximum time by which a line of a history may be ahead of the clock without being reported, in milliseconds: clocks of two machines differ.
 const AHEAD_MS: i64 = 3_600_000;
 
 /// What is strange about a line of a history.

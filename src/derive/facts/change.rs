@@ -18,8 +18,8 @@ use super::window::Validity;
 const NONE: &str = "—";
 /// Digits of a change's name.
 const ID_CHARS: usize = 12;
-/// How many names of a change may be taken where it is asked after which line it was named.
-const MAX_TAKEN: usize = 3;
+/// Maximum number of names that may be taken where it is asked after which line a change was named.
+const MAX_TAKEN_BEFORE: usize = 3;
 /// Before when a line was noticed by the clock.
 const CLOCK: &str = " · clock ";
 
@@ -138,7 +138,7 @@ impl FactChange {
 
     /// Whether its name goes on from a line's.
     pub(super) fn follows(&self, before: &str) -> bool {
-        (0..=MAX_TAKEN).any(|taken| self.nth_name_after(before, taken) == self.id)
+        (0..=MAX_TAKEN_BEFORE).any(|taken| self.nth_name_after(before, taken) == self.id)
     }
 
     /// Names it by what it says alone, as one whose name is another line's.

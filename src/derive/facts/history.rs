@@ -12,9 +12,9 @@ use super::window::{FactPhase, Validity};
 const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
     `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
 
-/// How many lines of one fact at one moment are put in order by their names.
+/// Maximum number of lines of one fact at one moment that are put in order by their names.
 const MAX_AT_ONCE: usize = 64;
-/// How many names are tried for a change.
+/// Maximum number of names that are tried for a change.
 const MAX_TAKEN: usize = 1_000;
 
 /// Who has noticed changes, and when.
@@ -399,6 +399,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
 
     fn by(learned: i64) -> NoticedBy<'static> {
         NoticedBy { learned, by: "edit", source: None }
@@ -644,6 +645,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn whatever_is_done_to_the_lines_nothing_is_noted_twice(
             saves in prop::collection::vec("(- a: (~~[xyz]~~ )?[xyz]?( \\(from 1970-01-0[1-3]\\))?\n)?", 1..8),

@@ -28,7 +28,7 @@ impl FactWindow<'_> {
 ///
 /// `changes` are those of one key in the order in which they were learned; who asks what was known at a moment leaves out the later ones.
 pub(crate) fn windows<'h>(changes: impl Iterator<Item = &'h FactChange>) -> Vec<FactWindow<'h>> {
-    let mut told = Told::default();
+    let mut told = ToldFact::default();
     changes.for_each(|change| told.learn(change));
     told.windows()
 }
@@ -60,12 +60,12 @@ enum StepKind {
 
 /// What was said of a fact, in the order in which it counts: what is said better of a value stands where that stood.
 #[derive(Default)]
-struct Told<'h> {
+struct ToldFact<'h> {
     steps: Vec<ToldStep<'h>>,
     never: Vec<FactWindow<'h>>,
 }
 
-impl<'h> Told<'h> {
+impl<'h> ToldFact<'h> {
     fn learn(&mut self, change: &'h FactChange) {
         let text = change.kind.value().map_or("", |(text, _)| text);
         let (from, until) = bounds(change);
@@ -171,9 +171,9 @@ fn bounds(change: &FactChange) -> (Option<Option<i64>>, Option<i64>) {
 }
 
 /// A half-open span: `None` is always at its beginning, and until further notice at its end.
-type Span = (Option<i64>, Option<i64>);
+type FactSpan = (Option<i64>, Option<i64>);
 
-fn is_empty((from, until): Span) -> bool {
+fn is_empty((from, until): FactSpan) -> bool {
     until.is_some_and(|until| from.is_some_and(|from| until <= from))
 }
 
@@ -190,19 +190,19 @@ fn end_from(windows: &mut Vec<FactWindow<'_>>, from: Option<i64>) {
 }
 
 /// Leaves of the windows that are meant what is on both sides of a span.
-fn cut_out<'h>(windows: &mut Vec<FactWindow<'h>>, span: Span, is_meant: impl Fn(&FactWindow<'h>) -> bool) {
+fn cut_out<'h>(windows: &mut Vec<FactWindow<'h>>, span: FactSpan, is_meant: impl Fn(&FactWindow<'h>) -> bool) {
     let cut = |window: FactWindow<'h>| {
         let is_meant = is_meant(&window);
         let whole = (!is_meant).then_some((window.from, window.until));
         let pieces = is_meant.then(|| without_span((window.from, window.until), span)).into_iter().flatten();
-        let pieces: Vec<Span> = whole.into_iter().chain(pieces).collect();
+        let pieces: Vec<FactSpan> = whole.into_iter().chain(pieces).collect();
         pieces.into_iter().map(move |(from, until)| FactWindow { from, until, ..window.clone() })
     };
     *windows = std::mem::take(windows).into_iter().flat_map(cut).collect();
 }
 
 /// What is left of a span on both sides of another.
-fn without_span((begin, end): Span, (from, until): Span) -> impl Iterator<Item = Span> {
+fn without_span((begin, end): FactSpan, (from, until): FactSpan) -> impl Iterator<Item = FactSpan> {
     let before = from.map(|from| (begin, Some(end.map_or(from, |end| end.min(from)))));
     let after = until.map(|until| (Some(begin.map_or(until, |begin| begin.max(until))), end));
     before.into_iter().chain(after).filter(|span| !is_empty(*span))
