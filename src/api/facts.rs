@@ -11,7 +11,7 @@ use super::caller::Asking;
 use super::error::ErrorBody;
 use crate::facts;
 use crate::request::Viewer;
-use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
+use crate::wire::{FactNameParams, FactRetractParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
 
 /// The routes, for the person and for agents.
 pub(super) fn routes() -> Router<AppState> {
@@ -55,13 +55,13 @@ pub(super) async fn unset_fact(
     ask(app, asking, move |viewer: &Viewer| facts::unset(viewer, &params)).await
 }
 
-/// Strikes a fact out, as it was never true.
-#[utoipa::path(post, path = "/api/facts/retract", request_body = FactNameParams,
+/// Strikes a fact out, as it was never true; with `from` and `until` what is known of that span, in the history alone.
+#[utoipa::path(post, path = "/api/facts/retract", request_body = FactRetractParams,
     responses((status = 200, body = FactWrittenView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn retract_fact(
     State(app): State<AppState>,
     asking: Asking,
-    JsonBody(params): JsonBody<FactNameParams>,
+    JsonBody(params): JsonBody<FactRetractParams>,
 ) -> Answer<FactWrittenView> {
     ask(app, asking, move |viewer: &Viewer| facts::retract(viewer, &params)).await
 }

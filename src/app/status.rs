@@ -99,7 +99,10 @@ impl App {
 
 fn facts(kept: KeptFacts) -> FactsState {
     let KeptFacts { current, expired, future, problems } = kept;
-    let problems = problems.into_iter().map(|(path, line, message)| FactProblem { path, line, message }).collect();
+    let problems = problems
+        .into_iter()
+        .map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
+        .collect();
     FactsState { current, expired, future, problems }
 }
 

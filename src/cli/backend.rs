@@ -44,8 +44,8 @@ use crate::wire::{
 };
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
-    FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
-    ReviewParams, ReviewView, Reviewed,
+    FactNameParams, FactRetractParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView,
+    ReviewDecisions, ReviewParams, ReviewView, Reviewed,
 };
 use crate::wire::{ProfileMade, ProfileView, TracesParams, TracesView, UserSet, UserSetParams};
 use crate::wire::{UnresolvedParams, UnresolvedView};
@@ -335,7 +335,7 @@ impl Backend {
         }
     }
 
-    pub(super) fn retract_fact(&mut self, params: &FactNameParams) -> anyhow::Result<FactWrittenView> {
+    pub(super) fn retract_fact(&mut self, params: &FactRetractParams) -> anyhow::Result<FactWrittenView> {
         match self {
             Self::Daemon(client) => client.post("/api/facts/retract", params),
             Self::Here(app) => Ok(facts::retract(&app.owner(), params)?),

@@ -13,7 +13,8 @@ use super::output::shell_quoted;
 use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
 use crate::derive::facts::{full_name, read_value, split_name};
 use crate::wire::{
-    FactNameParams, FactNear, FactSetParams, FactState, FactView, FactWrittenView, FactsParams, FactsView,
+    FactNameParams, FactNear, FactProblem, FactRetractParams, FactSetParams, FactState, FactView, FactWrittenView,
+    FactsParams, FactsView,
 };
 
 /// Look up and set facts: what has one right answer, and when it was true.
@@ -136,12 +137,20 @@ enum FactAction {
         json: bool,
     },
     /// Strike a fact out: it was never true.
+    ///
+    /// With --from and --until what is known of that span goes, and the value of now stays.
     Retract {
         /// Its name: `namespace/key`.
         name: String,
         /// The memory scope.
         #[arg(long)]
         scope: Option<String>,
+        /// From when it was not true: a date or a time; 0 for always.
+        #[arg(long, value_name = "TIME", requires = "until")]
+        from: Option<String>,
+        /// Until when, not included.
+        #[arg(long, value_name = "TIME", requires = "from")]
+        until: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -193,6 +202,8 @@ impl FactCommand {
                     if found.facts.is_empty() {
                         absent(&format!("there is no fact `{named}`"), &asked, &found);
                     }
+                    // A file that cannot be read might have had another answer.
+                    unread(&found);
                 }
                 Ok(outcome(&found))
             }
@@ -252,9 +263,10 @@ impl FactCommand {
                 let (namespace, key) = name(&named);
                 told(&backend.unset_fact(&FactNameParams { scope, namespace, key })?, json, "unset")
             }
-            FactAction::Retract { name: named, scope, json } => {
+            FactAction::Retract { name: named, scope, from, until, json } => {
                 let (namespace, key) = name(&named);
-                told(&backend.retract_fact(&FactNameParams { scope, namespace, key })?, json, "retracted")
+                let meant = FactRetractParams { scope, namespace, key, from, until };
+                told(&backend.retract_fact(&meant)?, json, "retracted")
             }
         }
     }
@@ -326,18 +338,31 @@ fn list(found: &FactsView) -> anyhow::Result<()> {
             FactState::Unset => "unset  ".to_owned(),
         };
         out.paint(DIM, &format!("{state}{}", fact.citation))?;
+        if let Some(next) = &fact.next {
+            let from = next.valid_from.as_deref().unwrap_or_default();
+            out.paint(DIM, &format!("  then {} from {from}", shown(&next.value)))?;
+        }
         writeln!(out)?;
     }
-    for problem in &found.problems {
-        let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
-        remark!("vault: {}{line}: {}", problem.path, problem.message);
-    }
+    problems(found.problems.iter());
     match (found.facts.is_empty(), found.cut) {
         (true, _) => remark!("vault: there are no such facts; `vault fact set` makes one"),
         (false, true) => remark!("vault: there are more; --limit shows them"),
         (false, false) => {}
     }
     Ok(())
+}
+
+fn problems<'a>(problems: impl Iterator<Item = &'a FactProblem>) {
+    for problem in problems {
+        let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+        remark!("vault: {}{line}: {}", problem.path, problem.message);
+    }
+}
+
+/// Says which files of facts could not be read.
+fn unread(found: &FactsView) {
+    problems(found.problems.iter().filter(|problem| problem.is_unread));
 }
 
 fn changes(fact: &FactView, out: &mut Out) -> anyhow::Result<()> {
@@ -351,6 +376,7 @@ fn changes(fact: &FactView, out: &mut Out) -> anyhow::Result<()> {
             "corrected" => format!("{} corrected to {}", shown(&change.old), shown(&change.new)),
             "was" => format!("was {}", shown(&change.new)),
             "unset" => format!("{} → —", shown(&change.old)),
+            "was-not" => format!("was not {}", shown(&change.old)),
             _ => format!("{} was never true", shown(&change.old)),
         };
         let times = [("from", &change.from), ("until", &change.until)];

@@ -34,7 +34,7 @@ pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLin
             continue;
         }
         for (namespace, key) in book.history.names() {
-            let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
+            let known = book.history.of(namespace, key).filter(|change| change.noticed() <= at);
             let windows = windows(known);
             let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
             let text = format!("{}: {}", full_name(namespace, key), window.text);

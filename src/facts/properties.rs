@@ -140,6 +140,7 @@ fn view(file: &FileEntry, key: &str, value: Value) -> FactView {
         tags: Vec::new(),
         path: file.path.to_string(),
         citation: file.path.to_string(),
+        next: None,
         history: Vec::new(),
         windows: Vec::new(),
     }

@@ -1,13 +1,14 @@
 //! Looking facts up.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::moments::Moments;
 use super::properties::properties;
 use super::scopes::{Sight, asked, is_tag_of_all};
-use super::view::{gone, history, line_citation, of_file, of_window};
+use super::view::{gone, history, line_citation, of_file, of_other_window, of_standing, of_window};
 use crate::config::MemoryScope;
-use crate::derive::facts::{full_name, windows};
+use crate::derive::facts::{FactChange, FactWindow, Validity, full_name, windows};
 use crate::ledger::FactsBook;
 use crate::path::folded;
 use crate::request::{RequestError, Room, Viewer, limit};
@@ -52,18 +53,32 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     let mut books = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         sight.given().go_on()?;
-        books.push((scope, sight.book(viewer, scope)?));
+        let book = match sight.book(viewer, scope) {
+            // Of several the others have their answers.
+            Err(error) if scopes.len() > 1 => {
+                let path = viewer.workspace().ledger().path(scope)?.to_string();
+                view.problems.push(FactProblem { path, line: None, message: error.message, is_unread: true });
+                None
+            }
+            book => book?,
+        };
+        books.push((scope, book));
     }
+    let winners = match first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
+        true => Some(winners(viewer, params, &sight, &books)?),
+        false => None,
+    };
     if params.scope.as_deref() == Some("*") {
         let there = books.iter().filter(|(_, book)| book.is_some());
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
-    'scopes: for (scope, book) in &books {
+    'scopes: for (place, (scope, book)) in books.iter().enumerate() {
         let book = book.as_deref();
         let most = limit + taken.len();
         for mut fact in of_scope(viewer, params, &moments, &sight, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            if first_wins && taken.contains(&name) {
+            let has_lost = winners.as_ref().and_then(|winners| winners.get(&name)).is_some_and(|won| *won != place);
+            if has_lost || first_wins && taken.contains(&name) {
                 continue;
             }
             hide_sources(&mut fact, &sight);
@@ -81,6 +96,24 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     Ok(view)
 }
 
+/// Of each name that has an answer in some scope the place of the first that has: whatever its tags, and whenever it has changed.
+fn winners(
+    viewer: &Viewer,
+    params: &FactsParams,
+    sight: &Sight,
+    books: &[(&MemoryScope, Option<Arc<FactsBook>>)],
+) -> Result<HashMap<(String, String), usize>, RequestError> {
+    let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
+    let moments = Moments::of(&all, viewer.at())?;
+    let mut winners = HashMap::new();
+    for (place, (scope, book)) in books.iter().enumerate() {
+        for fact in of_scope(viewer, &all, &moments, sight, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
+            winners.entry((fact.namespace, fact.key)).or_insert(place);
+        }
+    }
+    Ok(winners)
+}
+
 /// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
 fn of_scope(
     viewer: &Viewer,
@@ -93,7 +126,12 @@ fn of_scope(
     let mut facts = Vec::new();
     if let Some(book) = book {
         if !sight.given().is_agents() {
-            problems.extend(book.problems().map(|(path, line, message)| FactProblem { path, line, message }));
+            problems.extend(book.problems().map(|(path, line, message)| FactProblem {
+                path,
+                line,
+                message,
+                is_unread: false,
+            }));
         }
         let question = FactQuestion { params, moments, name: &scope.to_string(), book };
         for (namespace, key) in question.names() {
@@ -180,41 +218,41 @@ impl<'a> FactQuestion<'a> {
     /// What is to be said of a fact; nothing where it has no answer at that moment.
     fn answer(&self, namespace: &str, key: &str) -> Option<FactView> {
         let Self { params, moments, name, book } = self;
+        let known = || {
+            book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.noticed() <= at))
+        };
         if let Some(since) = moments.changed_since {
-            book.history.of(namespace, key).next_back().filter(|change| change.learned >= since)?;
+            known().next_back().filter(|change| change.noticed() >= since)?;
         }
         let with_history = params.history == Some(true);
         // A file that went while nobody looked says nothing of now.
         if moments.is_past && book.stamp.is_none() && moments.as_of >= moments.now {
             return None;
         }
-        // That a fact has gone may not be noted yet.
-        let is_over =
-            moments.as_of >= moments.now && moments.known_at.is_none() && book.facts.get(namespace, key).is_none();
-        let mut view = if moments.is_past {
-            let known =
-                book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.learned <= at));
-            let mut windows = windows(known.clone());
-            windows.retain(|_| !is_over);
-            match windows.iter().find(|window| window.holds(moments.as_of)) {
-                Some(window) => of_window(name, book, (namespace, key), window),
-                // A file whose changes nobody notes says by itself when it is true.
-                None if book.history.of(namespace, key).next().is_none() && moments.known_at.is_none() => {
-                    let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
-                    Some(of_file(name, book, fact, moments.as_of)).filter(|view| view.state == FactState::Current)?
+        let fact = book.facts.get(namespace, key);
+        let mut view = match fact {
+            // Now, and from now on, the file says what is true.
+            _ if moments.known_at.is_some() || moments.as_of < moments.now => {
+                match self.then((namespace, key), known()) {
+                    Some(view) => view,
+                    None if with_history || moments.changed_since.is_some() => {
+                        let last = known().rfind(|change| change.kind.is_said());
+                        gone(name, book, (namespace, key), Some(last?))
+                    }
+                    None => return None,
                 }
-                None if with_history && known.clone().next().is_some() => gone(name, book, (namespace, key)),
-                None => return None,
             }
-        } else {
-            match book.facts.get(namespace, key) {
-                Some(fact) => of_file(name, book, fact, moments.as_of),
-                None => gone(name, book, (namespace, key)),
-            }
+            Some(fact) => match book.history.standing(fact, moments.as_of) {
+                Some(window) => of_standing(name, book, fact, &window, moments.as_of),
+                None => of_file(name, book, fact, moments.as_of),
+            },
+            None => gone(name, book, (namespace, key), book.history.last_said(namespace, key)),
         };
         let is_asked_for = match view.state {
             FactState::Current => true,
-            FactState::Expired | FactState::Future => params.expired == Some(true) || with_history,
+            FactState::Expired | FactState::Future => {
+                params.expired == Some(true) || with_history || moments.changed_since.is_some()
+            }
             FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
         };
         if with_history {
@@ -222,6 +260,40 @@ impl<'a> FactQuestion<'a> {
         }
         is_asked_for.then_some(view)
     }
+
+    /// What was true at another moment than now, by those changes.
+    fn then<'h>(
+        &self,
+        (namespace, key): (&str, &str),
+        known: impl Iterator<Item = &'h FactChange>,
+    ) -> Option<FactView> {
+        let Self { moments, name, book, .. } = self;
+        let windows = windows(known);
+        if let Some(window) = windows.iter().find(|window| window.holds(moments.as_of)) {
+            return Some(of_window(name, book, (namespace, key), window));
+        }
+        // A file whose changes nobody notes says by itself when it is true.
+        if book.history.of(namespace, key).next().is_none() && moments.known_at.is_none() {
+            let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
+            return Some(of_file(name, book, fact, moments.as_of));
+        }
+        let other = other_window(&windows, moments.as_of)?;
+        Some(of_other_window(name, book, (namespace, key), other, moments.as_of))
+    }
+}
+
+/// The window that had ended at a moment at which nothing was true, or else had not begun, by what is said of its end or its beginning.
+fn other_window<'w, 'h>(windows: &'w [FactWindow<'h>], at: i64) -> Option<&'w FactWindow<'h>> {
+    let mut true_ones = windows.iter().filter(|window| !window.is_retracted);
+    let over = true_ones.clone().rev().find(|window| window.until.is_some_and(|until| until <= at));
+    // One that another value ended, or that was taken away, is not over by itself.
+    let over = over.filter(|window| window.change.kind.window().and_then(Validity::end) == window.until);
+    over.or_else(|| {
+        true_ones.find(|window| {
+            let says_from = window.change.kind.window().is_some_and(|said| said.from.is_some());
+            says_from && window.from.is_some_and(|from| at < from)
+        })
+    })
 }
 
 /// A place that is not seen is not named.
@@ -243,6 +315,6 @@ fn take(room: &mut Room, fact: &FactView) -> bool {
     let of_change = |change: &FactChangeView| chars(&change.old) + chars(&change.new) + 40;
     let texts = fact.tags.iter().chain([&fact.namespace, &fact.key]).chain(&fact.source);
     let said: usize = texts.map(|text| text.chars().count()).sum();
-    let windows: usize = fact.windows.iter().map(|window| chars(&window.value)).sum();
+    let windows: usize = fact.windows.iter().chain(&fact.next).map(|window| chars(&window.value)).sum();
     room.take(said + chars(&fact.value) + fact.history.iter().map(of_change).sum::<usize>() + windows)
 }

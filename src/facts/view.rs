@@ -60,9 +60,35 @@ pub(super) fn of_window(scope: &str, book: &FactsBook, name: Name<'_>, window: &
     }
 }
 
-/// A fact that has no value.
-pub(super) fn gone(scope: &str, book: &FactsBook, name: Name<'_>) -> FactView {
-    empty(scope, book, name, book.history.of(name.0, name.1).next_back())
+/// A fact of which the file says what begins later, is over or was never true, and what is true of it until further notice, or until that
+/// begins.
+pub(super) fn of_standing(scope: &str, book: &FactsBook, fact: &Fact, window: &FactWindow<'_>, at: i64) -> FactView {
+    let is_to_come = fact.phase(at) == Some(FactPhase::Future);
+    let next = is_to_come.then(|| FactWindowView {
+        value: fact.value.clone(),
+        valid_from: fact.window.from.as_ref().and_then(|from| from.ms).map(rfc3339),
+        valid_to: fact.window.end().map(rfc3339),
+        retracted: false,
+    });
+    FactView { next, ..of_window(scope, book, (&fact.namespace, &fact.key), window) }
+}
+
+/// What had been true of a fact in a window that was over at a moment, or was to be true in one that had not begun.
+pub(super) fn of_other_window(
+    scope: &str,
+    book: &FactsBook,
+    name: Name<'_>,
+    window: &FactWindow<'_>,
+    at: i64,
+) -> FactView {
+    let is_over = window.until.is_some_and(|until| until <= at);
+    let state = if is_over { FactState::Expired } else { FactState::Future };
+    FactView { state, ..of_window(scope, book, name, window) }
+}
+
+/// A fact that has no value since a change.
+pub(super) fn gone(scope: &str, book: &FactsBook, name: Name<'_>, change: Option<&FactChange>) -> FactView {
+    empty(scope, book, name, change)
 }
 
 fn empty(scope: &str, book: &FactsBook, (namespace, key): Name<'_>, change: Option<&FactChange>) -> FactView {
@@ -75,12 +101,13 @@ fn empty(scope: &str, book: &FactsBook, (namespace, key): Name<'_>, change: Opti
         state: if is_retracted { FactState::Retracted } else { FactState::Unset },
         valid_from: None,
         valid_to: None,
-        learned: change.map(|change| rfc3339(change.learned)),
+        learned: change.map(|change| rfc3339(change.noticed())),
         by: change.map(|change| change.by.clone()),
         source: change.and_then(|change| change.source.clone()),
         tags: Vec::new(),
         path: book.path.to_string(),
         citation: book.path.to_string(),
+        next: None,
         history: Vec::new(),
         windows: Vec::new(),
     }
@@ -89,27 +116,28 @@ fn empty(scope: &str, book: &FactsBook, (namespace, key): Name<'_>, change: Opti
 /// The changes of a fact, and what was true when by those that were known.
 pub(super) fn history(view: &mut FactView, book: &FactsBook, known_at: Option<i64>) {
     let changes = book.history.of(&view.namespace, &view.key);
-    let known: Vec<&FactChange> = changes.filter(|change| known_at.is_none_or(|at| change.learned <= at)).collect();
+    let known: Vec<&FactChange> = changes.filter(|change| known_at.is_none_or(|at| change.noticed() <= at)).collect();
     view.history = known.iter().map(|change| change_view(change)).collect();
     view.windows = windows(known.into_iter()).iter().map(window_view).collect();
 }
 
 fn change_view(change: &FactChange) -> FactChangeView {
-    let new = change.kind.value();
+    let (new, window) = (change.kind.value(), change.kind.window());
     let name = match change.kind {
         FactChangeKind::Set { .. } => "set",
         FactChangeKind::Corrected { .. } => "corrected",
         FactChangeKind::Was { .. } => "was",
         FactChangeKind::Unset => "unset",
         FactChangeKind::Retracted => "retracted",
+        FactChangeKind::WasNot { .. } => "was-not",
     };
     FactChangeView {
-        learned: rfc3339(change.learned),
+        learned: rfc3339(change.noticed()),
         change: name.to_owned(),
         old: value(change.old.as_deref()),
         new: value(new.map(|(text, _)| text)),
-        from: new.and_then(|(_, window)| window.from.as_ref()).map(|from| from.text.clone()),
-        until: new.and_then(|(_, window)| window.until.as_ref()).map(|until| until.text.clone()),
+        from: window.and_then(|window| window.from.as_ref()).map(|from| from.text.clone()),
+        until: window.and_then(|window| window.until.as_ref()).map(|until| until.text.clone()),
         by: change.by.clone(),
         source: change.source.clone(),
         id: change.id.clone(),

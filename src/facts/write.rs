@@ -16,7 +16,7 @@ use crate::redact::redact;
 use crate::request::{MemoryWriter, RequestError, Viewer, note_path};
 use crate::state::LeftOut;
 use crate::vault::{Act, Action, globs};
-use crate::wire::{FactNameParams, FactSetParams, FactWrittenView};
+use crate::wire::{FactNameParams, FactRetractParams, FactSetParams, FactWrittenView};
 
 /// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 200;
@@ -91,12 +91,27 @@ pub(crate) fn unset(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrit
     write(viewer, params, None, None, |writer, scope, name| viewer.workspace().ledger().unset(writer, scope, name))
 }
 
-/// Strikes a fact out: it was never true.
+/// Strikes a fact out: it was never true; or, with a span that is over, takes back what is known of that.
 ///
 /// # Errors
-/// As [`unset`].
-pub(crate) fn retract(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrittenView, RequestError> {
-    write(viewer, params, None, None, |writer, scope, name| viewer.workspace().ledger().retract(writer, scope, name))
+/// As [`unset`]; when the span makes no sense, or nothing is known of it.
+pub(crate) fn retract(viewer: &Viewer, params: &FactRetractParams) -> Result<FactWrittenView, RequestError> {
+    let FactRetractParams { scope, namespace, key, from, until } = params.clone();
+    let name = FactNameParams { scope, namespace, key };
+    let span = Validity { from: moment("from", from.as_deref())?, until: moment("until", until.as_deref())? };
+    let ledger = viewer.workspace().ledger();
+    if span.is_empty() {
+        return write(viewer, &name, None, None, |writer, scope, name| ledger.retract(writer, scope, name));
+    }
+    if span.is_empty_span() {
+        return Err(RequestError::invalid("`until` is not after `from`"));
+    }
+    if span.end().is_none_or(|until| until > viewer.at().as_millisecond()) {
+        let why = "a span that is taken back is over; without `from` and `until` the value of now is";
+        return Err(RequestError::invalid(format!("`until` is not over; {why}")));
+    }
+    may_be_past(viewer, &span)?;
+    write(viewer, &name, None, None, |writer, scope, name| ledger.retract_past(writer, scope, name, &span))
 }
 
 /// Makes a change as who asks for it.

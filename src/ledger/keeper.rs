@@ -134,14 +134,17 @@ impl KeeperParts {
         let mut next = None::<i64>;
         for book in &books {
             for fact in book.facts.facts() {
+                let standing = book.history.standing(fact, now);
                 match fact.phase(now) {
+                    _ if standing.is_some() => kept.current += 1,
                     Some(FactPhase::Current) => kept.current += 1,
                     Some(FactPhase::Expired) => kept.expired += 1,
                     Some(FactPhase::Future) => kept.future += 1,
                     None => {}
                 }
                 let begin = fact.window.from.as_ref().and_then(|from| from.ms);
-                let turns = [begin, fact.window.end()].into_iter().flatten().filter(|at| *at > now);
+                let ends = standing.and_then(|window| window.until);
+                let turns = [begin, fact.window.end(), ends].into_iter().flatten().filter(|at| *at > now);
                 next = turns.chain(next).min();
             }
             kept.problems.extend(book.problems());

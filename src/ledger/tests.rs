@@ -122,13 +122,20 @@ fn a_copy_that_cannot_be_read_keeps_nobody_from_the_facts() {
     let book = desk.ledger.book(&MemoryScope::User).unwrap();
     assert_eq!(book.facts.facts().count(), 2);
     let problems: Vec<_> = book.problems().collect();
-    assert!(problems.len() == 1 && problems[0].0 == copy && problems[0].2.contains("cannot be read"), "{problems:?}");
+    let is_told = |at: usize, what: &str| problems[at].0 == copy && problems[at].2.contains(what);
+    assert!(problems.len() == 2 && is_told(0, "not UTF-8") && is_told(1, "read with it"), "{problems:?}");
     // What goes for good goes out of the history all the same, and that the copy may have it is told.
     let path = VaultPath::new(FACTS_FILE).unwrap();
     let none = || Ok::<_, LedgerError>(());
     let ((), left) = desk.ledger.purge(&desk.files, &path, |_, value| value == "2", none).unwrap();
     assert!(left.unwrap().to_string().contains(copy));
     assert!(desk.history().contains("→ `1`") && !desk.history().contains("`2`"), "{}", desk.history());
+    // What is no file at all is left out.
+    fs::remove_file(desk.on_disk(copy)).unwrap();
+    std::os::unix::fs::symlink("elsewhere.md", desk.on_disk(copy)).unwrap();
+    let book = desk.ledger.book(&MemoryScope::User).unwrap();
+    let problems: Vec<_> = book.problems().collect();
+    assert!(problems.len() == 1 && problems[0].0 == copy && problems[0].2.contains("cannot be read"), "{problems:?}");
 }
 
 #[test]
@@ -169,4 +176,46 @@ fn what_is_set_while_the_file_is_away_says_nothing_of_the_others() {
     desk.bring(FACTS_FILE);
     assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::All, NoticedFacts::All));
     assert!(desk.history().contains("`a`: `5` → `1` · by edit") && !desk.history().contains("→ —"));
+}
+
+#[test]
+fn a_line_that_is_no_text_is_passed_over_and_stays() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    let mut bytes = fs::read(desk.on_disk(HISTORY)).unwrap();
+    bytes.extend_from_slice(b"- caf\xe9\n");
+    desk.write(HISTORY, &bytes);
+    let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
+    let book = desk.ledger.book(&MemoryScope::User).unwrap();
+    let problems: Vec<_> = book.problems().collect();
+    assert_eq!((problems.len(), problems[0].0.as_str(), problems[0].1), (1, HISTORY, Some(lines)), "{problems:?}");
+    assert_eq!(desk.look(0), NoticedFacts::All);
+    desk.write(FACTS_FILE, "- a: 3\n- b: 2\n");
+    assert_eq!(desk.look(0), NoticedFacts::All);
+    let now = fs::read(desk.on_disk(HISTORY)).unwrap();
+    let added = String::from_utf8(now.strip_prefix(bytes.as_slice()).unwrap().to_vec()).unwrap();
+    assert!(added.contains("`a`: `1` → `3` · by edit") && added.lines().count() == 1, "{added}");
+}
+
+#[test]
+fn a_history_ahead_of_the_clock_is_reported_and_dates_nothing() {
+    let desk = Desk::new();
+    desk.write(HISTORY, "# History\n\n- 2199-01-01T00:00:00Z `a`: — → `0` ^x\n");
+    desk.write(FACTS_FILE, FACTS);
+    let before = now(0);
+    desk.look(0);
+    let book = desk.ledger.book(&MemoryScope::User).unwrap();
+    let problems: Vec<_> = book.problems().collect();
+    assert_eq!((problems.len(), problems[0].0.as_str(), problems[0].1), (1, HISTORY, Some(3)), "{problems:?}");
+    assert!(
+        desk.history().contains("- 2199-01-01T00:00:00.000Z `a`: `0` → `1` · by edit · clock 20"),
+        "{}",
+        desk.history()
+    );
+    let windows = crate::derive::facts::windows(book.history.of("", "a"));
+    let found = windows.iter().find(|window| window.holds(now(0))).unwrap();
+    assert!(found.text == "1" && found.from.unwrap() >= before, "{windows:?}");
+    let noted = desk.history();
+    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted));
 }

@@ -12,7 +12,7 @@ use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
 use crate::derive::facts::{
     EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, FactsHistory, NewFact, NoticedBy, Validity,
-    read_value, with_changes, with_fact, with_retraction, without_changes, without_fact, without_sources,
+    lines_after, read_value, with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
@@ -96,6 +96,39 @@ impl Ledger {
             vec![history.change(namespace, key, None, kind.clone(), &noticed)]
         })?;
         Ok(FactWritten { checkpoint: None, before: value_of(&book, namespace, key) })
+    }
+
+    /// Notes that what is known of a fact in a span that is over was never true. The file stays as it is. Gives the values that it was.
+    ///
+    /// # Errors
+    /// When nothing is known of that span, or the disk refuses.
+    pub(crate) fn retract_past(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        span: &Validity,
+    ) -> Result<FactWritten, LedgerError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
+        let book = self.book(scope)?;
+        let known = |history: &FactsHistory| history.values_in(namespace, key, span);
+        let before = known(&book.history);
+        if before.is_empty() {
+            return Err(edit_error(&book, FactEditError::Absent));
+        }
+        let noticed = noticed_by(writer);
+        self.append(writer.files, scope, &book, writer.act, |history| {
+            let mut with = history.clone();
+            let take_back = |value: String| {
+                let kind = FactChangeKind::WasNot { window: span.clone() };
+                let change = with.change(namespace, key, Some(&value), kind, &noticed);
+                with = with.with(std::slice::from_ref(&change));
+                change
+            };
+            known(history).into_iter().map(take_back).collect()
+        })?;
+        Ok(FactWritten { checkpoint: None, before: Some(before.join(", ")) })
     }
 
     /// Takes a fact out of its file: it is true no more.
@@ -275,7 +308,7 @@ impl Ledger {
         let mut lost = None;
         for _ in 0..TRIES {
             let book = if lost.is_none() { Arc::clone(known) } else { self.book(scope)? };
-            let changes = changes(&book.history);
+            let changes = book.history.by_clock(changes(&book.history), Timestamp::now().as_millisecond());
             if changes.is_empty() {
                 return Ok(());
             }
@@ -283,14 +316,15 @@ impl Ledger {
             let path = history_of(&book.path);
             let had = files.read(&path)?;
             let hash = had.as_ref().map(|(_, hash)| *hash);
-            let text = had.map(|(bytes, _)| String::from_utf8(bytes)).transpose();
-            let text = text.map_err(|_| edit_error(&book, FactEditError::Unreadable))?.unwrap_or_default();
-            let had = blake3::hash(text.as_bytes());
-            if !book.is_of_history(had) {
+            if !book.is_of_history(hash) {
                 lost = Some(WriteError::Changed(path));
                 continue;
             }
-            match files.extend(&path, hash, &with_changes(&text, &changes), act) {
+            let mut bytes = had.map(|(bytes, _)| bytes).unwrap_or_default();
+            // What in it is no text stays as it is.
+            let after = lines_after(&String::from_utf8_lossy(&bytes), &changes);
+            bytes.extend_from_slice(after.as_bytes());
+            match files.extend(&path, hash, &bytes, act) {
                 Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => {
                     lost = Some(error);
                 }
@@ -298,7 +332,7 @@ impl Ledger {
                     let now = written?;
                     crash::point("fact-noted");
                     if let Some(known) = self.books().get_mut(&book.path) {
-                        let with = known.with_changes(&changes, had, now);
+                        let with = known.with_changes(&changes, hash, now);
                         *known = with.map_or_else(|| Arc::clone(known), Arc::new);
                     }
                     return Ok(());
@@ -416,12 +450,19 @@ fn value_of(book: &FactsBook, namespace: &str, key: &str) -> Option<String> {
 }
 
 /// Whether a fact has a value, as it is written or in other words that read the same.
+///
+/// Where what the file says is still to begin, what is true until then is its value, too.
 fn is_value(book: &FactsBook, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
-    let fact = book.facts.get(namespace, key).filter(|fact| !fact.text.is_empty());
-    match (fact, expected) {
-        (Some(fact), Some(text)) => fact.text == text || read_value(text).is_ok_and(|value| value == fact.value),
-        (None, None) => true,
-        _ => false,
+    let fact = book.facts.get(namespace, key);
+    let standing = fact.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
+    let said = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
+    let mut values = said.into_iter().chain(standing.map(|window| window.text));
+    match expected {
+        Some(text) => {
+            let is_it = |value: &str| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value));
+            values.any(is_it)
+        }
+        None => values.next().is_none(),
     }
 }
 

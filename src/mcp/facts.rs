@@ -126,7 +126,12 @@ fn line(fact: &FactView) -> String {
     };
     let from = fact.valid_from.as_ref().map(|from| format!(", from {from}")).unwrap_or_default();
     let until = fact.valid_to.as_ref().map(|until| format!(", until {until}")).unwrap_or_default();
-    format!("{name}: {}{state} [{}, {}{from}{until}]\n", shown(&fact.value), fact.scope, fact.citation)
+    let next = fact
+        .next
+        .as_ref()
+        .map(|next| format!("; then {} from {}", shown(&next.value), next.valid_from.as_deref().unwrap_or_default()));
+    let (value, next) = (shown(&fact.value), next.unwrap_or_default());
+    format!("{name}: {value}{state} [{}, {}{from}{until}]{next}\n", fact.scope, fact.citation)
 }
 
 impl Told for FactsView {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::config::MemoryKind;
 use crate::derive::entries::{MemoryEntry, TrustLevel};
-use crate::derive::facts::{Fact, FactPhase, full_name};
+use crate::derive::facts::{Fact, full_name};
 use crate::derive::generated::listed_bytes;
 use crate::derive::token_estimate;
 
@@ -63,10 +63,10 @@ fn heading(kind: MemoryKind) -> Option<&'static str> {
     }
 }
 
-/// What of the person's entries and facts says who the person is, at a moment. Nothing that is not the person's own word.
+/// What of the person's entries, and of facts that are true with their values, says who the person is, at a moment. Nothing that is not the person's own word.
 pub(super) fn contributions<'a>(
     (entries, entries_path): (&[MemoryEntry], &str),
-    (facts, facts_path): (impl Iterator<Item = &'a Fact>, &str),
+    (facts, facts_path): (impl Iterator<Item = (&'a Fact, &'a str)>, &str),
     at: i64,
 ) -> Vec<Contribution> {
     let counts =
@@ -77,15 +77,15 @@ pub(super) fn contributions<'a>(
         let sources = std::iter::once(format!("{entries_path}#^{}", entry.id)).chain(entry.sources.iter().cloned());
         Contribution::new(&entry.id, heading(entry.kind)?, &entry.text, sources.collect())
     };
-    let of_fact = |fact: &Fact| {
+    let of_fact = |(fact, value): (&Fact, &str)| {
         let first = fact.namespace.split('/').next().unwrap_or_default();
-        let is_so = fact.phase(at) == Some(FactPhase::Current) && ABOUT_PERSON.contains(&first);
+        let is_so = ABOUT_PERSON.contains(&first);
         let source = format!("{facts_path}#L{}", fact.line);
         is_so.then(|| {
             Contribution::new(
                 &full_name(&fact.namespace, &fact.key),
                 "Facts",
-                &format!("{}: {}", fact.key, fact.text),
+                &format!("{}: {value}", fact.key),
                 vec![source],
             )
         })?
@@ -201,7 +201,11 @@ mod tests {
 
     fn of(entries: &str, facts: &str) -> Vec<Contribution> {
         let (entries, facts) = (EntriesFile::read(entries, EntryShelf::Known), FactsFile::read(facts));
-        contributions((&entries.entries, "memories/user.md"), (facts.facts(), "facts.md"), 0)
+        contributions(
+            (&entries.entries, "memories/user.md"),
+            (facts.facts().map(|fact| (fact, fact.text.as_str())), "facts.md"),
+            0,
+        )
     }
 
     #[test]

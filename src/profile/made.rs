@@ -76,7 +76,7 @@ fn of_person(workspace: &Workspace) -> Result<Vec<Contribution>, RequestError> {
     let entries_path = entries_path(&MemoryHolder::Person, EntryShelf::Known)?;
     let facts = workspace.ledger().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
-    Ok(contributions((entries.entries(), entries_path.as_str()), (facts.facts.facts(), facts.path.as_str()), now))
+    Ok(contributions((entries.entries(), entries_path.as_str()), (facts.true_at(now), facts.path.as_str()), now))
 }
 
 fn texts(metadata: &Map<String, Value>, key: &str) -> Vec<String> {

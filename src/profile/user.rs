@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::config::{MemoryScope, ProfileWriteMode};
-use crate::derive::facts::FactPhase;
 use crate::derive::{USER_FILE, UserPage};
 use crate::fs::crash;
 use crate::note::{Note, compose, revise};
@@ -81,9 +80,8 @@ pub(super) fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
     let book = workspace.ledger().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let said = |key: &str| {
-        let is_said =
-            |fact: &&crate::derive::facts::Fact| fact.key == key && fact.phase(now) == Some(FactPhase::Current);
-        book.facts.namespace("profile").find(is_said).map(|fact| fact.text.clone())
+        let fact = book.facts.get("profile", key)?;
+        book.value_at(fact, now).map(str::to_owned)
     };
     let params = UserSetParams {
         name: said("name"),

@@ -32,7 +32,7 @@ pub(crate) use home::{DaemonInfo, HomeError, state_dir};
 pub(crate) use lock::Lock;
 pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
 pub(crate) use place::Identity;
-pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read};
+pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read, read_lines};
 pub(crate) use rules::RulesError;
 pub use rules::{NoteRules, globs};
 pub use scan::scan;

@@ -94,12 +94,7 @@ fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp)
 /// # Errors
 /// When the file is gone, is being written, or is not fit to be indexed.
 pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
-    let (mut file, stamp) = opened(root, path, max_bytes)?;
-    let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
-    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if Stamp::of(&file.metadata().map_err(failed)?) != stamp || bytes.len() as u64 != stamp.size {
-        return Err(ReadError::Changing);
-    }
+    let (bytes, stamp) = whole(root, path, max_bytes)?;
     let hash = blake3::hash(&bytes);
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Source { text, stamp, hash }),
@@ -108,6 +103,46 @@ pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Sour
             Err(ReadError::Unfit(format!("not UTF-8 text (byte {at})")))
         }
     }
+}
+
+/// The same, of a file of which each line stands for itself: lines that are no UTF-8 are empty in the text. Gives them, too, from 1.
+///
+/// # Errors
+/// As [`read`], but for what is no text.
+pub(crate) fn read_lines(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Source, Vec<usize>), ReadError> {
+    let (bytes, stamp) = whole(root, path, max_bytes)?;
+    let hash = blake3::hash(&bytes);
+    let (text, bad) = text_lines(bytes);
+    Ok((Source { text, stamp, hash }, bad))
+}
+
+/// The text of lines, and those that are no UTF-8, from 1: they are empty in it.
+fn text_lines(bytes: Vec<u8>) -> (String, Vec<usize>) {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return (text, Vec::new()),
+        Err(error) => error.into_bytes(),
+    };
+    let (mut text, mut bad) = (String::with_capacity(bytes.len()), Vec::new());
+    for (line, at) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
+        match std::str::from_utf8(line) {
+            Ok(line) => text += line,
+            Err(_) => {
+                bad.push(at);
+                text += if line.ends_with(b"\n") { "\n" } else { "" };
+            }
+        }
+    }
+    (text, bad)
+}
+
+fn whole(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, Stamp), ReadError> {
+    let (mut file, stamp) = opened(root, path, max_bytes)?;
+    let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
+    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if Stamp::of(&file.metadata().map_err(failed)?) != stamp || bytes.len() as u64 != stamp.size {
+        return Err(ReadError::Changing);
+    }
+    Ok((bytes, stamp))
 }
 
 /// The bytes of a file, whatever they are; never waits for a FIFO, never follows a symbolic link.

@@ -116,6 +116,9 @@ pub struct FactView {
     pub path: String,
     /// Where it stands: `facts.md#L12`; the file where it stands in it no more.
     pub citation: String,
+    /// What the file says instead, where that is still to begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<FactWindowView>,
     /// Its changes, in the order in which they were learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<FactChangeView>,
@@ -145,7 +148,7 @@ pub enum FactState {
 pub struct FactChangeView {
     /// When it was noticed.
     pub learned: String,
-    /// What became of it: `set`, `corrected`, `was` (a span of the past), `unset` or `retracted`.
+    /// What became of it: `set`, `corrected`, `was` (a span of the past), `unset`, `retracted`, or `was-not` (never true in such a span).
     pub change: String,
     /// The value before.
     pub old: Value,
@@ -192,6 +195,9 @@ pub struct FactProblem {
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
+    /// Whether nothing of the file is in the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unread: bool,
 }
 
 /// A fact to set.
@@ -240,6 +246,26 @@ pub struct FactNameParams {
     pub namespace: Option<String>,
     /// Its key.
     pub key: String,
+}
+
+/// A fact that was never true.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FactRetractParams {
+    /// The memory scope, as for setting one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The headings above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its key.
+    pub key: String,
+    /// With `until`, from when what is known of that span was not true: a date or a time; `0` for always. The value of now stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Until when, not included; it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// What became of a fact.

@@ -15,6 +15,11 @@ enum Step {
     Unset,
     Retract,
     Past,
+    Since,
+    Future,
+    End,
+    WriteWindow,
+    Strike,
     Write,
     TakeOut,
     Halve,
@@ -32,9 +37,12 @@ fn vault() -> Daemon {
 fn is_noted(vault: &Daemon) -> bool {
     facts(vault, "scope=user&history=true").iter().all(|fact| {
         let last = fact["history"].as_array().unwrap().iter().rfind(|change| change["change"] != "was");
+        // What is to come stands in the file, and what was to come and is struck out.
+        let next = &fact["next"]["value"];
         match (fact["state"].as_str().unwrap(), last) {
             ("unset" | "retracted", last) => last.is_none_or(|last| last["new"].is_null()),
-            (_, last) => last.is_some_and(|last| last["new"] == fact["value"]),
+            (_, last) if !next.is_null() => last.is_some_and(|last| last["new"] == *next),
+            (_, last) => last.is_some_and(|last| last["new"] == fact["value"] || last["change"] == "retracted"),
         }
     })
 }
@@ -74,6 +82,25 @@ fn step(vault: &mut Daemon, dice: &mut Random, step: Step) {
         Step::Unset => drop(vault.post("/api/facts/unset", &named)),
         Step::Retract => drop(vault.post("/api/facts/retract", &named)),
         Step::Past => put(vault, json!({ "from": "2025-01-01", "until": "2025-02-01" })),
+        Step::Since => put(vault, json!({ "from": ["2024-06-01", "2025-01-10", "0"][dice.below(3)] })),
+        Step::Future => put(vault, json!({ "from": "2199-01-01", "correct": dice.below(4) == 0 })),
+        Step::End => put(vault, json!({ "from": "2025-03-01", "until": "2199-01-01" })),
+        Step::WriteWindow => {
+            let window = ["(from 2199-01-01)", "(from 2025-05-01)", "(until 2025-06-01)", "(from 0)"][dice.below(4)];
+            let text = read(vault, "facts.md");
+            let value = ["1", "2"][dice.below(2)];
+            vault.write("facts.md", text + &format!("\n## n\n\n- {key}: {value} {window}\n"));
+        }
+        Step::Strike => {
+            let mut lines: Vec<String> = read(vault, "facts.md").lines().map(str::to_owned).collect();
+            let begin = format!("- {key}: ");
+            // The last one counts.
+            if let Some(line) = lines.iter_mut().rfind(|line| line.starts_with(&begin) && !line.contains("~~")) {
+                let value = line[begin.len()..].split(" (").next().unwrap();
+                *line = format!("{begin}~~{value}~~");
+            }
+            vault.write("facts.md", lines.join("\n") + "\n");
+        }
         Step::Write => {
             let text = read(vault, "facts.md").replace(": 1\n", ": 2\n");
             vault.write("facts.md", text + &format!("\n## n\n\n- {key}: {value}\n"));
@@ -116,11 +143,27 @@ fn kept_by_git() -> Daemon {
 
 /// Does each kind of step a few times, in any order, and `after` each of them something else. Gives moments in between.
 fn play(vault: &mut Daemon, dice: &mut Random, mut after: impl FnMut(&Daemon, &mut Random)) -> Vec<jiff::Timestamp> {
-    use Step::{Halve, Kill, Merge, Past, Reindex, Restart, Retract, Set, TakeOut, Unset, Write};
+    use Step::{
+        End, Future, Halve, Kill, Merge, Past, Reindex, Restart, Retract, Set, Since, Strike, TakeOut, Unset, Write,
+        WriteWindow,
+    };
     let mut moments = Vec::new();
     for _ in 0..cases(1) {
         let mut steps = vec![Set; 12];
         steps.extend([Unset, Unset, Retract, Retract, Past, Past, Write, Write, Write, Write, TakeOut, TakeOut, Halve]);
+        steps.extend([
+            Since,
+            Since,
+            Future,
+            Future,
+            Future,
+            End,
+            WriteWindow,
+            WriteWindow,
+            WriteWindow,
+            Strike,
+            Strike,
+        ]);
         steps.extend([Restart, Kill, Reindex, Merge, Merge]);
         while !steps.is_empty() {
             let at = dice.below(steps.len());
@@ -143,6 +186,12 @@ fn told(vault: &Daemon, moments: &[jiff::Timestamp]) -> Vec<(String, Vec<Value>)
     asked.extend(moments.iter().flat_map(|at| [format!("as_of={at}"), format!("known_at={at}")]));
     let answer = |query: String| (query.clone(), facts(vault, &format!("scope=user&{query}")));
     asked.into_iter().map(answer).collect()
+}
+
+/// The values that an answer has.
+fn values(vault: &Daemon, query: &str) -> Vec<(Value, Value)> {
+    let found = facts(vault, &format!("scope=user&{query}"));
+    found.iter().map(|fact| (fact["key"].clone(), fact["value"].clone())).collect()
 }
 
 /// Brings the files as they are to another vault, as a sync service does: one after the other, the whole file at once or in place, and none
@@ -223,6 +272,7 @@ fn the_files_alone_say_it_all() {
     // What the daemon has noticed, and what one makes of it that has nothing but the files.
     let answers = |vault: &Daemon| told(vault, &moments);
     let here = answers(&vault);
+    assert_eq!(values(&vault, &format!("as_of={}", jiff::Timestamp::now())), values(&vault, ""), "now is one moment");
     let text = read(&vault, "facts.history.md");
     let mut copy = self::vault();
     for file in ["facts.md", "facts.history.md"] {
@@ -235,11 +285,13 @@ fn the_files_alone_say_it_all() {
         (text.clone(), text),
         "nothing is noted twice"
     );
-    // The file without its history says the same of now, but since when.
+    // The file without its history says the same of now, but since when, and not what is true until that begins which it says.
     let mut new = self::vault();
     new.write("facts.md", fs::read(vault.path("facts.md")).unwrap()).start();
     let now = |vault: &Daemon| -> Vec<(Value, Value)> {
-        facts(vault, "scope=user").iter().map(|fact| (fact["key"].clone(), fact["value"].clone())).collect()
+        let found = facts(vault, "scope=user");
+        let of_file = found.iter().filter(|fact| fact["citation"].as_str().unwrap().contains("#L"));
+        of_file.map(|fact| (fact["key"].clone(), fact["value"].clone())).collect()
     };
     assert_eq!(now(&new), now(&vault));
     // Each line counts, but for those that two have noted alike, and where both say that a fact begins with the same.

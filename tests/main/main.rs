@@ -36,6 +36,7 @@ mod facts;
 mod facts_asked;
 mod facts_away;
 mod facts_mixed;
+mod facts_when;
 mod forgetting;
 mod forgotten;
 mod fresh;

@@ -191,6 +191,11 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),
+    ("FactRetractParams", "scope", Like(MEMORY_SCOPE)),
+    ("FactRetractParams", "namespace", Like(NAMESPACE)),
+    ("FactRetractParams", "key", Like(KEY)),
+    ("FactRetractParams", "from", Like(MOMENT)),
+    ("FactRetractParams", "until", Like(MOMENT)),
 ];
 /// The types of events, which have two fields more.
 const EVENTS: [&str; 7] = ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"];

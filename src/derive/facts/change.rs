@@ -18,12 +18,19 @@ use super::window::Validity;
 const NONE: &str = "—";
 /// Digits of a change's name.
 const ID_CHARS: usize = 12;
+/// Maximum number of names that may be taken where it is asked after which line a change was named.
+const MAX_TAKEN_BEFORE: usize = 3;
+/// Before when a line was noticed by the clock.
+const CLOCK: &str = " · clock ";
 
 /// A change of a fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FactChange {
-    /// When it was noticed, in milliseconds since 1970.
+    /// Where it stands in the order of what was learned, in milliseconds since 1970: when it was noticed, or where what was noticed before
+    /// it is said to be later than that, as late.
     pub(crate) learned: i64,
+    /// When it was noticed by the clock, where that is before `learned`: a line of the history is ahead of the clock.
+    pub(crate) clock: Option<i64>,
     /// Of which fact.
     pub(crate) namespace: String,
     /// Of which fact.
@@ -53,12 +60,22 @@ pub(crate) enum FactChangeKind {
     Unset,
     /// It was never true.
     Retracted,
+    /// It was not true in a span that is over; the value of now stays.
+    WasNot { window: Validity },
 }
 
 impl FactChangeKind {
     /// Whether the value stands, or stood, in the file: a span of the past never did.
     pub(crate) fn is_said(&self) -> bool {
-        !matches!(self, Self::Was { .. })
+        !matches!(self, Self::Was { .. } | Self::WasNot { .. })
+    }
+
+    /// From when and until when, as far as that is said.
+    pub(crate) fn window(&self) -> Option<&Validity> {
+        match self {
+            Self::WasNot { window } => Some(window),
+            other => other.value().map(|(_, window)| window),
+        }
     }
 
     /// The value that it brings, and from when and until when.
@@ -67,12 +84,27 @@ impl FactChangeKind {
             Self::Set { text, window } | Self::Corrected { text, window } | Self::Was { text, window } => {
                 Some((text, window))
             }
-            Self::Unset | Self::Retracted => None,
+            Self::Unset | Self::Retracted | Self::WasNot { .. } => None,
         }
     }
 }
 
 impl FactChange {
+    /// When it was noticed by the clock, in milliseconds since 1970.
+    pub(crate) fn noticed(&self) -> i64 {
+        self.clock.unwrap_or(self.learned)
+    }
+
+    /// Where it stands in the order of what was learned.
+    pub(super) fn order(&self) -> (i64, Option<i64>) {
+        (self.learned, self.clock)
+    }
+
+    /// Whether it says the same of the same fact, whenever it was noticed, and by whom.
+    pub(super) fn says_as(&self, other: &Self) -> bool {
+        (&self.namespace, &self.key, &self.old, &self.kind) == (&other.namespace, &other.key, &other.old, &other.kind)
+    }
+
     /// Whether it is what is left of another one of that moment after a purge of a value that the other has, the value before or the new, or of
     /// the place where it was learned.
     pub(super) fn is_purged_of(&self, whole: &Self) -> bool {
@@ -95,9 +127,29 @@ impl FactChange {
 
     /// The name that it has after another of the same fact.
     pub(super) fn named_after(&self, before: &str) -> String {
-        let said = format!("{before}\n{}", ChangeText(self));
-        blake3::hash(said.as_bytes()).to_hex()[..ID_CHARS].to_owned()
+        self.nth_name_after(before, 0)
     }
+
+    /// The same where so many names that it would have are taken by other lines.
+    pub(super) fn nth_name_after(&self, before: &str, taken: usize) -> String {
+        let more = if taken == 0 { String::new() } else { format!("\n{taken}") };
+        name_of(&format!("{before}\n{}{more}", ChangeText(self)))
+    }
+
+    /// Whether its name goes on from a line's.
+    pub(super) fn follows(&self, before: &str) -> bool {
+        (0..=MAX_TAKEN_BEFORE).any(|taken| self.nth_name_after(before, taken) == self.id)
+    }
+
+    /// Names it by what it says alone, as one whose name is another line's.
+    pub(super) fn name_alone(&mut self) {
+        self.id = name_of(&format!("{}\n{}", self.id, ChangeText(self)));
+    }
+}
+
+/// The name that a text gives.
+fn name_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..ID_CHARS].to_owned()
 }
 
 /// What is said of a fact, without when and by whom.
@@ -114,10 +166,10 @@ impl fmt::Display for ChangeText<'_> {
             FactChangeKind::Corrected { text, .. } => write!(f, ": {old} corrected to {}", code(text))?,
             FactChangeKind::Was { text, .. } => write!(f, " was {}", code(text))?,
             FactChangeKind::Unset => write!(f, ": {old} → {NONE}")?,
-            FactChangeKind::Retracted => write!(f, ": {old} → retracted")?,
+            FactChangeKind::Retracted | FactChangeKind::WasNot { .. } => write!(f, ": {old} → retracted")?,
         }
-        match change.kind.value().filter(|(_, window)| !window.is_empty()) {
-            Some((_, window)) => write!(f, " {window}"),
+        match change.kind.window().filter(|window| !window.is_empty()) {
+            Some(window) => write!(f, " {window}"),
             None => Ok(()),
         }
     }
@@ -128,6 +180,9 @@ impl fmt::Display for FactChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let learned = Timestamp::from_millisecond(self.learned).unwrap_or_default();
         write!(f, "- {learned:.3} {} · by {}", ChangeText(self), self.by)?;
+        if let Some(clock) = self.clock {
+            write!(f, "{CLOCK}{:.3}", Timestamp::from_millisecond(clock).unwrap_or_default())?;
+        }
         if let Some(source) = &self.source {
             write!(f, " · source {}", code(source))?;
         }
@@ -186,7 +241,10 @@ pub(super) fn read_line(line: &str) -> Option<FactChange> {
     } else {
         let (old, rest) = take_value(rest.strip_prefix(": ")?)?;
         if let Some(rest) = rest.strip_prefix(" → retracted") {
-            (old, FactChangeKind::Retracted, rest)
+            match take_window(rest)? {
+                (window, rest) if window.is_empty() => (old, FactChangeKind::Retracted, rest),
+                (window, rest) => (old, FactChangeKind::WasNot { window }, rest),
+            }
         } else if let Some(rest) = rest.strip_prefix(" corrected to ") {
             let (text, rest) = take_code(rest)?;
             let (window, rest) = take_window(rest)?;
@@ -202,8 +260,18 @@ pub(super) fn read_line(line: &str) -> Option<FactChange> {
         }
     };
     let (by, rest) = match rest.strip_prefix(" · by ") {
-        Some(rest) => rest.split_at(rest.find(" · source `").or_else(|| rest.rfind(" ^"))?),
+        Some(rest) => {
+            let end = [CLOCK, " · source `"].into_iter().filter_map(|mark| rest.find(mark)).min();
+            rest.split_at(end.or_else(|| rest.rfind(" ^"))?)
+        }
         None => ("", rest),
+    };
+    let (clock, rest) = match rest.strip_prefix(CLOCK) {
+        Some(rest) => {
+            let (clock, rest) = rest.split_at(rest.find(' ')?);
+            (Some(clock.parse::<Timestamp>().ok()?.as_millisecond()).filter(|clock| *clock < learned), rest)
+        }
+        None => (None, rest),
     };
     let (source, rest) = match rest.strip_prefix(" · source ") {
         Some(rest) => take_code(rest).map(|(source, rest)| (Some(source), rest))?,
@@ -211,9 +279,9 @@ pub(super) fn read_line(line: &str) -> Option<FactChange> {
     };
     // A line that somebody wrote has the name of nothing but its place in the text.
     let id = rest.trim().strip_prefix('^').filter(|id| !id.is_empty()).map(str::to_owned);
-    let id = id.unwrap_or_else(|| blake3::hash(line.trim().as_bytes()).to_hex()[..ID_CHARS].to_owned());
+    let id = id.unwrap_or_else(|| name_of(line.trim()));
     let (namespace, key, by) = (namespace.to_owned(), key.to_owned(), by.to_owned());
-    Some(FactChange { learned, namespace, key, old, kind, by, source, id })
+    Some(FactChange { learned, clock, namespace, key, old, kind, by, source, id })
 }
 
 fn take_window(text: &str) -> Option<(Validity, &str)> {
@@ -238,7 +306,8 @@ mod tests {
 
         #[test]
         fn a_line_reads_as_it_was_written(
-            text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..5u8
+            text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..6u8,
+            clock in prop::option::of(0..1_700_000_000_000i64)
         ) {
             let window = Validity::at_end("x (from 2026-03-09, until 2026-06-01)").unwrap().unwrap().1;
             let kind = match kind {
@@ -246,10 +315,12 @@ mod tests {
                 1 => FactChangeKind::Set { text, window },
                 2 => FactChangeKind::Corrected { text, window },
                 3 => FactChangeKind::Unset,
+                4 => FactChangeKind::WasNot { window },
                 _ => FactChangeKind::Retracted,
             };
             let by = NoticedBy { learned: 1_700_000_000_123, by: "agent ada", source: source.as_deref() };
-            let change = FactsHistory::default().change("a/b", "key", old.as_deref(), kind, &by);
+            let mut change = FactsHistory::default().change("a/b", "key", old.as_deref(), kind, &by);
+            change.clock = clock;
             let read = read_line(&change.to_string());
             prop_assert_eq!(read, Some(change));
         }

@@ -3,13 +3,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{FactChange, FactChangeKind, read_line};
-use super::file::FactsFile;
+use super::file::{Fact, FactsFile};
+use super::timeline::{FactWindow, windows};
 use super::twins::doubles;
-use super::window::Validity;
+use super::window::{FactPhase, Validity};
 
 /// What a new history begins with.
 const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
     `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
+
+/// Maximum number of lines of one fact at one moment that are put in order by their names.
+const MAX_AT_ONCE: usize = 64;
+/// Maximum number of names that are tried for a change.
+const MAX_TAKEN: usize = 1_000;
 
 /// Who has noticed changes, and when.
 #[derive(Debug, Clone)]
@@ -31,16 +37,16 @@ pub(crate) struct FactsHistory {
 }
 
 impl FactsHistory {
-    /// Reads a history. Lines that are none are passed over; of those of one name the earliest counts. Where one machine has purged a value
-    /// and another has not, a line of theirs that both have counts once, as the one that says more, and so does what both note after that.
+    /// Reads a history. Lines that are none are passed over; of those that say the same under one name the earliest counts. Where one machine
+    /// has purged a value and another has not, a line of theirs that both have counts once, as the one that says more, and so does what both
+    /// note after that.
     pub(crate) fn read(source: &str) -> Self {
         let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
         // By hand or by a merge they may stand in any order.
-        changes.sort_by_key(|change| change.learned);
-        let mut seen = HashSet::new();
-        changes.retain(|change| seen.insert(change.id.clone()));
+        changes.sort_by_key(FactChange::order);
         let mut history = Self::default();
-        changes.into_iter().for_each(|change| history.push(change));
+        once_each(changes).into_iter().for_each(|change| history.push(change));
+        history.in_chains();
         let doubled = history.doubled();
         if doubled.is_empty() {
             return history;
@@ -49,6 +55,26 @@ impl FactsHistory {
         let counted = history.changes.into_iter().enumerate().filter(|(at, _)| !doubled.contains(at));
         counted.for_each(|(_, change)| once.push(change));
         once
+    }
+
+    /// Puts those of one fact that were noticed at one moment after the lines that they follow: they may have changed places.
+    fn in_chains(&mut self) {
+        for places in self.by_name.values().flat_map(BTreeMap::values).filter(|places| places.len() > 1) {
+            let mut from = 0;
+            while from < places.len() {
+                let order = self.changes[places[from]].order();
+                let same = places[from..].iter().take_while(|at| self.changes[**at].order() == order).count();
+                if (2..=MAX_AT_ONCE).contains(&same) {
+                    let places = &places[from..from + same];
+                    let chain = chained(&self.changes, places);
+                    if chain != places {
+                        let lines: Vec<FactChange> = chain.iter().map(|at| self.changes[*at].clone()).collect();
+                        places.iter().zip(lines).for_each(|(at, line)| self.changes[*at] = line);
+                    }
+                }
+                from += same;
+            }
+        }
     }
 
     /// The places of changes that count as another one does.
@@ -74,6 +100,11 @@ impl FactsHistory {
         self.changes.push(change);
     }
 
+    /// When the latest of its changes was noticed, in milliseconds since 1970.
+    pub(crate) fn latest(&self) -> Option<i64> {
+        self.changes.iter().map(FactChange::noticed).max()
+    }
+
     /// All changes, in the order in which they were learned.
     #[cfg(test)]
     fn changes(&self) -> &[FactChange] {
@@ -97,8 +128,48 @@ impl FactsHistory {
 
     /// What was last noticed of a fact's value.
     fn last(&self, namespace: &str, key: &str) -> Option<(&str, &Validity)> {
-        let of_value = |change: &&FactChange| !matches!(change.kind, FactChangeKind::Was { .. });
-        self.of(namespace, key).rev().find(of_value).and_then(|change| change.kind.value())
+        self.last_said(namespace, key).and_then(|change| change.kind.value())
+    }
+
+    /// The last change of what the file says of a fact.
+    pub(crate) fn last_said(&self, namespace: &str, key: &str) -> Option<&FactChange> {
+        self.of(namespace, key).rev().find(|change| change.kind.is_said())
+    }
+
+    /// Whether what a file says of a fact is the last that is in here.
+    pub(crate) fn has_noted(&self, fact: &Fact) -> bool {
+        match self.last(&fact.namespace, &fact.key) {
+            Some((text, window)) => text == fact.text && *window == fact.window,
+            None => fact.text.is_empty(),
+        }
+    }
+
+    /// What is true at a moment that is now, or to come, though the file says of the fact what begins later, is over or was never true: a
+    /// value that stood there before. Nothing where the file has the answer itself.
+    pub(crate) fn standing(&self, fact: &Fact, at: i64) -> Option<FactWindow<'_>> {
+        let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+        let is_known = match fact.phase(at) {
+            Some(FactPhase::Current) => return None,
+            // What begins later changes nothing about what is there before, whether it is noted yet or not.
+            Some(FactPhase::Future) if self.last(namespace, key).is_some_and(|(text, _)| text != fact.text) => true,
+            _ => self.has_noted(fact),
+        };
+        let found = is_known.then(|| windows(self.of(namespace, key)));
+        found.into_iter().flatten().find(|window| window.holds(at))
+    }
+
+    /// The values that are known of a fact in a span, each once, the earliest first.
+    pub(crate) fn values_in(&self, namespace: &str, key: &str, span: &Validity) -> Vec<String> {
+        let (from, until) = (span.from.as_ref().and_then(|from| from.ms), span.end());
+        let is_in = |window: &FactWindow<'_>| {
+            !window.is_retracted
+                && until.is_none_or(|until| window.from.is_none_or(|begin| begin < until))
+                && from.is_none_or(|from| window.until.is_none_or(|end| from < end))
+        };
+        let found = windows(self.of(namespace, key)).into_iter().filter(is_in).map(|window| window.text.to_owned());
+        let mut values: Vec<String> = Vec::new();
+        found.for_each(|value| values.extend((!values.contains(&value)).then_some(value)));
+        values
     }
 
     /// The changes that a file shows which are not in here yet; none while a merge's marks are in it.
@@ -157,6 +228,7 @@ impl FactsHistory {
         let before = before.map_or("", |before| before.id.as_str());
         let mut change = FactChange {
             learned,
+            clock: None,
             namespace: namespace.to_owned(),
             key: key.to_owned(),
             old: old.map(str::to_owned),
@@ -165,18 +237,92 @@ impl FactsHistory {
             source: by.source.map(str::to_owned),
             id: String::new(),
         };
-        change.name_after(before);
+        // Lines that were edited may have the name, or make it count as one of them.
+        for taken in 0..MAX_TAKEN {
+            change.id = change.nth_name_after(before, taken);
+            if self.would_count(&change) {
+                break;
+            }
+        }
         change
+    }
+
+    /// Whether a change counts once it stands at the end.
+    fn would_count(&self, change: &FactChange) -> bool {
+        let mut lines: Vec<&FactChange> = self.of(&change.namespace, &change.key).collect();
+        if lines.iter().any(|line| line.id == change.id) {
+            return false;
+        }
+        lines.push(change);
+        !doubles(&lines).contains(&(lines.len() - 1))
+    }
+
+    /// Changes that follow those there are, with when they were noticed by the clock at `now`, where a line of the history is ahead of it.
+    pub(crate) fn by_clock(&self, mut changes: Vec<FactChange>, now: i64) -> Vec<FactChange> {
+        for change in changes.iter_mut().filter(|change| change.learned > now) {
+            let before = self.of(&change.namespace, &change.key).next_back();
+            let before = before.filter(|before| before.learned == change.learned).and_then(|before| before.clock);
+            change.clock = Some(before.map_or(now, |before| before.max(now)));
+        }
+        changes
     }
 }
 
-/// The text of a history with changes at its end.
-pub(crate) fn with_changes(source: &str, changes: &[FactChange]) -> String {
-    let mut text = if source.trim().is_empty() { HEAD.to_owned() } else { source.to_owned() };
-    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    if !text.ends_with('\n') {
-        text += end;
+/// The changes without those that say under one name what an earlier one says. One that says something else under the name of another is that
+/// line's copy, edited, and counts under a name of its own.
+fn once_each(changes: Vec<FactChange>) -> Vec<FactChange> {
+    let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
+    let mut once: Vec<FactChange> = Vec::with_capacity(changes.len());
+    for mut change in changes {
+        let of_name = named.entry(change.id.clone()).or_default();
+        if of_name.iter().any(|at| once[*at].says_as(&change)) {
+            continue;
+        }
+        let is_taken = !of_name.is_empty();
+        of_name.push(once.len());
+        if is_taken {
+            change.name_alone();
+            named.entry(change.id.clone()).or_default().push(once.len());
+        }
+        once.push(change);
     }
+    once
+}
+
+/// Places of changes so that none comes before one that it follows; else as they are.
+fn chained(changes: &[FactChange], places: &[usize]) -> Vec<usize> {
+    let before =
+        |at: usize| places.iter().copied().find(|other| *other != at && changes[at].follows(&changes[*other].id));
+    let mut left: Vec<(usize, Option<usize>)> = places.iter().map(|at| (*at, before(*at))).collect();
+    let mut chain = Vec::with_capacity(places.len());
+    while !left.is_empty() {
+        let is_next = |(_, before): &(usize, Option<usize>)| before.is_none_or(|before| chain.contains(&before));
+        let next = left.iter().position(is_next).unwrap_or_default();
+        chain.push(left.remove(next).0);
+    }
+    chain
+}
+
+/// The first line of a history that was noticed at a moment, from 1.
+pub(crate) fn line_noticed_at(source: &str, at: i64) -> Option<usize> {
+    let found = source.lines().position(|line| read_line(line).is_some_and(|change| change.noticed() == at));
+    found.map(|line| line + 1)
+}
+
+/// The text of a history with changes at its end.
+#[cfg(test)]
+pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
+    format!("{source}{}", lines_after(source, changes))
+}
+
+/// What is put at the end of a history with that text, where changes come after it.
+pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
+    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut text = match source {
+        source if source.trim().is_empty() => HEAD.to_owned(),
+        source if source.ends_with('\n') => String::new(),
+        _ => end.to_owned(),
+    };
     for change in changes {
         text += &change.to_string();
         text += end;
@@ -215,7 +361,10 @@ pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange
             _ if !is_new => {}
             FactChangeKind::Set { .. } => change.kind = FactChangeKind::Unset,
             FactChangeKind::Corrected { .. } => change.kind = FactChangeKind::Retracted,
-            FactChangeKind::Was { .. } | FactChangeKind::Unset | FactChangeKind::Retracted => continue,
+            FactChangeKind::Was { .. }
+            | FactChangeKind::WasNot { .. }
+            | FactChangeKind::Unset
+            | FactChangeKind::Retracted => continue,
         }
         // Of none became none.
         if (is_old || is_new) && change.old.is_none() && change.kind.value().is_none() {
@@ -247,7 +396,10 @@ pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::chance::proptest_config;
 
     fn by(learned: i64) -> NoticedBy<'static> {
         NoticedBy { learned, by: "edit", source: None }
@@ -420,5 +572,106 @@ mod tests {
             lines(&without),
             ["1970-01-01T00:00:01.000Z `a`: — → `x` (from 2026-03-09)", "1970-01-01T00:00:02.000Z `a`: `x` → —"]
         );
+    }
+
+    #[test]
+    fn a_line_with_another_date_is_noted_once_more_and_then_never_again() {
+        let text = played(&["- a: main\n", "- a: release\n"]);
+        let file = FactsFile::read("- a: release\n");
+        let redated =
+            text.replace("00:00:01.000Z", "00:00:00.000Z").replacen("1970-01-01T00:00:00", "1970-01-01T00:01:00", 1);
+        let copied = format!("{text}{}\n", text.lines().last().unwrap().replace("→ `release`", "→ `other`"));
+        for edited in [redated, copied] {
+            let history = FactsHistory::read(&edited);
+            let changes = history.unnoticed(&file, &by(90_000));
+            assert_eq!(changes.len(), 1, "{edited}");
+            let edited = with_changes(&edited, &changes);
+            assert_eq!(FactsHistory::read(&edited).unnoticed(&file, &by(91_000)), [], "{edited}");
+        }
+        // Two of one moment tell by their names which came first.
+        let mut lines: Vec<&str> = text.lines().collect();
+        let last = lines.len() - 1;
+        lines.swap(last - 1, last);
+        let swapped = lines.join("\n").replace("00:00:01.000Z", "00:00:00.000Z");
+        assert_eq!(FactsHistory::read(&swapped).unnoticed(&file, &by(90_000)), []);
+    }
+
+    #[test]
+    fn a_line_ahead_of_the_clock_keeps_its_place_and_says_when_it_was_noticed() {
+        let ahead = "- 2099-01-01T00:00:00Z `a`: — → `x` ^future\n";
+        let (file, mut text) = (FactsFile::read("- a: y\n"), ahead.to_owned());
+        for (now, value) in [(5000, "y"), (4000, "z"), (6000, "y")] {
+            let (history, file) = (FactsHistory::read(&text), FactsFile::read(&format!("- a: {value}\n")));
+            let changes = history.by_clock(history.unnoticed(&file, &by(now)), now);
+            text = with_changes(&text, &changes);
+            assert_eq!(FactsHistory::read(&text).unnoticed(&file, &by(now)), []);
+        }
+        let history = FactsHistory::read(&text);
+        let noticed: Vec<i64> = history.of("", "a").skip(1).map(FactChange::noticed).collect();
+        assert_eq!(noticed, [5000, 5000, 6000]);
+        assert_eq!(line_noticed_at(&text, history.latest().unwrap()), Some(1));
+        let windows = windows(history.of("", "a"));
+        let at = |at: i64| windows.iter().find(|window| window.holds(at)).map(|window| window.text);
+        assert_eq!((at(4999), at(5500), at(6000)), (None, Some("z"), Some("y")));
+        assert_eq!(history.unnoticed(&file, &by(7000)), []);
+    }
+
+    /// What somebody may do to the lines of a history by hand.
+    fn edited(text: &str, edits: &[(u8, usize, usize)]) -> String {
+        let (mut lines, head): (Vec<String>, Vec<String>) =
+            text.lines().map(str::to_owned).partition(|line| line.starts_with("- "));
+        for (what, at, to) in edits {
+            if lines.is_empty() {
+                break;
+            }
+            let (at, second) = (at % lines.len(), to % 120);
+            let to = to % lines.len();
+            let moment = format!("1970-01-01T00:{:02}:{:02}.000Z", second / 60, second % 60);
+            match what {
+                0 => lines.swap(at, to),
+                1 => lines[at].replace_range(2..26, &moment),
+                2 => lines.insert(to, lines[at].clone()),
+                3 => {
+                    let mut copy = lines[at].clone();
+                    copy.replace_range(2..26, &moment);
+                    lines.insert(to, copy);
+                }
+                4 => lines.insert(to, lines[at].replace("→ `x`", "→ `y`")),
+                5 => lines[at] = lines[at].replace("→ `y`", "→ `z`"),
+                _ => drop(lines.remove(at)),
+            }
+        }
+        head.into_iter().chain(lines).fold(String::new(), |text, line| text + &line + "\n")
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn whatever_is_done_to_the_lines_nothing_is_noted_twice(
+            saves in prop::collection::vec("(- a: (~~[xyz]~~ )?[xyz]?( \\(from 1970-01-0[1-3]\\))?\n)?", 1..8),
+            edits in prop::collection::vec((0..7u8, 0..40usize, 0..240usize), 0..8),
+            stands_still: bool,
+        ) {
+            let saves: Vec<&str> = saves.iter().map(String::as_str).collect();
+            let mut text = played(&saves);
+            if stands_still {
+                let lines = text.lines().map(|line| match line.strip_prefix("- 1970-01-01T00:00:0") {
+                    Some(rest) => format!("- 1970-01-01T00:00:00{}", &rest[1..]),
+                    None => line.to_owned(),
+                });
+                text = lines.fold(String::new(), |text, line| text + &line + "\n");
+            }
+            let text = edited(&text, &edits);
+            let file = FactsFile::read(saves.last().unwrap());
+            let history = FactsHistory::read(&text);
+            let changes = history.by_clock(history.unnoticed(&file, &by(90_000)), 90_000);
+            let text = with_changes(&text, &changes);
+            let again = FactsHistory::read(&text);
+            prop_assert_eq!(again.unnoticed(&file, &by(91_000)), [], "{}", text);
+            let (said, with) = (history.with(&changes), again);
+            let of = |history: &FactsHistory| history.of("", "a").cloned().collect::<Vec<_>>();
+            prop_assert_eq!(of(&said), of(&with), "{}", text);
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) use edit::{
     EditedFacts, FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
 };
 pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
-pub(crate) use history::{FactsHistory, NoticedBy, with_changes, without_changes, without_sources};
+pub(crate) use history::{FactsHistory, NoticedBy, line_noticed_at, lines_after, without_changes, without_sources};
 pub(crate) use inline::inline_fields;
 pub(crate) use item::{is_key, is_tag, without_tags};
 pub(crate) use name::{full_name, split_name};

@@ -28,52 +28,159 @@ impl FactWindow<'_> {
 ///
 /// `changes` are those of one key in the order in which they were learned; who asks what was known at a moment leaves out the later ones.
 pub(crate) fn windows<'h>(changes: impl Iterator<Item = &'h FactChange>) -> Vec<FactWindow<'h>> {
-    let mut windows: Vec<FactWindow<'h>> = Vec::new();
-    for change in changes {
-        match &change.kind {
-            FactChangeKind::Set { text, .. } => {
-                // The same value again says better when it was true.
-                let refined = change.old.as_deref() == Some(text.as_str());
-                if let Some(at) = windows.iter().rposition(|window| refined && is_said(window) && window.text == text) {
-                    windows.remove(at);
-                }
-                let (from, until) = bounds(change, Some(change.learned));
-                end_from(&mut windows, from);
-                windows.push(FactWindow { text, from, until, change, is_retracted: false });
-            }
-            FactChangeKind::Corrected { text, .. } => {
-                let wrong = retract(&mut windows, change.old.as_deref());
-                let (from, until) = bounds(change, wrong.map_or(Some(change.learned), |at| windows[at].from));
-                end_from(&mut windows, from);
-                windows.push(FactWindow { text, from, until, change, is_retracted: false });
-            }
-            FactChangeKind::Was { text, .. } => {
-                let (from, until) = bounds(change, None);
-                windows = windows.into_iter().flat_map(|window| without_span(window, from, until)).collect();
-                windows.push(FactWindow { text, from, until, change, is_retracted: false });
-            }
-            FactChangeKind::Unset => end_from(&mut windows, Some(change.learned)),
-            FactChangeKind::Retracted => drop(retract(&mut windows, change.old.as_deref())),
-        }
-        windows.retain(|window| window.until.is_none_or(|until| window.from.is_none_or(|from| from < until)));
-    }
-    windows.sort_by_key(|window| (window.from, window.change.learned));
-    windows
+    let mut told = ToldFact::default();
+    changes.for_each(|change| told.learn(change));
+    told.windows()
 }
 
-/// The window that a change says; `else_from` where it does not say from when.
-fn bounds(change: &FactChange, else_from: Option<i64>) -> (Option<i64>, Option<i64>) {
-    let window = change.kind.value().map(|(_, window)| window);
-    let from = window.and_then(|window| window.from.as_ref()).map_or(else_from, |from| from.ms);
+/// A value as it is known, with what was said of it last, or that there is none.
+#[derive(Debug, Clone)]
+struct ToldStep<'h> {
+    kind: StepKind,
+    /// The value; empty where there is none.
+    text: &'h str,
+    from: Option<i64>,
+    until: Option<i64>,
+    change: &'h FactChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepKind {
+    /// From then on the file said so.
+    Said,
+    /// It said so, and that was never true: what was before it ends all the same.
+    Struck,
+    /// It was so in a span.
+    Was,
+    /// A value was not true in a span; of whichever value where it is empty.
+    WasNot,
+    /// From then on there was none.
+    Ended,
+}
+
+/// What was said of a fact, in the order in which it counts: what is said better of a value stands where that stood.
+#[derive(Default)]
+struct ToldFact<'h> {
+    steps: Vec<ToldStep<'h>>,
+    never: Vec<FactWindow<'h>>,
+}
+
+impl<'h> ToldFact<'h> {
+    fn learn(&mut self, change: &'h FactChange) {
+        let text = change.kind.value().map_or("", |(text, _)| text);
+        let (from, until) = bounds(change);
+        let noticed = Some(change.noticed());
+        let step = |kind, from| ToldStep { kind, text, from, until, change };
+        match &change.kind {
+            FactChangeKind::Set { .. } => {
+                let is_better = change.old.as_deref() == Some(text);
+                let known = is_better.then(|| self.last_said(Some(text), StepKind::Said)).flatten();
+                // The same value again says better when it was true; without a beginning it has the one that it had, if that has come.
+                let Some(at) = known else { return self.steps.push(step(StepKind::Said, from.unwrap_or(noticed))) };
+                let said = step(StepKind::Said, from.unwrap_or(self.steps[at].from.min(noticed)));
+                if self.is_last_said(at) {
+                    self.steps[at] = said;
+                } else {
+                    self.steps.remove(at);
+                    self.steps.push(said);
+                }
+            }
+            FactChangeKind::Corrected { .. } => {
+                let wrong = self.strike(change.old.as_deref());
+                let said = step(StepKind::Said, from.unwrap_or(wrong.map_or(noticed, |at| self.steps[at].from)));
+                match wrong.filter(|at| self.is_last_said(*at)) {
+                    Some(at) => self.steps[at] = said,
+                    None => self.steps.push(said),
+                }
+            }
+            FactChangeKind::Retracted => drop(self.strike(change.old.as_deref())),
+            FactChangeKind::Unset => self.steps.push(step(StepKind::Ended, noticed)),
+            FactChangeKind::Was { .. } => self.steps.push(step(StepKind::Was, from.flatten())),
+            FactChangeKind::WasNot { .. } => self.take_back(change, from.flatten(), until),
+        }
+    }
+
+    /// The place of what was said last, of a value if one is given.
+    fn last_said(&self, text: Option<&str>, kind: StepKind) -> Option<usize> {
+        self.steps.iter().rposition(|step| step.kind == kind && text.is_none_or(|text| step.text == text))
+    }
+
+    /// Whether the file said nothing else after it.
+    fn is_last_said(&self, at: usize) -> bool {
+        let later = self.steps[at + 1..].iter();
+        !later.map(|step| step.kind).any(|kind| matches!(kind, StepKind::Said | StepKind::Struck | StepKind::Ended))
+    }
+
+    /// Takes back what was last said of a value; gives its place, or that of one that was taken back before.
+    fn strike(&mut self, text: Option<&str>) -> Option<usize> {
+        let text = text?;
+        let Some(at) = self.last_said(Some(text), StepKind::Said) else {
+            return self.last_said(Some(text), StepKind::Struck);
+        };
+        let step = &mut self.steps[at];
+        step.kind = StepKind::Struck;
+        let (from, until, change) = (step.from, step.until, step.change);
+        self.never.push(FactWindow { text: step.text, from, until, change, is_retracted: true });
+        Some(at)
+    }
+
+    /// Takes a value back in a span: what was said of such a span goes, and what stood in the file was not true in it.
+    fn take_back(&mut self, change: &'h FactChange, from: Option<i64>, until: Option<i64>) {
+        let text = change.old.as_deref();
+        let mut steps = Vec::with_capacity(self.steps.len() + 1);
+        for step in std::mem::take(&mut self.steps) {
+            if step.kind != StepKind::Was || text.is_some_and(|text| step.text != text) {
+                steps.push(step);
+                continue;
+            }
+            let pieces = without_span((step.from, step.until), (from, until));
+            steps.extend(pieces.map(|(from, until)| ToldStep { from, until, ..step.clone() }));
+        }
+        self.steps = steps;
+        self.steps.push(ToldStep { kind: StepKind::WasNot, text: text.unwrap_or_default(), from, until, change });
+        self.never.extend(text.map(|text| FactWindow { text, from, until, change, is_retracted: true }));
+    }
+
+    fn windows(self) -> Vec<FactWindow<'h>> {
+        let mut windows: Vec<FactWindow<'h>> = Vec::new();
+        for step in self.steps {
+            let ToldStep { kind, text, from, until, change } = step;
+            match kind {
+                StepKind::Said | StepKind::Struck | StepKind::Ended => end_from(&mut windows, from),
+                StepKind::Was => cut_out(&mut windows, (from, until), |_| true),
+                StepKind::WasNot => {
+                    cut_out(&mut windows, (from, until), |window| text.is_empty() || window.text == text);
+                }
+            }
+            if matches!(kind, StepKind::Said | StepKind::Was) {
+                windows.push(FactWindow { text, from, until, change, is_retracted: false });
+            }
+            windows.retain(|window| !is_empty((window.from, window.until)));
+        }
+        windows.extend(self.never.into_iter().filter(|window| !is_empty((window.from, window.until))));
+        windows.sort_by_key(|window| (window.from, window.change.order()));
+        windows
+    }
+}
+
+/// From when, if that is said, and until when a change says that its value is true.
+fn bounds(change: &FactChange) -> (Option<Option<i64>>, Option<i64>) {
+    let window = change.kind.window();
+    let from = window.and_then(|window| window.from.as_ref()).map(|from| from.ms);
     (from, window.and_then(super::window::Validity::end))
+}
+
+/// A half-open span: `None` is always at its beginning, and until further notice at its end.
+type FactSpan = (Option<i64>, Option<i64>);
+
+fn is_empty((from, until): FactSpan) -> bool {
+    until.is_some_and(|until| from.is_some_and(|from| until <= from))
 }
 
 /// From a moment on nothing is said any more.
 fn end_from(windows: &mut Vec<FactWindow<'_>>, from: Option<i64>) {
-    windows.retain(|window| {
-        window.is_retracted || window.from.is_none_or(|begin| from.is_some_and(|from| begin < from)) && from.is_some()
-    });
-    for window in windows.iter_mut().filter(|window| !window.is_retracted) {
+    windows.retain(|window| window.from.is_none_or(|begin| from.is_some_and(|from| begin < from)) && from.is_some());
+    for window in windows {
         window.until = match (window.until, from) {
             (Some(until), Some(from)) => Some(until.min(from)),
             (None, from) => from,
@@ -82,31 +189,23 @@ fn end_from(windows: &mut Vec<FactWindow<'_>>, from: Option<i64>) {
     }
 }
 
-/// Takes back the last window of a value; gives its place, or that of one that was taken back before.
-fn retract(windows: &mut [FactWindow<'_>], text: Option<&str>) -> Option<usize> {
-    let at = windows.iter().rposition(|window| is_said(window) && Some(window.text) == text);
-    if let Some(at) = at {
-        windows[at].is_retracted = true;
-        return Some(at);
-    }
-    windows.iter().rposition(|window| window.change.kind.is_said() && Some(window.text) == text)
+/// Leaves of the windows that are meant what is on both sides of a span.
+fn cut_out<'h>(windows: &mut Vec<FactWindow<'h>>, span: FactSpan, is_meant: impl Fn(&FactWindow<'h>) -> bool) {
+    let cut = |window: FactWindow<'h>| {
+        let is_meant = is_meant(&window);
+        let whole = (!is_meant).then_some((window.from, window.until));
+        let pieces = is_meant.then(|| without_span((window.from, window.until), span)).into_iter().flatten();
+        let pieces: Vec<FactSpan> = whole.into_iter().chain(pieces).collect();
+        pieces.into_iter().map(move |(from, until)| FactWindow { from, until, ..window.clone() })
+    };
+    *windows = std::mem::take(windows).into_iter().flat_map(cut).collect();
 }
 
-/// Whether a window is of a value that stood in the file, and was not taken back.
-fn is_said(window: &FactWindow<'_>) -> bool {
-    !window.is_retracted && window.change.kind.is_said()
-}
-
-/// What is left of a window on both sides of a span.
-fn without_span<'h>(window: FactWindow<'h>, from: Option<i64>, until: Option<i64>) -> Vec<FactWindow<'h>> {
-    if window.is_retracted {
-        return vec![window];
-    }
-    let before =
-        from.map(|from| FactWindow { until: Some(window.until.map_or(from, |end| end.min(from))), ..window.clone() });
-    let after =
-        until.map(|until| FactWindow { from: Some(window.from.map_or(until, |begin| begin.max(until))), ..window });
-    before.into_iter().chain(after).collect()
+/// What is left of a span on both sides of another.
+fn without_span((begin, end): FactSpan, (from, until): FactSpan) -> impl Iterator<Item = FactSpan> {
+    let before = from.map(|from| (begin, Some(end.map_or(from, |end| end.min(from)))));
+    let after = until.map(|until| (Some(begin.map_or(until, |begin| begin.max(until))), end));
+    before.into_iter().chain(after).filter(|span| !is_empty(*span))
 }
 
 #[cfg(test)]
@@ -207,6 +306,76 @@ mod tests {
         assert_eq!(year(&history, 12), [""; 8]);
         let then = windows(history.of("", "a"));
         assert!(then.iter().any(|window| window.holds(ms("2020-06-01T00:00:00Z"))), "{then:?}");
+    }
+
+    #[test]
+    fn what_is_said_better_stands_where_it_stood() {
+        let history = months(&["- a: x\n", "- a: y (from 2026-03-01)\n", "- a: y (from 2026-04-01)\n"]);
+        assert_eq!(year(&history, 12), ["x", "x", "x", "y", "y", "y", "y", "y"]);
+        let history = months(&["- a: x\n", "- a: y (from 2026-04-01)\n", "- a: y (from 2026-02-01)\n"]);
+        assert_eq!(year(&history, 12), ["x", "y", "y", "y", "y", "y", "y", "y"]);
+        // A correction, too.
+        let history = months(&["- a: x\n", "- a: y (from 2026-03-01)\n", "- a: ~~y~~ z (from 2026-05-01)\n"]);
+        assert_eq!(year(&history, 12), ["x", "x", "x", "x", "z", "z", "z", "z"]);
+        // Where only its end is said, it begins when it did; what was yet to come is true from now on.
+        let history =
+            months(&["- a: x\n", "", "- a: x (from 2026-08-01)\n", "- a: x\n", "- a: x (until 2026-07-01)\n"]);
+        assert_eq!(year(&history, 12), ["x", "", "", "x", "x", "x", "", ""]);
+    }
+
+    #[test]
+    fn a_span_that_is_taken_back_leaves_what_is_known_without_it() {
+        let span = |text: &str| crate::derive::facts::Validity::at_end(text).unwrap().unwrap().1;
+        let by =
+            |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
+        let mut text =
+            with_changes("", &FactsHistory::default().unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(1)));
+        let mut note = |old: Option<&str>, kind: FactChangeKind, month: u8| {
+            let history = FactsHistory::read(&text);
+            text = with_changes(&text, &[history.change("", "a", old, kind, &by(month))]);
+            let history = FactsHistory::read(&text);
+            assert_eq!(history.unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(12)), []);
+            history
+        };
+        let spring = span("- (from 2026-03-01, until 2026-06-01)");
+        let said = FactChangeKind::Was { text: "y".into(), window: spring.clone() };
+        assert_eq!(year(&note(None, said.clone(), 7), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
+        let april = FactChangeKind::WasNot { window: span("- (from 2026-04-01, until 2026-05-01)") };
+        let history = note(Some("y"), april, 8);
+        assert_eq!(year(&history, 12), ["x", "x", "y", "x", "y", "x", "x", "x"]);
+        assert_eq!(year(&history, 7), ["x", "x", "y", "y", "y", "x", "x", "x"], "known in July");
+        assert_eq!(history.values_in("", "a", &spring), ["y", "x"]);
+        assert_eq!(year(&note(Some("y"), FactChangeKind::WasNot { window: spring.clone() }, 9), 12), ["x"; 8]);
+        // Of what stood in the file there is nothing left in it, until it is said again.
+        let history = note(Some("x"), FactChangeKind::WasNot { window: spring }, 10);
+        assert_eq!(year(&history, 12), ["x", "x", "", "", "", "x", "x", "x"]);
+        assert_eq!(year(&note(None, said, 11), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
+    }
+
+    #[test]
+    fn what_begins_later_leaves_what_is_true_until_then() {
+        let now = ms("2026-06-15T00:00:00Z");
+        let standing = |saves: &[&str]| {
+            let file = FactsFile::read(saves.last().unwrap());
+            let history = months(saves);
+            history.standing(file.get("", "a").unwrap(), now).map(|window| (window.text.to_owned(), window.until))
+        };
+        let later = "- a: y (from 2026-12-01T00:00:00Z)\n";
+        let until = Some(ms("2026-12-01T00:00:00Z"));
+        assert_eq!(standing(&["- a: x\n", later]), Some(("x".to_owned(), until)));
+        assert_eq!(standing(&["- a: x\n", later, "- a: ~~y~~\n"]), Some(("x".to_owned(), until)));
+        for answered in [
+            &["- a: x\n", "- a: y\n"][..],
+            &[later],
+            &["- a: x\n", "- a: ~~x~~\n"],
+            &["- a: x\n", "- a: y (until 2026-04-01)\n"],
+        ] {
+            assert_eq!(standing(answered), None, "{answered:?}");
+        }
+        // Before it is noted, too.
+        let file = FactsFile::read(later);
+        assert_eq!(months(&["- a: x\n"]).standing(file.get("", "a").unwrap(), now).unwrap().text, "x");
+        assert_eq!(months(&["- a: y\n"]).standing(file.get("", "a").unwrap(), now), None);
     }
 
     proptest! {

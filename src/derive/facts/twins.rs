@@ -15,7 +15,7 @@ const MAX_BACK: usize = 64;
 /// The places of the lines that count as another one does. `lines` are those of one fact, each name once, in the order in which they were learned.
 pub(super) fn doubles(lines: &[&FactChange]) -> HashSet<usize> {
     let begins = lines.iter().filter(|line| begins(line)).count();
-    let at_one_moment = lines.windows(2).any(|pair| pair[0].learned == pair[1].learned);
+    let at_one_moment = lines.windows(2).any(|pair| pair[0].order() == pair[1].order());
     if begins < 2 && !at_one_moment {
         return HashSet::new();
     }
@@ -47,8 +47,11 @@ impl<'h> FactChains<'h> {
     /// More than two at one moment are those of a clock that stood still, and stay.
     fn pair_moments(&mut self) {
         let mut from = 0;
-        for same in self.lines.chunk_by(|one, two| one.learned == two.learned) {
-            if let [one, two] = same {
+        for same in self.lines.chunk_by(|one, two| one.order() == two.order()) {
+            // What comes after a line is no double of it.
+            if let [one, two] = same
+                && !two.follows(&one.id)
+            {
                 let pair = match (one.is_purged_of(two), two.is_purged_of(one)) {
                     // Of two that say the same, everybody takes the same.
                     (true, true) if one.id > two.id => Some((from, from + 1)),
@@ -120,7 +123,7 @@ impl<'h> FactChains<'h> {
     fn before(&self, at: usize) -> Option<&'h str> {
         let line = self.lines[at];
         let earlier = self.lines[..at].iter().rev().take(MAX_BACK);
-        let beside = self.lines[at + 1..].iter().take_while(|other| other.learned == line.learned).take(MAX_BACK);
+        let beside = self.lines[at + 1..].iter().take_while(|other| other.order() == line.order()).take(MAX_BACK);
         let ids = earlier.chain(beside).map(|other| other.id.as_str()).chain([""]);
         ids.into_iter().find(|id| line.named_after(id) == line.id)
     }

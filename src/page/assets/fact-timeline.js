@@ -53,6 +53,7 @@ const CHANGES = {
   set: ({ old, new: now }) => (old === null || old === undefined ? ["set to ", shown(now)] : [shown(old), " → ", shown(now)]),
   corrected: ({ old, new: now }) => [h("s", {}, shown(old)), " was never true: ", shown(now)],
   was: ({ new: now }) => ["was ", shown(now)],
+  "was-not": ({ old }) => ["was not ", h("s", {}, shown(old))],
   unset: ({ old }) => [shown(old), " is no longer true"],
   retracted: ({ old }) => [h("s", {}, shown(old)), " was never true"],
 };

@@ -167,6 +167,7 @@ function item(fact) {
         fact.key, h("span", { class: "unseen" }, ", its history")),
       h("span", { class: "fact-value" }, shown(fact.value)),
       state && h("span", { class: "fact-state" }, state),
+      fact.next && h("span", { class: "fact-state" }, `then ${shown(fact.next.value)}`),
       (fact.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
     h("p", { class: "fact-more" },
       h("a", { class: "cite", href: address({ ...route(), note: fact.path, lines: place ? `${place[2]}-${place[2]}` : undefined }) }, fact.citation),

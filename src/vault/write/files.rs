@@ -202,24 +202,24 @@ impl Files {
         &self,
         path: &VaultPath,
         before: Option<Hash>,
-        text: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
         act: impl Into<Act<'a>>,
     ) -> Result<Hash, WriteError> {
-        let _one = self.one_at_a_time()?;
+        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
         self.check(path)?;
         let act = act.into();
         let Some(before) = before else {
-            let made = self.make(path, text.as_bytes(), None)?;
-            self.note(path, &Act { action: Action::Create, ..act }, None, Some(text.as_bytes()), None);
+            let made = self.make(path, text, None)?;
+            self.note(path, &Act { action: Action::Create, ..act }, None, Some(text), None);
             return Ok(made);
         };
         let (had, hash) = self.read(path)?.ok_or_else(|| WriteError::Gone(path.clone()))?;
-        if hash != before || !text.as_bytes().starts_with(&had) {
+        if hash != before || !text.starts_with(&had) {
             return Err(WriteError::Changed(path.clone()));
         }
-        self.exchange(path, before, text.as_bytes())?;
-        self.note(path, &act, Some(&had), Some(text.as_bytes()), None);
-        Ok(blake3::hash(text.as_bytes()))
+        self.exchange(path, before, text)?;
+        self.note(path, &act, Some(&had), Some(text), None);
+        Ok(blake3::hash(text))
     }
 
     /// Takes the turn to generate a file of others, from the look at them until it is written, or to forget something with all that was
