@@ -33,6 +33,6 @@ pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use machinery::{is_housekeeping, is_machine, is_silence};
 pub(crate) use properties::{other_names, property_line, property_names, values_of, without_links};
 pub(crate) use relations::{Relation, relations};
-pub(crate) use said::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
+pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 pub(crate) use sources::note_sources;
 pub(crate) use user_page::{USER_FILE, UserPage};

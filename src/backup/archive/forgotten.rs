@@ -140,7 +140,8 @@ impl Unpacked<'_> {
         let scope = self.ledger.scope_of(facts)?.to_string();
         let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, Reach::All);
         let text = || self.asked.without(value, Reach::All).filter(|left| left.text.is_none());
-        fact.or_else(|| text().map(|left| left.tombstone))
+        let parts = || self.asked.in_parts(key, value, Reach::All);
+        fact.or_else(|| text().map(|left| left.tombstone)).or_else(parts)
     }
 
     fn without_facts(&self, path: &VaultPath, source: &str) -> Option<WithoutForgotten> {
