@@ -331,14 +331,47 @@ fn parts(text: &str, line: Range<usize>, strips: bool) -> Vec<LinePart> {
 const MAX_TAG_BYTES: usize = 2_000;
 /// Tags that set apart what stands in them.
 const BLOCK_TAGS: [&str; 36] = [
-    "article", "aside", "blockquote", "br", "caption", "center", "dd", "details", "div", "dl", "dt", "figcaption",
-    "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre",
-    "section", "summary", "table", "tbody", "td", "th", "tr", "ul",
+    "article",
+    "aside",
+    "blockquote",
+    "br",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "tr",
+    "ul",
 ];
 /// Tags within a sentence.
 const INLINE_TAGS: [&str; 29] = [
-    "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins", "kbd", "label", "mark", "q",
-    "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
+    "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins", "kbd", "label", "mark",
+    "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
 ];
 
 /// The length of the tag of HTML that a text begins with, if it does, and what it ends. Another name between `<` and `>` is a word.
@@ -452,9 +485,20 @@ mod tests {
 
     #[test]
     fn any_text_has_its_spans_in_it() {
-        for text in
-            ["é", "> é. 東京。次の文。", "[a](b", "](", "- [x] ", "1. ", "**", "|", "a](b) c](d)", "\u{feff}a\u{85}b", "|é|<p>ß</p>| ", "a<p>é<"]
-        {
+        for text in [
+            "é",
+            "> é. 東京。次の文。",
+            "[a](b",
+            "](",
+            "- [x] ",
+            "1. ",
+            "**",
+            "|",
+            "a](b) c](d)",
+            "\u{feff}a\u{85}b",
+            "|é|<p>ß</p>| ",
+            "a<p>é<",
+        ] {
             for block in said(text).blocks {
                 assert!(text.get(block.span.clone()).is_some(), "{text:?}");
                 let cells = block.cells.into_iter().flat_map(|cell| cell.sentences);

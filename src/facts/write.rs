@@ -234,6 +234,10 @@ fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, Reques
         Value::Null => invalid("is null; `unset` takes a fact away"),
         Value::String(text) if text.trim().is_empty() => invalid("is empty; `unset` takes a fact away"),
         Value::String(text) => Ok(Value::String(clean(text.trim()))),
+        // Nobody can tell 3.10 from 3.1 any more.
+        Value::Number(number) if number.is_f64() => {
+            invalid("has a number that may have been changed on the way; send it as a text: \"3.10\"")
+        }
         Value::Number(number) => Ok(Value::String(number.to_string())),
         Value::Bool(truth) => Ok(Value::String(truth.to_string())),
         Value::Array(values) => {

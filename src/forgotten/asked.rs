@@ -202,9 +202,7 @@ impl ForgottenLookup<'_> {
         }
         let of_sentences = |sentences: &[SaidSentence]| -> Vec<(Range<usize>, i64)> {
             let sentences = sentences.iter().filter(|sentence| is_a_sentence(&sentence.words));
-            sentences
-                .filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?)))
-                .collect()
+            sentences.filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?))).collect()
         };
         let mut found = of_sentences(&block.sentences);
         let mut whole = found.len() == block.sentences.len();

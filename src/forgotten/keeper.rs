@@ -72,24 +72,26 @@ impl ForgottenTexts {
     /// # Errors
     /// When the state cannot be written.
     pub fn remember(&self, place: &ForgottenPlace, texts: &[&str]) -> Result<Option<i64>, StateError> {
-        let key = self.state.key_or_new()?;
-        self.add(place, &digests(&key, texts))
+        self.remember_with(place, texts, "", &[])
     }
 
-    /// Remembers facts as forgotten, likewise, each as one of its scope and as one of any. A name is namespace and key, joined by `/`.
+    /// Remembers texts and facts of a memory scope as forgotten, likewise, so that one number lifts all of it: each fact as one of its scope
+    /// and as one of any. A name is namespace and key, joined by `/`.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn remember_facts(
+    pub fn remember_with(
         &self,
         place: &ForgottenPlace,
+        texts: &[&str],
         scope: &str,
         facts: &[(String, &str)],
     ) -> Result<Option<i64>, StateError> {
         let key = self.state.key_or_new()?;
         let digest = |scope: &str, name: &str, value: &str| (ForgottenKind::Fact, of_fact(&key, scope, name, value));
         let both = |(name, value): &(String, &str)| [scope, ANY_SCOPE].map(|scope| digest(scope, name, value));
-        self.add(place, &facts.iter().flat_map(both).collect::<Vec<_>>())
+        let facts = facts.iter().flat_map(both);
+        self.add(place, &digests(&key, texts).into_iter().chain(facts).collect::<Vec<_>>())
     }
 
     fn add(
@@ -234,8 +236,15 @@ mod tests {
         ] {
             assert_eq!(left(text), Some(Some(kept.into())), "{text}");
         }
-        for other in ["Thanks!", "Bread", "The key lies under the fourth pot.", "| Thanks! | x |", "<p>Bread</p>", "Do you know that I like tea? Yes.", ""]
-        {
+        for other in [
+            "Thanks!",
+            "Bread",
+            "The key lies under the fourth pot.",
+            "| Thanks! | x |",
+            "<p>Bread</p>",
+            "Do you know that I like tea? Yes.",
+            "",
+        ] {
             assert_eq!(left(other), None, "{other}");
         }
         assert_eq!(asked.lines("x\n\n# y\n- I like tea\n- z\n").iter().map(|(at, _)| *at).collect::<Vec<_>>(), [4]);
@@ -271,7 +280,7 @@ mod tests {
         assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        let id = forgotten.remember_facts(&place, "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
+        let id = forgotten.remember_with(&place, &[], "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
         let has = |scope: &str, name: &str, value: &str| {
             forgotten.ask().unwrap().has_fact(scope, name, value, Reach::All) == Some(id)
         };
@@ -302,7 +311,8 @@ mod tests {
         ] {
             assert!(has(namespace, key, value), "{namespace}/{key}: {value}");
         }
-        for (namespace, key, value) in [("x", "pin", "4712"), ("x", "code", "4711"), ("pin", "a", "4711"), ("", "ok", "[a, b]")]
+        for (namespace, key, value) in
+            [("x", "pin", "4712"), ("x", "code", "4711"), ("pin", "a", "4711"), ("", "ok", "[a, b]")]
         {
             assert!(!has(namespace, key, value), "{namespace}/{key}: {value}");
         }

@@ -39,7 +39,9 @@ pub(super) fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, texts: &
 fn needles(texts: &[String]) -> Vec<String> {
     let entries = texts.iter().flat_map(|text| EntriesFile::read(text, EntryShelf::Known).entries);
     let mut needles: Vec<String> = entries.map(|entry| plain(&entry.text)).filter(|words| is_a_text(words)).collect();
-    for block in texts.iter().flat_map(|text| readings(text)).flat_map(|said| said.blocks).filter(|block| !block.heading) {
+    for block in
+        texts.iter().flat_map(|text| readings(text)).flat_map(|said| said.blocks).filter(|block| !block.heading)
+    {
         needles.extend(Some(block.words).filter(|words| is_a_text(words)));
         needles.extend(block.sentences.into_iter().map(|sentence| sentence.words).filter(|words| is_a_sentence(words)));
     }

@@ -197,7 +197,7 @@ mod tests {
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        forgotten.remember_facts(&place, "user", &[("code".into(), "47-11")]).unwrap();
+        forgotten.remember_with(&place, &[], "user", &[("code".into(), "47-11")]).unwrap();
         let asked = forgotten.ask().unwrap();
         let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
         let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger, changed: RefCell::default() };
