@@ -39,6 +39,7 @@ soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), an
 	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture
 	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main -- --nocapture crash:: capture::kills::
 	@PROPTEST_CASES=$(CASES) cargo test --locked --test main -- model:: chunks:: damage::random
+	@PROPTEST_CASES=$(CASES) cargo test --locked --lib -- search::tests::contract
 	@scripts/fuzz $$(($(SECONDS) * 5))
 	@echo "soak: all of it passed"
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::access::{OwnerToken, Token};
@@ -83,34 +84,39 @@ struct Announced {
 /// Two seconds after it was told to stop the process is gone; its end takes a moment too.
 const STOPS_WITHIN: Duration = Duration::from_millis(1800);
 
-/// What was said is looked for so often: whoever deletes and restores a vault deletes it too.
-const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which what was announced is looked for: whoever deletes and restores a vault deletes it too.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Daemon {
-    /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
+    /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket. It blocks for as long as the disk
+    /// does: for a thread that may, of the runtime in which it is to run.
     ///
     /// # Errors
     /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
     /// `allow_remote`.
-    pub(crate) async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
-        Self::with(home, config, Serves::Network { allow_remote }).await
+    ///
+    /// # Panics
+    /// On a thread that runs tasks, and outside of a runtime.
+    pub(crate) fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
+        Self::with(home, config, Serves::Network { allow_remote })
     }
 
     /// The same on the vault's Unix socket alone: for a program that is to be reached by nobody but the person's own.
     ///
     /// # Errors
     /// When another daemon serves the vault, or the socket cannot be listened on.
-    pub(crate) async fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
-        Self::with(home, config, Serves::Locally).await
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub(crate) fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
+        Self::with(home, config, Serves::Locally)
     }
 
-    async fn with(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
+    fn with(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
         let lock = home.lock()?;
         let token = home.owner_token()?;
         let tcp = match serves {
-            Serves::Network { allow_remote } => {
-                Some(listen(&config.server.host, config.server.port, allow_remote).await?)
-            }
+            Serves::Network { allow_remote } => Some(listen(&config.server.host, config.server.port, allow_remote)?),
             Serves::Locally => None,
         };
         let socket = home.socket();
@@ -120,11 +126,12 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
+        let patience = Duration::from_millis(config.agents.timeout_ms);
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(app.state()));
         tcp.iter().for_each(|(_, address)| app.listens_at(*address));
         let agents = Arc::clone(app.agents());
-        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
+        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts).patient(patience);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
         Ok(Self { app, tcp, socket, unix, announced })
     }
@@ -155,13 +162,15 @@ impl Daemon {
             tokio::time::Instant::now()
         };
         let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
-        app.home().withdraw();
-        for path in [Some(socket), outside_vault].into_iter().flatten() {
-            let _ = std::fs::remove_file(path);
-        }
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
-        let closing = tokio::task::spawn_blocking(move || drop(app));
+        let closing = tokio::task::spawn_blocking(move || {
+            app.home().withdraw();
+            for path in [Some(socket), outside_vault].into_iter().flatten() {
+                let _ = std::fs::remove_file(path);
+            }
+            drop(app);
+        });
         let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
         if !closed {
             tracing::warn!("the index could not be closed in time; the next start checks it");
@@ -170,7 +179,7 @@ impl Daemon {
     }
 }
 
-async fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
+fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
     let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
@@ -181,7 +190,7 @@ async fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListene
         }
         tracing::warn!("listening on {address}: whoever reaches this address and has a token can read the vault");
     }
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let listener = Handle::current().block_on(TcpListener::bind(address)).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))
 }
@@ -217,7 +226,7 @@ async fn serve_locally(
             let found = loop {
                 tokio::select! {
                     _ = stopped.wait_for(|stopped| *stopped) => break None,
-                    () = tokio::time::sleep(ANNOUNCE_EVERY) => {}
+                    () = tokio::time::sleep(ANNOUNCE_INTERVAL) => {}
                 }
                 let (app, announced) = (Arc::clone(&app), announced.clone());
                 // Files may be on a disk that does not answer.

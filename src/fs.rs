@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) mod crash;
+pub(crate) mod stall;
 mod writers;
 
 pub(crate) use writers::is_open_for_writing;

@@ -6,15 +6,16 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use crate::path::composed;
 
-/// No glob that a person writes is longer.
+/// Maximum length of a glob, in bytes. No glob that a person writes is longer.
 const MAX_BYTES: usize = 1024;
-/// Nor has more braces within each other, or more that stands for something else: whoever has a glob compared with every path
-/// must not have all the time of the machine.
+/// Maximum depth of braces in a glob. One that is compared with every path must not take all the time of the machine.
 const MAX_NESTING: usize = 8;
+/// Maximum number of wildcards in a glob, for the same reason.
 const MAX_WILDCARDS: usize = 64;
-/// All globs of a list that are more than the name of a file or folder; names take no time, however many there are.
+/// Maximum total length of the globs with wildcards in a list, in bytes. Names of files and folders take no time,
+/// however many there are.
 const MAX_BYTES_IN_ALL: usize = 32 * 1024;
-/// What they may take when they are compiled; they stay far below.
+/// Maximum memory of the compiled globs of a list, in bytes; they stay far below.
 const MAX_COMPILED_BYTES: usize = 8 << 20;
 
 /// Globs, compiled; `*` stays within a folder, `**` does not, and what names a folder means all that is in it, as in a

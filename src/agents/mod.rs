@@ -18,9 +18,9 @@ use crate::wire::{
     LogParams, LogView, RotateParams,
 };
 
-/// Characters of an agent's name.
+/// Maximum length of an agent's name, in characters.
 const MAX_NAME_CHARS: usize = 60;
-/// Places at which a path may end, in what is to be explained.
+/// Maximum number of places at which a path may end, in what is to be explained.
 const MAX_PATH_ENDS: usize = 8;
 /// Entries of the log that are given when nobody says how many.
 const LOG_ENTRIES: usize = 50;

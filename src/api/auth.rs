@@ -1,16 +1,17 @@
 //! Who may ask over TCP: whoever has a token, and names this server as its host.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
 
 use super::caller::claimed;
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
+use super::looks::Looks;
 use super::open::is_open;
 use super::visitor::Visitor;
 use crate::access::{Authenticator, Caller, Principal, Token};
@@ -20,12 +21,11 @@ use crate::access::{Authenticator, Caller, Principal, Token};
 pub struct Guard {
     authenticators: Vec<Arc<dyn Authenticator>>,
     hosts: Vec<String>,
-    /// Tokens that are looked for on a disk at a time.
-    looks: Arc<Semaphore>,
+    looks: Looks,
 }
 
-/// Maximum number of tokens that are looked for on a disk at a time.
-const MAX_LOOKS: usize = 32;
+/// Maximum time to look for who asks, where nothing else is said.
+const LOOKS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The addresses that a program which only says what happens may send to.
 const CAPTURE: [&str; 2] = ["/api/user-memory/events", "/memory/ingest"];
@@ -34,11 +34,14 @@ impl Guard {
     /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
     pub fn new(authenticators: Vec<Arc<dyn Authenticator>>, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self {
-            authenticators,
-            hosts: loopback.into_iter().chain(hosts).collect(),
-            looks: Arc::new(Semaphore::new(MAX_LOOKS)),
-        }
+        Self { authenticators, hosts: loopback.into_iter().chain(hosts).collect(), looks: Looks::within(LOOKS_WITHIN) }
+    }
+
+    /// Waits so long for a disk to say who asks.
+    #[must_use]
+    pub fn patient(mut self, within: Duration) -> Self {
+        self.looks = Looks::within(within);
+        self
     }
 
     /// Lets those in as well who hold one of these tokens.
@@ -73,21 +76,17 @@ impl Guard {
     }
 
     /// Whose token a request carries. Those who would look on a disk are asked on a thread that may block.
-    async fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
-        let token = token(headers)?.hash();
+    ///
+    /// # Errors
+    /// When the disk does not answer.
+    async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+        let Some(token) = token(headers).map(|token| token.hash()) else { return Ok(None) };
         let (on_disk, in_memory): (Vec<_>, Vec<_>) =
             self.authenticators.iter().cloned().partition(|known| known.may_block());
         if let Some(known) = in_memory.iter().find_map(|known| known.holder(&token)) {
-            return Some(known);
+            return Ok(Some(known));
         }
-        // Bounded, so that tokens which nobody knows take no thread from those who are known while the disk hangs.
-        let look = self.looks.clone().acquire_owned().await.ok()?;
-        let looking = move || {
-            let found = on_disk.iter().find_map(|known| known.holder(&token));
-            drop(look);
-            found
-        };
-        tokio::task::spawn_blocking(looking).await.ok()?
+        self.looks.find(move || on_disk.iter().find_map(|known| known.holder(&token))).await
     }
 }
 
@@ -162,7 +161,11 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
             false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
         };
     }
-    let Some(principal) = guard.holder(request.headers()).await else {
+    let holder = match guard.holder(request.headers()).await {
+        Ok(holder) => holder,
+        Err(error) => return error.into_response(),
+    };
+    let Some(principal) = holder else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
@@ -280,10 +283,10 @@ mod tests {
         let late = tokio::spawn(async move { asking.holder(&headers(&[("authorization", "Bearer other")])).await });
         hanging.asked.notified().await;
         let known = guard.holder(&headers(&[("authorization", "Bearer secret")])).await;
-        assert!(matches!(known, Some(Principal::Owner)));
+        assert!(matches!(known, Ok(Some(Principal::Owner))));
         *hanging.answers.0.lock().unwrap() = true;
         hanging.answers.1.notify_all();
-        assert!(matches!(late.await.unwrap(), Some(Principal::Capture(name)) if name == "late"));
+        assert!(matches!(late.await.unwrap(), Ok(Some(Principal::Capture(name))) if name == "late"));
     }
 
     #[tokio::test]
@@ -293,11 +296,11 @@ mod tests {
         // Of the Basic ones: owner:secret, secret:, secret
         let good = ["Bearer secret", "bearer secret", "Basic b3duZXI6c2VjcmV0", "Basic c2VjcmV0Og==", "Basic c2VjcmV0"];
         for good in good {
-            assert!(matches!(guard.holder(&headers(good)).await, Some(Principal::Owner)), "{good}");
+            assert!(matches!(guard.holder(&headers(good)).await, Ok(Some(Principal::Owner))), "{good}");
         }
         for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
-            assert!(guard.holder(&headers(bad)).await.is_none(), "{bad}");
+            assert!(guard.holder(&headers(bad)).await.unwrap().is_none(), "{bad}");
         }
-        assert!(guard.holder(&HeaderMap::new()).await.is_none());
+        assert!(guard.holder(&HeaderMap::new()).await.unwrap().is_none());
     }
 }

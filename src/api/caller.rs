@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::task::JoinHandle;
 
 use super::error::ApiError;
+use super::looks::Looks;
 use super::open::{is_passed_on, is_trace};
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
@@ -78,17 +79,20 @@ pub(super) fn claimed(headers: &HeaderMap) -> Session {
 }
 
 /// Over the Unix socket: the person, or the agent that the person's process steps down to.
-pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn local(State((app, looks)): State<(Arc<App>, Looks)>, mut request: Request, next: Next) -> Response {
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
         Some(slug) => {
-            let (app, slug) = (Arc::clone(&app), slug.as_bytes().to_owned());
-            // Its page is read, on a disk that may not answer.
-            let named = move || app.agents().named(std::str::from_utf8(&slug).ok()?);
-            tokio::task::spawn_blocking(named).await.ok().flatten().map(|mut caller| {
-                caller.claimed = claimed(request.headers());
-                Principal::Agent(caller)
-            })
+            let slug = slug.as_bytes().to_owned();
+            // Its page is read.
+            let named = looks.find(move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
+            match named {
+                Ok(named) => named.map(|mut caller| {
+                    caller.claimed = claimed(request.headers());
+                    Principal::Agent(caller)
+                }),
+                Err(error) => return error.into_response(),
+            }
         }
     };
     let Some(principal) = principal else {

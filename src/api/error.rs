@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 use super::visitor::is_late;
 use crate::request::RequestError;
 
-/// Bodies over this are refused.
+/// Maximum length of a request's body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// The same of an event of an agent's work, whose payload has all that a model was given.
+/// Maximum length of the body with an event of an agent's work, in bytes: its payload has all that a model was given.
 pub(super) const MAX_TRACE_BYTES: usize = 1 << 24;
 
-/// The same at the addresses that need no token: a code of the page has 64.
+/// Maximum length of a body at the addresses that need no token, in bytes: a code of the page has 64.
 pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
 
 /// What every failed request answers.

@@ -19,14 +19,14 @@ use crate::app::App;
 use crate::jobs::{self, Following};
 use crate::request::Owner;
 
-/// Streams at a time: each takes a thread, and one person has no use for more open pages.
+/// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
 /// The least time between two events: while a vault is imported the progress changes thousands of times a second.
 const PACE: Duration = Duration::from_millis(100);
-/// With nothing new to say, a comment goes out so often, which tells whether anyone still listens.
-const BEAT: Duration = Duration::from_secs(15);
-/// It is looked so often whether the stream is over.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which a comment is sent while there is nothing new, which tells whether anyone still listens.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// Interval at which it is checked whether the stream is over.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The streams that are open, and when all must end.
 #[derive(Debug, Clone)]
@@ -83,14 +83,14 @@ pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, as
 fn pump(mut following: Following, listener: &mpsc::Sender<Bytes>) {
     let mut quiet = Duration::ZERO;
     while !listener.is_closed() {
-        let event = match following.next(LOOK_EVERY) {
+        let event = match following.next(CHECK_INTERVAL) {
             Some(progress) => {
                 serde_json::to_string(&progress).map(|json| format!("event: progress\ndata: {json}\n\n")).ok()
             }
             None if following.is_over() => return,
             None => {
-                quiet += LOOK_EVERY;
-                (quiet >= BEAT).then(|| ":\n\n".to_owned())
+                quiet += CHECK_INTERVAL;
+                (quiet >= KEEPALIVE_INTERVAL).then(|| ":\n\n".to_owned())
             }
         };
         if let Some(event) = event {

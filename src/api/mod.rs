@@ -17,6 +17,7 @@ mod forgotten;
 mod graph;
 mod import;
 mod links;
+mod looks;
 mod memory;
 mod open;
 mod openapi;

@@ -31,9 +31,9 @@ const MEMORY: HeaderName = HeaderName::from_static("x-vault-memory");
 const NAMED_AGENT: &str = "x-osaurus-agent-id";
 /// A request may name its session; else it is of the one that began with the same words.
 const NAMED_SESSION: &str = "x-vault-session";
-/// Requests that are passed on at a time, over all agents.
+/// Maximum number of requests that are passed on at a time, over all agents.
 const MAX_PASSED: usize = 32;
-/// The same of one agent.
+/// Maximum number of requests of one agent that are passed on at a time.
 const MAX_PASSED_OF_ONE: usize = 8;
 /// Bytes that are read at a time, and how many of such reads may wait for a slow listener.
 const PART_BYTES: usize = 16 << 10;

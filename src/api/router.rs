@@ -1,6 +1,7 @@
 //! Which address leads where, for whom.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,6 +14,7 @@ use super::auth::{Guard, guard};
 use super::caller::{local as local_caller, owner_only, readers_only, within_limits};
 use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
+use super::looks::Looks;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
@@ -47,7 +49,8 @@ pub fn guarded(app: Arc<App>, live: &Live, with: Guard, more: Router) -> Router 
 /// The API as it is served over the Unix socket, which only the person can open.
 pub fn local(app: Arc<App>, live: &Live, more: Router) -> Router {
     let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);
-    let person = middleware::from_fn_with_state(Arc::clone(&app), local_caller);
+    let looks = Looks::within(Duration::from_millis(app.config().agents.timeout_ms));
+    let person = middleware::from_fn_with_state((Arc::clone(&app), looks), local_caller);
     let owners = page::local_routes(&live.sessions).route_layer(middleware::from_fn(owner_only));
     finish(routes(app, live).merge(more).merge(owners).layer(limits)).layer(person)
 }

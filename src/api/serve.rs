@@ -41,7 +41,7 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The head of a request takes no more: a query of 16 KiB, each byte of it percent-encoded, fits.
+/// Maximum length of the head of a request, in bytes: a query of 16 KiB, each byte of it percent-encoded, fits.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds

@@ -12,8 +12,9 @@ use crate::access::{Authenticator, Principal, Token, TokenHash};
 const CODE_LIFE: Duration = Duration::from_secs(60);
 /// Maximum time that a session stays without being used.
 const IDLE: Duration = Duration::from_secs(12 * 3600);
-/// Maximum number of codes that wait, and of sessions: the oldest gives way.
+/// Maximum number of codes that wait; the oldest gives way.
 const MAX_CODES: usize = 8;
+/// Maximum number of sessions; the oldest gives way.
 const MAX_SESSIONS: usize = 64;
 
 /// The codes that wait and the sessions that are open.

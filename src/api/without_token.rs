@@ -16,7 +16,7 @@ use super::auth::{Guard, only_from_here};
 use super::body::JsonBody;
 use super::error::ApiError;
 
-/// Messages over this are refused.
+/// Maximum length of a message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Requests that are answered at a time; more wait.

@@ -21,8 +21,8 @@ use crate::sync::{BatchProgress, ModelStatus, WatchState};
 use crate::vault;
 use crate::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 
-/// So long a status looks notes over for what was forgotten and is back; the next one goes on.
-const LOOK: Duration = Duration::from_millis(50);
+/// Time limit of the scan of the notes for what was forgotten and is back; the next status continues it.
+const SCAN_LIMIT: Duration = Duration::from_millis(50);
 
 impl App {
     /// How the vault and its index are.
@@ -82,7 +82,7 @@ impl App {
                 .filter(|(_, reason)| !reason.ends_with(CONFLICT_MARKS))
                 .map(|(path, reason)| Skipped { path, reason })
                 .collect(),
-            forgotten_back: notes::forgotten_back(owner, LOOK).map(|(back, _)| back).unwrap_or_default(),
+            forgotten_back: notes::forgotten_back(owner, SCAN_LIMIT).map(|(back, _)| back).unwrap_or_default(),
             config_failure: workspace.switches().failure(),
             config_waits: workspace.switches().wait_for_a_restart(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// A page says how it is encoded within so many bytes.
+/// Length of the head of a page that is looked at for its encoding, in bytes.
 const LOOKED_AT: usize = 4096;
 
 /// The text of a page, by its byte order mark, by what it says of itself, or as what it can be.

@@ -181,7 +181,7 @@ struct DocxBody<'a> {
     in_properties: bool,
 }
 
-/// A paragraph that is longer is told in pieces.
+/// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
 const MAX_PARAGRAPH: usize = 64 * 1024;
 /// Maximum bytes of a row.
 const MAX_ROW: usize = 64 * 1024;

@@ -22,7 +22,7 @@ use crate::vault::{GIT_LOCK, UNDER_WAY};
 /// Maximum time that another git is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Files over this size are not looked at for conflict markers: no note is as long.
+/// Maximum size of a file that is searched for conflict markers, in bytes: no note is as long.
 const MAX_MARKED: u64 = 20_000_000;
 
 /// The repository that a vault is in.

@@ -11,8 +11,8 @@ use super::git::Cancel;
 use super::repository::{BackupReport, Repository};
 use super::trust::Trust;
 
-/// The clock is looked at so often: a machine that slept, or was set to another time, is not late by more.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Interval at which the clock is checked: a machine that slept, or was set to another time, is not late by more.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What became of the backups since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl TimerShared {
             // A commit of the future was made by another clock: it counts as made just now.
             let since = before.map_or(every, |before| before.elapsed().unwrap_or_default());
             let Some(left) = every.checked_sub(since).filter(|left| !left.is_zero()) else { return true };
-            let waited = self.wake.wait_timeout(stopping, left.min(LOOK_EVERY));
+            let waited = self.wake.wait_timeout(stopping, left.min(CHECK_INTERVAL));
             stopping = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         false

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::event::{Captured, Event, TextShape};
 
-/// Events that are taken at a time.
+/// Maximum number of events that are taken at a time.
 pub(super) const MAX_EVENTS: usize = 10_000;
 /// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// Maximum length of an event's id, in bytes.
 const MAX_ID_BYTES: usize = 500;
 
 /// What is wrong with what was sent: `events[3].text: …`.

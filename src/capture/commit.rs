@@ -15,11 +15,12 @@ use crate::fs::{FsError, crash};
 use crate::state::{Appended, Batch, EventQueue, Extent, NewEvent, State, StateError};
 use crate::vault::Identity;
 
-/// Maximum number of events, and of their bytes, that may wait to be written into files.
+/// Maximum number of events that may wait to be written into files.
 const MAX_EVENTS: u64 = 1_000_000;
+/// Maximum total size of the events that wait, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// What is in its files leaves the disk when nothing has come for so long.
-const IDLE: Duration = Duration::from_secs(2);
+/// Idle period after which the queue's copy of what is in files is erased from the disk.
+const IDLE_PERIOD: Duration = Duration::from_secs(2);
 
 /// Why events were not accepted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -292,7 +293,7 @@ impl Commit {
                     let asked = !state.requests.is_empty() || !state.records.is_empty() || !state.sweeps.is_empty();
                     !asked && !state.sweep && !state.ended && state.applied == known
                 };
-                let woken = self.queue.0.asked.wait_timeout_while(state, IDLE, wait);
+                let woken = self.queue.0.asked.wait_timeout_while(state, IDLE_PERIOD, wait);
                 let (mut state, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
                 known = state.applied;
                 let done = state.requests.is_empty() && state.records.is_empty() && state.sweeps.is_empty();

@@ -13,7 +13,7 @@ use crate::path::VaultPath;
 use crate::state::{ImportTable, ImportedFile};
 use crate::vault::{Action, Files, WriteError};
 
-/// A file that is longer is followed by another: each event rewrites the last one.
+/// Maximum length of a file, in bytes; a longer one is followed by another, because each event rewrites the last one.
 const MAX_FILE_BYTES: usize = 2 << 20;
 
 /// A file as it is, and as it is to be.

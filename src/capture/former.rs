@@ -25,9 +25,11 @@ const SEEN: &str = "seen";
 
 /// Length, count and first number, then the checksum of these and of what follows.
 const HEADER: usize = 4 + 4 + 8 + 32;
-/// So many events, or bytes, are written as a record, and so many bytes as a file.
+/// Maximum number of events in a record.
 const RECORD_EVENTS: usize = 1000;
+/// Target size of a record, in bytes.
 const RECORD_BYTES: usize = 4 << 20;
+/// Target size of a file, in bytes.
 const FILE_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]

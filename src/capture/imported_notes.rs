@@ -21,7 +21,7 @@ use crate::wire::ImportNote;
 
 /// Maximum length of what a note is called, and of what tells it from others, in bytes.
 const MAX_NAME_BYTES: usize = 2000;
-/// Names that are looked at before a note is given up.
+/// Maximum number of names that are looked at before a note is given up.
 const MAX_NAMES: usize = 10_000;
 
 /// What became of a note.

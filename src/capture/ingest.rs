@@ -8,7 +8,7 @@ use crate::clock::{Edge, moment};
 use crate::request::{RequestError, rfc3339};
 use crate::wire::{IngestTurn, TurnsParams};
 
-/// Turns that are taken at a time: each is two events.
+/// Maximum number of turns that are taken at a time: each is two events.
 const MAX_TURNS: usize = super::check::MAX_EVENTS / 2;
 
 /// The events of turns, in their order. The same turn of the same conversation has the same id, however often it is sent and with whatever

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// Files that are remembered; those forgotten are looked at again.
+/// Maximum number of files that are remembered; those forgotten are looked at again.
 const MAX_KNOWN: usize = 200_000;
 
 /// What the files `base.md`, `base-2.md`, … have, as far as they were looked at.

@@ -18,7 +18,7 @@ use crate::note::{self, compose, kept_private, title_of, untagged, with_property
 use crate::path::VaultPath;
 use crate::vault::{WriteError, slug};
 
-/// Conversations and addresses whose files are remembered; those forgotten are looked for again.
+/// Maximum number of conversations, and of addresses, whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
 /// Finds notes that are elsewhere than their title says.
 pub(crate) type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;

@@ -23,17 +23,18 @@ use crate::fs::crash;
 use crate::state::{EventReader, ImportTable, LeftOut, StateError};
 use crate::vault::{Files, Identity, WriteError};
 
-/// Events of a batch, and about so many bytes.
-const BATCH: usize = 1000;
+/// Maximum number of events in a batch.
+const BATCH_EVENTS: usize = 1000;
+/// Target size of a batch, in bytes.
 const BATCH_BYTES: usize = 4 << 20;
 /// Events that come soon after one another are written together.
 const GATHER: Duration = Duration::from_millis(200);
 /// What could not be written is tried again so soon.
 const AGAIN: Duration = Duration::from_secs(1);
-/// At the end, what is pending is written for so long; the rest is at the next start.
-const LAST: Duration = Duration::from_millis(1500);
-/// Old files are looked for so often.
-const RETENTION: Duration = Duration::from_secs(24 * 3600);
+/// Timeout of writing what is pending at the end; the rest is written at the next start.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Interval at which old files are looked for.
+const RETENTION_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// An event with its number; none, where it was damaged.
 type Numbered = (u64, Option<Captured>);
@@ -104,17 +105,18 @@ impl CaptureWriter {
                 self.queue.pause(AGAIN);
             }
             // At the end nothing new is waited for.
-            let patience = if last.is_some() { Duration::ZERO } else { RETENTION };
+            let patience = if last.is_some() { Duration::ZERO } else { RETENTION_INTERVAL };
             let waiting = self.queue.wait(known.filter(|_| !failing), patience);
             if waiting.closing {
                 last.get_or_insert_with(Instant::now);
             }
             known = Some(waiting);
             let idle = self.queue.applied() >= waiting.durable;
-            if last.is_some_and(|last| idle || failing || last.elapsed() > LAST) {
+            if last.is_some_and(|last| idle || failing || last.elapsed() > SHUTDOWN_TIMEOUT) {
                 break;
             }
-            if retained.is_none_or(|at| at.elapsed() >= RETENTION) && Identity::of_vault(&self.root).is_some() {
+            if retained.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL) && Identity::of_vault(&self.root).is_some()
+            {
                 retained = Some(Instant::now());
                 retention::apply(&self.root, &self.files, &self.switches.retention());
             }
@@ -124,7 +126,7 @@ impl CaptureWriter {
                 self.say(None);
                 continue;
             }
-            let is_more_than_a_batch = waiting.durable.saturating_sub(self.queue.applied()) >= BATCH as u64;
+            let is_more_than_a_batch = waiting.durable.saturating_sub(self.queue.applied()) >= BATCH_EVENTS as u64;
             if !failing && last.is_none() && pass.ahead.is_none() && !is_more_than_a_batch {
                 self.queue.pause(GATHER);
             }
@@ -280,7 +282,7 @@ impl CaptureWriter {
 
     /// The next events from a number on that are not in their files, and the number after the last.
     fn read(&self, progress: &Progress, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), WriterError> {
-        let events = self.events.read(from, durable, BATCH, BATCH_BYTES)?;
+        let events = self.events.read(from, durable, BATCH_EVENTS, BATCH_BYTES)?;
         let end = events.last().map_or(durable, |event| event.number + 1);
         let waiting = events.into_iter().filter(|event| !progress.has(event.number));
         let numbered = waiting.map(|event| {

@@ -385,7 +385,8 @@ fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<(
     Ok(())
 }
 
-/// When nothing has waited to be embedded for so many looks of a tenth of a second, what is not embedded will not be.
+/// Number of checks, a tenth of a second apart, in which nothing waits to be embedded, after which what is not embedded
+/// will not be.
 const IDLE_ROUNDS: usize = 20;
 
 /// Until all that has a meaning has its vector; a bar says how far it is.

@@ -11,13 +11,14 @@ use super::outcome::Outcome;
 use super::terminal::{remark, stdout};
 use crate::wire::{ContextMode, ContextParams};
 
-/// Bytes of an event that are read, and of a transcript.
+/// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
 const MAX_EVENT_BYTES: u64 = 16 << 20;
+/// Maximum length of a transcript that is read, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
 /// Messages that are sent at a time, and their bytes as JSON: a request may have a mebibyte.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 700 << 10;
-/// Bytes of a message: what is longer is a document, of which the beginning says what it is.
+/// Maximum length of a message, in bytes: what is longer is a document, of which the beginning says what it is.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 
 /// What is told of a session. There is more in it, and there will be.

@@ -18,8 +18,8 @@ const BATCH_BYTES: usize = 700 << 10;
 const MOST_REASONS: usize = 20;
 /// While more events wait for their files, no more are handed over.
 const MOST_PENDING: usize = 20_000;
-/// So often it is asked how many wait.
-const ASK_EVERY: Duration = Duration::from_millis(100);
+/// Interval at which it is asked how many wait.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Hands over what is read.
 pub(super) struct Sending {
@@ -133,7 +133,7 @@ impl Sending {
         if let Some(failure) = &self.taken.failure {
             bail!("what was imported is safe, and waits for its files: {failure}");
         }
-        std::thread::sleep(ASK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
         let empty = ImportParams { import: self.taken.import, ..self.base.clone() };
         let taken = self.backend.import(empty)?;
         self.count(&taken);

@@ -17,15 +17,15 @@ use crate::config::WatchMode;
 use crate::imports::{ImportSink, SourceKind, read_some};
 use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
 
-/// So long nothing may have changed before files are read: transcripts are written line by line.
-const QUIET: Duration = Duration::from_millis(300);
-/// So long is waited for that at most.
-const MOST_QUIET: Duration = Duration::from_secs(5);
-/// So often it is looked whatever was heard, and what failed is tried again.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// So often where nothing is heard.
-const POLL_EVERY: Duration = Duration::from_secs(5);
-/// Looks at new folders for those that were made in them meanwhile.
+/// Quiet period without a change before files are read: transcripts are written line by line.
+const QUIET_PERIOD: Duration = Duration::from_millis(300);
+/// Maximum time that such a quiet period is waited for.
+const MAX_QUIET_WAIT: Duration = Duration::from_secs(5);
+/// Interval of looks at everything, whatever was heard; what failed is tried again then.
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval of looks where nothing is heard.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Maximum number of looks at new folders for those that were made in them meanwhile.
 const MAX_COVERS: usize = 8;
 
 /// What is heard.
@@ -86,7 +86,7 @@ impl WatchedSource {
                     }
                 }
             }
-            let every = if watcher.needs_polling().is_some() { POLL_EVERY } else { LOOK_EVERY };
+            let every = if watcher.needs_polling().is_some() { POLL_INTERVAL } else { CHECK_INTERVAL };
             if is_over(&heard, every) {
                 return Ok(batches);
             }
@@ -124,8 +124,8 @@ fn is_over(heard: &Receiver<ImportNews>, every: Duration) -> bool {
         Ok(ImportNews::Changed) | Err(_) => {}
     }
     let since = Instant::now();
-    while since.elapsed() < MOST_QUIET {
-        match heard.recv_timeout(QUIET) {
+    while since.elapsed() < MAX_QUIET_WAIT {
+        match heard.recv_timeout(QUIET_PERIOD) {
             Ok(ImportNews::Over) => return true,
             Ok(ImportNews::Changed) => {}
             Err(_) => break,

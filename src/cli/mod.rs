@@ -131,7 +131,7 @@ enum Command {
     ReadAttachment(read_attachment::ReadAttachmentCommand),
 }
 
-/// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
+/// Default filter of the log. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
 const DEFAULT_LOG: &str = "warn,rmcp=error";
 
 /// Runs the command line of this process, which ends with it.

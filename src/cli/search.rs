@@ -97,7 +97,8 @@ pub(super) struct SearchCommand {
     json: bool,
 }
 
-/// What a search takes. A query much longer does not fit into the head of a request, and the daemon only hangs up.
+/// Maximum length of a query, in bytes. One that is much longer does not fit into the head of a request, and the daemon
+/// only hangs up.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// Characters of a snippet on a terminal: about four lines.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use tokio::task::spawn_blocking;
 
 use super::backend::home;
 use super::exit;
@@ -39,6 +40,9 @@ const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
 /// One that was told to stop, or another command, does so within that time, mostly.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
+/// Maximum time that one which is told to stop while it starts is waited for to have begun.
+const STARTS_WITHIN: Duration = Duration::from_secs(1);
+
 /// Between two looks whether it has.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -52,9 +56,16 @@ impl ServeCommand {
         exit::after(async {
             // Before anyone can know that it runs: who is told to stop in that moment closes the stores as well.
             let mut stop = std::pin::pin!(exit::told()?);
+            let mut starting = spawn_blocking(move || start(&home, &config, self.allow_remote));
             let daemon = tokio::select! {
-                daemon = start(home, config, self.allow_remote) => daemon?,
-                () = &mut stop => return Ok(true),
+                daemon = &mut starting => daemon??,
+                () = &mut stop => {
+                    // What has begun is ended in order, if the disk lets it.
+                    return match tokio::time::timeout(STARTS_WITHIN, starting).await {
+                        Ok(daemon) => Ok(daemon??.run(std::future::ready(())).await),
+                        Err(_) => Ok(false),
+                    };
+                }
             };
             say!("serving {}", root.display())?;
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
@@ -71,10 +82,10 @@ impl ServeCommand {
 }
 
 /// Starts the daemon; a `vault mcp` that stands in for one gives way, and one that is ending is waited for.
-async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
+fn start(home: &Home, config: &Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
     let (started, mut asked) = (Instant::now(), false);
     loop {
-        match Daemon::start(home.clone(), config.clone(), allow_remote).await {
+        match Daemon::start(home.clone(), config.clone(), allow_remote) {
             // One that is giving way no longer says who it is.
             Err(DaemonError::Home(HomeError::Held(other)))
                 if (asked || other.as_ref().is_some_and(DaemonInfo::is_stopgap))
@@ -82,10 +93,10 @@ async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon,
             {
                 asked = true;
                 home.want_lock()?;
-                tokio::time::sleep(LOOK_AGAIN).await;
+                std::thread::sleep(LOOK_AGAIN);
             }
             Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < ENDS_WITHIN => {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                std::thread::sleep(LOOK_AGAIN);
             }
             result => return result,
         }

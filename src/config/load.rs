@@ -104,7 +104,7 @@ impl Config {
     }
 }
 
-/// No configuration that a person writes is longer.
+/// Maximum size of a configuration file, in bytes. None that a person writes is longer.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -57,8 +57,8 @@ pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
 /// Why lines are left out.
 const NO_ROOM: &str = "no room left";
 const REPEATS: &str = "said above already";
-/// Bytes of a token at most: what a budget of tokens is as one of bytes. Tokenizers of three bytes a token and more are those of scripts
-/// that take three bytes a letter.
+/// Maximum length of a token, in bytes: what a budget of tokens is as one of bytes. Tokenizers of three bytes a token
+/// and more are those of scripts that take three bytes a letter.
 const MAX_BYTES_A_TOKEN: usize = 8;
 
 /// A fence that is as long as any.

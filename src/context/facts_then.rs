@@ -8,7 +8,7 @@ use crate::config::MemoryScope;
 use crate::derive::facts::{full_name, windows};
 use crate::wire::citation;
 
-/// Facts of then that are given for a question.
+/// Maximum number of facts of then that are given for a question.
 const MAX_FACTS: usize = 10;
 
 /// Facts as they were known then, of files that have changed since: those that share words with a question, the likest first. The histories tell

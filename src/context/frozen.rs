@@ -14,8 +14,9 @@ use crate::wire::{ContextParams, ContextView};
 
 /// How long a session is remembered after its last request.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Maximum number of sessions of one agent, and of all.
+/// Maximum number of sessions of one agent.
 const MAX_OF_ONE: usize = 64;
+/// Maximum number of sessions of all agents.
 const MAX_OF_ALL: usize = 1_024;
 
 /// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.

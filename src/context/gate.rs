@@ -55,7 +55,7 @@ pub(crate) struct Gated {
     pub(crate) day: Option<Date>,
 }
 
-/// Questions that are shorter say nothing of what they want.
+/// Minimum length of a question, in characters: shorter ones say nothing of what they want.
 const MIN_CHARS: usize = 3;
 
 /// The words of a question that are no more than a yes.

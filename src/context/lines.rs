@@ -50,7 +50,7 @@ impl SeenPage {
 pub(super) const PROFILE: &str = "profile/profile.md";
 /// The page of what is known of the person.
 const ENTRIES_OF_PERSON: &str = "memories/user.md";
-/// Lines of a page of memory are not longer; what is, is a document.
+/// Maximum length of a line of a page of memory, in characters; what is longer is a document.
 const MAX_LINE_CHARS: usize = 2_000;
 
 impl LineSight {

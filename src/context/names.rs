@@ -5,11 +5,11 @@ use crate::derive::Label;
 use crate::derive::words::is_word;
 use crate::request::ReadScope;
 
-/// Letters of a name at least: shorter ones are words of any text.
+/// Minimum length of a name, in letters: shorter ones are words of any text.
 const MIN_LETTERS: usize = 4;
-/// Words of a name at most.
+/// Maximum length of a name, in words.
 const MAX_WORDS: usize = 4;
-/// Words of a question that are looked at.
+/// Maximum number of words of a question that are looked at.
 const MAX_LOOKED: usize = 200;
 
 /// The longest run of words that a note which is seen is called, if any. A name of one word has to begin as names do, unless the script has

@@ -15,7 +15,7 @@ use crate::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 
 /// Tokens that can be asked for.
 const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
-/// Bytes of a question at most. What is longer is cut by who looks for it; this keeps what is held small.
+/// Maximum length of a question, in bytes. Who looks for it cuts it shorter; this keeps what is held small.
 pub(super) const MAX_QUERY_BYTES: usize = 1 << 20;
 
 /// What a model should know for a question, or in any case.

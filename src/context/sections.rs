@@ -29,13 +29,13 @@ const NO_EXCERPTS: [&str; 3] = ["profile/", "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
 /// Why what is not the person's is left out.
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
-/// Lines of relationships.
+/// Maximum number of lines of relationships.
 const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
 const NEWEST_SUMMARIES: usize = 5;
 /// Characters of a turn that is asked for word by word.
 const TURN_CHARS: usize = 1_500;
-/// Characters of a question that are looked for.
+/// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
 
 /// How hits are looked for.

@@ -13,7 +13,7 @@ const PLANTED: [&str; 3] = ["web", "tool", "untrusted"];
 const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
 /// Speakers that are no people and no models.
 const TOOLS: [&str; 3] = ["tool", "system", "function"];
-/// Chunks of one turn that are looked at to find who speaks. Of a longer turn it is not known.
+/// Maximum number of chunks of a turn that are looked at to find who speaks. Of a longer turn it is not known.
 const MAX_TURN_CHUNKS: usize = 1_000;
 
 /// A file, and all that it was made of, as far as that is indexed.

@@ -30,8 +30,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(10);
 /// Maximum time for whoever has a lock to let go of it.
 const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
 
-/// A connection on which nothing is said for so long is closed.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of reading from a connection, and of writing to it.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of connections that are answered at a time; more wait.
 const AT_A_TIME: usize = 64;
@@ -72,27 +72,11 @@ impl VaultHost {
     /// # Errors
     /// When the socket or the lock cannot be made.
     pub(crate) async fn start(options: HostOptions) -> Result<Option<Self>, FsError> {
-        create_private_dir(&options.folder)?;
-        let (path, socket) = (options.folder.join("host.lock"), HostOptions::socket(&options.folder));
-        let lock = File::options().write(true).create(true).truncate(false).open(&path).on("open", &path)?;
-        let started = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
-                // One that listens answers; one that is about to end lets go of the lock in a moment.
-                Err(TryLockError::WouldBlock) => {
-                    let answer = ask_host(&socket, &HostRequest::Status, PATIENCE).on("ask", &socket)?;
-                    let is_there = answer.is_some_and(|answer| answer != HostAnswer::Ending);
-                    if is_there || started.elapsed() > LETS_GO_WITHIN {
-                        return Ok(None);
-                    }
-                    tokio::time::sleep(TRY_AGAIN).await;
-                }
-            }
-        }
-        let listener = listen_locally(&socket)?;
-        Ok(Some(Self { options, _lock: lock, listener }))
+        blocking(move || {
+            let Some((lock, listener)) = only_one(&options.folder)? else { return Ok(None) };
+            Ok(Some(Self { options, _lock: lock, listener }))
+        })
+        .await
     }
 
     /// Answers until `stop` is done, or it has had no vault for a while. Says whether the stores of all vaults could be closed.
@@ -103,11 +87,14 @@ impl VaultHost {
         let house = Arc::new(House { options, vaults: Mutex::default(), all_closed: AtomicBool::new(true), stopped });
         let free = Arc::new(Semaphore::new(AT_A_TIME));
         let mut stop = std::pin::pin!(stop);
+        let mut removed = std::pin::pin!(removed(&socket));
         let (mut asked, mut empty_since) = (JoinSet::new(), Instant::now());
         loop {
             while asked.try_join_next().is_some() {}
             tokio::select! {
                 () = &mut stop => break,
+                // Nobody finds it any more, and another begins.
+                () = &mut removed => break,
                 () = tokio::time::sleep(LOOK_AGAIN) => {}
                 Ok((stream, _)) = listener.accept() => {
                     let (house, free) = (Arc::clone(&house), Arc::clone(&free));
@@ -121,21 +108,60 @@ impl VaultHost {
             if !house.vaults().open.is_empty() {
                 empty_since = Instant::now();
             }
-            let is_over = empty_since.elapsed() > house.options.lingers && house.ends_if_empty();
-            // Where its place was removed nobody finds it, and another begins.
-            if is_over || !socket.exists() {
+            if empty_since.elapsed() > house.options.lingers && house.ends_if_empty() {
                 break;
             }
         }
         house.vaults().ending = true;
         drop(listener);
-        let _ = std::fs::remove_file(&socket);
+        let place = socket.clone();
+        let _ = spawn_blocking(move || std::fs::remove_file(place)).await;
         let _ = stopping.send(true);
         let mut tasks = std::mem::take(&mut house.vaults().tasks);
         while tasks.join_next().await.is_some() {}
         // Whoever waits is told.
         while asked.join_next().await.is_some() {}
         house.all_closed.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs what waits for a disk, and panics where that does.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    spawn_blocking(work).await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+}
+
+/// Takes the lock of the one process and listens on its socket; `None` where another does.
+fn only_one(folder: &Path) -> Result<Option<(File, UnixListener)>, FsError> {
+    create_private_dir(folder)?;
+    let (path, socket) = (folder.join("host.lock"), HostOptions::socket(folder));
+    let lock = File::options().write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+    let started = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
+            // One that listens answers; one that is about to end lets go of the lock in a moment.
+            Err(TryLockError::WouldBlock) => {
+                let answer = ask_host(&socket, &HostRequest::Status, IO_TIMEOUT).on("ask", &socket)?;
+                let is_there = answer.is_some_and(|answer| answer != HostAnswer::Ending);
+                if is_there || started.elapsed() > LETS_GO_WITHIN {
+                    return Ok(None);
+                }
+                std::thread::sleep(TRY_AGAIN);
+            }
+        }
+    }
+    Ok(Some((lock, listen_locally(&socket)?)))
+}
+
+/// Done when a file is not there any more.
+async fn removed(file: &Path) {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let looked_for = file.to_owned();
+        if !spawn_blocking(move || looked_for.exists()).await.unwrap_or(true) {
+            return;
+        }
     }
 }
 
@@ -181,8 +207,8 @@ impl House {
         let read = || {
             let stream = stream.into_std()?;
             stream.set_nonblocking(false)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(IO_TIMEOUT))?;
+            stream.set_write_timeout(Some(IO_TIMEOUT))?;
             let request = read_line(&stream)?;
             std::io::Result::Ok((stream, request))
         };
@@ -257,18 +283,13 @@ impl House {
 
     /// Serves a vault. Says whether its stores could be closed.
     async fn serve(self: Arc<Self>, folder: PathBuf, tell: Arc<watch::Sender<HostedState>>) -> Result<bool, String> {
-        let runtime = tokio::runtime::Handle::current();
-        let opening = folder.clone();
         // Its disk may not answer, and the others are not to wait for it.
-        let opened = spawn_blocking(move || runtime.block_on(open(&opening))).await;
-        let opened = opened.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
-        let Some((home, daemon)) = opened else {
+        let Some((home, daemon)) = blocking(move || open(&folder)).await? else {
             tell.send_replace(HostedState::Open);
             return Ok(true);
         };
         let (house, app) = (Arc::clone(&self), Arc::clone(daemon.app()));
-        let begun = spawn_blocking(move || (house.options.beside)(&app)).await;
-        let beside = begun.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()));
+        let beside = blocking(move || (house.options.beside)(&app)).await;
         tell.send_replace(HostedState::Open);
         let over = async {
             let mut stopped = self.stopped.clone();
@@ -291,13 +312,13 @@ impl House {
 }
 
 /// Opens a vault; `None` where another process serves it already.
-async fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
+fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
     let started = Instant::now();
     let said = |error: &dyn std::fmt::Display| error.to_string();
     loop {
         let home = Home::open(folder).map_err(|error| said(&error))?;
         let config = Config::load(home.root()).map_err(|error| said(&error))?;
-        match Daemon::start_locally(home.clone(), config).await {
+        match Daemon::start_locally(home.clone(), config) {
             Ok(daemon) => return Ok(Some((home, daemon))),
             Err(DaemonError::Home(HomeError::Held(Some(daemon))))
                 if std::os::unix::net::UnixStream::connect(&daemon.socket).is_ok() =>
@@ -306,7 +327,7 @@ async fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
             }
             // It is just being closed, or changed.
             Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => {
-                tokio::time::sleep(TRY_AGAIN).await;
+                std::thread::sleep(TRY_AGAIN);
             }
             Err(error) => return Err(said(&error)),
         }

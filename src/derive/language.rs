@@ -19,7 +19,8 @@ pub struct TextLanguage(Lang);
 const MIN_LETTERS: usize = 40;
 /// What is read of a text: more says no more, and takes as long as parsing it does.
 const SAMPLE_BYTES: usize = 2_000;
-/// Of prose a third are stop words. A list of names in another language has none.
+/// Minimum number of stop words in a text of a language. Of prose they are a third; a list of names in another language
+/// has none.
 const MIN_STOP_WORDS: usize = 3;
 const FEW_STOP_WORDS: f64 = 0.1;
 const MANY_STOP_WORDS: f64 = 0.25;

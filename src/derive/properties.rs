@@ -25,8 +25,9 @@ const KEPT: [&str; 14] = [
 ];
 /// Where a note comes from, when it is the program that says so.
 const MADE_BY: [&str; 3] = ["save", "capture", "import"];
-/// Maximum number of values, and of bytes of all of them.
+/// Maximum number of values.
 const MAX_VALUES: usize = 64;
+/// Maximum total length of the values, in bytes.
 const MAX_BYTES: usize = 4_000;
 
 /// A property and its values, as a person reads them.

@@ -7,10 +7,11 @@ use super::chunk::turn_mark;
 use super::sentences::sentence_bounds;
 use super::words::{count, fold, is_word};
 
-/// A whole text is told from others from so many words on: "Thanks!" is nobody's secret.
+/// Minimum length of a whole text that is told from others, in words: "Thanks!" is nobody's secret.
 const MIN_TEXT_WORDS: usize = 3;
-/// A sentence from so many, or with a number from two on.
+/// Minimum length of a sentence that is told from others, in words.
 const MIN_SENTENCE_WORDS: usize = 6;
+/// Minimum length of a sentence with a number that is told from others, in words.
 const MIN_NUMBERED_WORDS: usize = 2;
 
 /// What a text says.

@@ -6,7 +6,8 @@
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has so many.
+/// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has
+/// more.
 const MOST_BEHIND_STOP: usize = 64;
 
 /// The sentences of a text, with all that is between them. A run of more than [`MOST_BEHIND_STOP`] marks and blanks behind a full stop is
@@ -53,6 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
     use crate::derive::said;
 
     const WORDS: [&str; 40] = [
@@ -100,6 +102,8 @@ mod tests {
     const BETWEEN: [&str; 9] = [" ", "", "  ", "\n", "\r\n", ") ", ". ", " — ", "\u{a0}"];
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn ordinary_texts_have_the_sentences_that_the_library_finds(
             parts in prop::collection::vec((prop::sample::select(&WORDS[..]), prop::sample::select(&BETWEEN[..])), 0..60),

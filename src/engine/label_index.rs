@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::file_set::FileSet;
 use crate::derive::Label;
 
-/// The labels are parted by so many of their bits: 100,000 labels make parts of 100.
+/// Number of bits of a label that say its part: 100,000 labels make parts of 100.
 const PART_BITS: u32 = 10;
 
 /// Labels with their files, in order.

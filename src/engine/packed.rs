@@ -54,9 +54,12 @@ pub(crate) fn rounded(vector: &[f16]) -> Vec<f16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn a_vector_comes_back_as_it_was_rounded(values in prop::collection::vec(-1.0f32..1.0, 1..400)) {
             let vector: Vec<f16> = values.iter().copied().map(f16::from_f32).collect();

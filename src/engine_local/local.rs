@@ -9,10 +9,11 @@ use super::snapshot::Snapshot;
 use super::store::{Settings, Store};
 use crate::engine::{Damage, Engine, EngineError, Reader, Writer};
 
-/// Those that another process is writing are given so long to be whole, and are then read as they are: begun anew, as with
-/// `reindex --full`, they would say that the vault has none of the notes that they lack yet.
-const WHOLE_WITHIN: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Timeout of waiting for stores that another process is writing to be whole. They are then read as they are: begun
+/// anew, as with `reindex --full`, they would say that the vault has none of the notes that they lack yet.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval at which it is checked whether they are whole.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The stores in a folder.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Engine for LocalEngine {
     }
 
     fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
-        let deadline = Instant::now() + WHOLE_WITHIN;
+        let deadline = Instant::now() + WHOLE_TIMEOUT;
         loop {
             let opened = Snapshot::open(&self.folder, &self.settings.private);
             // Who writes may be making a store anew at this very moment, when a part of it is not there.
@@ -46,7 +47,7 @@ impl Engine for LocalEngine {
             if is_whole || Instant::now() > deadline {
                 return Ok(Arc::new(opened?));
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 

@@ -12,9 +12,10 @@ use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
-/// While there is work, the catalog's log is emptied when it is longer than this.
+/// Maximum size of the catalog's log while there is work, in bytes; a longer one is emptied.
 const MAX_LOG_BYTES: u64 = 4_000_000;
-/// While there is none. Emptying it syncs the disk, which one saved note is not worth.
+/// Maximum size of the log while there is no work, in bytes. Emptying it syncs the disk, which one saved note is not
+/// worth.
 const MAX_IDLE_LOG_BYTES: u64 = 500_000;
 
 impl Writer for Store {

@@ -8,11 +8,13 @@ use crate::redact::redact;
 use crate::request::{RequestError, Viewer, note_path, text};
 use crate::vault::is_folder_name;
 
-/// Maximum number of tags, and of sources.
+/// Maximum number of tags.
 const MAX_TAGS: usize = 20;
+/// Maximum number of sources.
 const MAX_SOURCES: usize = 20;
-/// Maximum length of a tag, and of a place.
+/// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 200;
+/// Maximum length of a place that is named as a source, in bytes.
 const MAX_SOURCE_BYTES: usize = 1_000;
 /// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;

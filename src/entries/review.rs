@@ -12,7 +12,7 @@ use crate::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, Review
 
 /// Maximum length of what is quoted of a source, in characters.
 const MAX_QUOTE_CHARS: usize = 1_000;
-/// Decisions at once.
+/// Maximum number of decisions at a time.
 const MAX_DECISIONS: usize = 1_000;
 /// Maximum length of a reason.
 const MAX_REASON_CHARS: usize = 300;

@@ -127,10 +127,11 @@ fn json_lines(text: &str) -> Result<Vec<Question>, QuestionsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_file_has_its_questions_are_questions(
             text in "\\PC{0,60}|(([#\\-*+] |  |\u{feff})?(a|é|\\[\\[|\\]\\]|#L?[0-9]{0,12}|-L3| → | -> |, |\"|\\|)*\\n){0,6}|(\\{\"query\":(\"a?\"|1)(,\"relevant\":(\\[(\"[a#L\\-0-9\\[\\]]{0,6}\",?)*\\]|\\[\\{\"path\":\"e\",\"lines\":\\[-?[0-9]{1,11},[0-9]\\]\\}\\]))?\\}?\\n){1,4}",

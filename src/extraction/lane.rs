@@ -22,14 +22,14 @@ use crate::request::Workspace;
 use crate::state::{CallAllowance, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError};
 use crate::vault::{ReadError, Source, read};
 
-/// So long nobody may have searched before a model is asked.
-const QUIET: Duration = Duration::from_secs(2);
-/// So long it waits where nothing says how long.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// So long it waits until the index is open and has all that was there at the start.
-const SOON: Duration = Duration::from_millis(200);
-/// A file that has just changed is read again after so long.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Quiet period without a search before a model is asked.
+const QUIET_PERIOD: Duration = Duration::from_secs(2);
+/// Interval at which it looks for work where nothing says when there is some.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// Delay until it is checked again whether the index is open and has all that was there at the start.
+const INDEX_DELAY: Duration = Duration::from_millis(200);
+/// Delay until a file that has just changed is read again.
+const SETTLE_DELAY: Duration = Duration::from_secs(2);
 /// Why a conversation waits that would cost more than is left of the day.
 const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
 
@@ -137,7 +137,7 @@ impl Extraction {
     /// Whether something else is being done that goes first.
     pub(super) fn is_disturbed(&self) -> bool {
         let shared = self.workspace.shared();
-        !shared.progress().is_complete() || shared.was_searched_within(QUIET)
+        !shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)
     }
 
     pub(super) fn set_working(&self, is_working: bool) {
@@ -223,7 +223,7 @@ impl Extraction {
         let stepped = stepped.unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.has_broken_off.store(true, Ordering::SeqCst);
-            self.waits_for(error.to_string(), LOOK_EVERY)
+            self.waits_for(error.to_string(), CHECK_INTERVAL)
         });
         if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
             self.hurries.store(false, Ordering::SeqCst);
@@ -235,19 +235,19 @@ impl Extraction {
     fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<ExtractionRest, StateError> {
         let progress = self.workspace.shared().progress();
         let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
-            return Ok(ExtractionRest::For(SOON));
+            return Ok(ExtractionRest::For(INDEX_DELAY));
         };
         let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
         let model = match self.model() {
-            None => return Ok(ExtractionRest::For(LOOK_EVERY)),
+            None => return Ok(ExtractionRest::For(CHECK_INTERVAL)),
             Some(Err(reason)) => {
                 self.state_mut().stopped = Some(reason);
-                return Ok(ExtractionRest::For(LOOK_EVERY));
+                return Ok(ExtractionRest::For(CHECK_INTERVAL));
             }
             Some(Ok(model)) => model,
         };
         if self.state_mut().stopped.is_some() || !self.workspace.lock().is_some_and(|lock| lock.is_held()) {
-            return Ok(ExtractionRest::For(LOOK_EVERY));
+            return Ok(ExtractionRest::For(CHECK_INTERVAL));
         }
         if self.has_broken_off.load(Ordering::SeqCst) {
             self.jobs.give_back(EXTRACTION)?;
@@ -265,14 +265,14 @@ impl Extraction {
         }
         let Some((due, reason)) = next_due(&self.jobs, EXTRACTION)? else {
             self.state_mut().waits = None;
-            return Ok(ExtractionRest::For(LOOK_EVERY));
+            return Ok(ExtractionRest::For(CHECK_INTERVAL));
         };
         if due > now {
             self.state_mut().waits = reason.filter(|reason| reason == DAY_USED_UP);
-            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(LOOK_EVERY)));
+            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL)));
         }
-        if !hurries && (!progress.is_complete() || self.workspace.shared().was_searched_within(QUIET)) {
-            return Ok(self.waits_for("something else is being done".into(), QUIET));
+        if !hurries && (!progress.is_complete() || self.workspace.shared().was_searched_within(QUIET_PERIOD)) {
+            return Ok(self.waits_for("something else is being done".into(), QUIET_PERIOD));
         }
         if let Some(left) = model.rests() {
             let reason = match model.trouble() {
@@ -310,7 +310,7 @@ impl Extraction {
             Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
-                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE))?;
+                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
                 return Ok(ExtractionRest::None);
             }
             Ok(_) | Err(ReadError::Changing) => {
@@ -320,7 +320,7 @@ impl Extraction {
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            self.fails(EXTRACTION, job, "it is private", Some(SETTLE))?;
+            self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
             known.look_again();
             return Ok(ExtractionRest::None);
         }
@@ -405,7 +405,7 @@ impl Extraction {
 
     /// What is read is not what its job says: that follows in a moment, and then it is another job.
     fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
-        let later = self.now() + SETTLE.as_millis() as i64;
+        let later = self.now() + SETTLE_DELAY.as_millis() as i64;
         self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
         Ok(ExtractionRest::None)
     }
@@ -429,18 +429,18 @@ impl Extraction {
                 }
                 self.jobs.put_off(kind, job.key, now, false, DAY_USED_UP)?;
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
-                Ok(self.waits_for(DAY_USED_UP.into(), left.min(LOOK_EVERY)))
+                Ok(self.waits_for(DAY_USED_UP.into(), left.min(CHECK_INTERVAL)))
             }
             Unasked::Changed => self.has_changed(kind, job),
             Unasked::Stopped => {
                 self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
-                Ok(ExtractionRest::For(LOOK_EVERY))
+                Ok(ExtractionRest::For(CHECK_INTERVAL))
             }
             Unasked::Refused(reason) => {
                 self.jobs.put_off(kind, job.key, now, false, &reason)?;
                 tracing::warn!("conversations are not read: {reason}");
                 self.state_mut().stopped = Some(reason);
-                Ok(ExtractionRest::For(LOOK_EVERY))
+                Ok(ExtractionRest::For(CHECK_INTERVAL))
             }
             Unasked::Lasting(reason) => {
                 self.jobs.bury(kind, job.key, false, &reason)?;

@@ -24,15 +24,15 @@ use crate::trace_files::{TraceFilesError, TraceHourFile};
 
 /// Files of which every part was read.
 const FILES: &str = "librarian files";
-/// So long it waits where nothing says how long.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Interval at which it looks for work where nothing says when there is some.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// Sources that an entry names at most.
 const MOST_EVIDENCE: usize = 20;
 
 impl Extraction {
     /// Reads a part of some agent's traces, if one is due and nothing is in the way.
     pub(super) fn librarian_step(&self, hurries: bool) -> Result<ExtractionRest, StateError> {
-        let rest = Ok(ExtractionRest::For(LOOK_EVERY));
+        let rest = Ok(ExtractionRest::For(CHECK_INTERVAL));
         let Some(Ok(model)) = self.model() else { return rest };
         let agents = self.librarian_agents();
         let is_stopped = self.state().stopped.is_some();
@@ -41,13 +41,13 @@ impl Extraction {
         }
         let mut known = self.trace_parts();
         let now = self.now();
-        if hurries || known.looked.is_none_or(|looked| now.abs_diff(looked) >= LOOK_EVERY.as_millis() as u64) {
+        if hurries || known.looked.is_none_or(|looked| now.abs_diff(looked) >= CHECK_INTERVAL.as_millis() as u64) {
             self.look_at_traces(&mut known, &agents, hurries, now)?;
             known.looked = Some(now);
         }
         let Some((due, _)) = next_due(&self.jobs, LIBRARIAN)? else { return rest };
         if due > now {
-            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(LOOK_EVERY)));
+            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL)));
         }
         if !hurries && self.is_disturbed() {
             return Ok(ExtractionRest::For(Duration::from_secs(2)));

@@ -7,5 +7,5 @@ mod scopes;
 mod view;
 mod write;
 
-pub use read::facts;
+pub(crate) use read::facts;
 pub(crate) use write::{retract, set, unset};

@@ -24,7 +24,7 @@ const NEAR: usize = 5;
 ///
 /// # Errors
 /// When a parameter makes no sense, or a file cannot be read.
-pub fn facts(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestError> {
+pub(crate) fn facts(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestError> {
     let found = found(viewer, params);
     let given = found.as_ref().map(|found| {
         let near = found.near.iter().map(|near| near.citation.clone());

@@ -18,8 +18,9 @@ use crate::state::LeftOut;
 use crate::vault::{Act, Action, globs};
 use crate::wire::{FactNameParams, FactSetParams, FactWrittenView};
 
-/// Maximum length of a tag, and of a place that is named as the source.
+/// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 200;
+/// Maximum length of a place that is named as the source, in bytes.
 const MAX_SOURCE_BYTES: usize = 1_000;
 /// Maximum number of tags of a fact.
 const MAX_TAGS: usize = 20;

@@ -9,8 +9,7 @@ mod in_fact;
 mod keeper;
 mod place;
 
-pub use asked::{ForgottenLookup, WithoutForgotten};
+pub(crate) use asked::{ForgottenLookup, WithoutForgotten};
 pub(crate) use in_fact::FactToWrite;
-pub(crate) use keeper::ANY_SCOPE;
-pub use keeper::ForgottenTexts;
-pub use place::{AgentReach, ForgottenPlace, Reach, folder_of};
+pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
+pub(crate) use place::{AgentReach, ForgottenPlace, Reach, folder_of};

@@ -64,7 +64,7 @@ pub(super) struct KeptPlace {
 }
 
 /// The folder that stands for a note that is gone for good: its collection, or the folder of an agent.
-pub fn folder_of(path: &VaultPath) -> String {
+pub(crate) fn folder_of(path: &VaultPath) -> String {
     match own_slug(path.as_str()) {
         Some(slug) => format!("agents/{slug}/"),
         None => path.as_str().split_once('/').map_or_else(|| "./".into(), |(top, _)| format!("{top}/")),

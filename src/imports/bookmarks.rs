@@ -3,11 +3,12 @@
 use super::moments::moment;
 use super::sink::ImportSink;
 
-/// So far the end of a title is looked for.
+/// Maximum distance at which the end of a title is looked for, in bytes.
 const MAX_TITLE_BYTES: usize = 16 * 1024;
 
-/// Maximum number of folders within one another that are said of a page, and of characters of the name of each.
+/// Maximum number of folders within one another that are said of a page.
 const MAX_FOLDERS: usize = 64;
+/// Maximum length of the name of a folder, in characters.
 const MAX_FOLDER_CHARS: usize = 200;
 
 /// What begins an entry or ends a folder.

@@ -37,7 +37,7 @@ pub(super) fn conversations(
     sessions.into_values().collect()
 }
 
-/// Calls of tools whose names are remembered until they are answered.
+/// Maximum number of calls of tools whose names are remembered until they are answered.
 const MAX_ASKED: usize = 10_000;
 
 /// What was read of a transcript so far.

@@ -11,7 +11,7 @@ use super::parts::{media_of, text_of};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 use super::tools::{SPEAKER, answer};
 
-/// Calls of tools whose names are remembered until they are answered.
+/// Maximum number of calls of tools whose names are remembered until they are answered.
 const MAX_ASKED: usize = 10_000;
 
 /// Reads a rollout.

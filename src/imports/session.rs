@@ -13,7 +13,7 @@ use super::read::one;
 use super::sink::{ImportItem, ImportSink};
 use super::unpack::FoundFile;
 
-/// So much of a file is looked at to tell what it is.
+/// Length of the head of a file that is looked at to tell what it is, in bytes.
 const HEAD_BYTES: u64 = 256 << 10;
 
 /// A turn of a session.

@@ -13,13 +13,13 @@ use crate::wire::ImportNote;
 
 /// Maximum length of what is handed over as one turn, or as one remark on a page.
 const MAX_TEXT_BYTES: usize = 48 * 1024;
-/// What is longer is cut: it is a file that somebody has put into a conversation.
+/// Maximum length of a turn, in bytes. What is longer is cut: it is a file that somebody has put into a conversation.
 const MAX_TURN_BYTES: usize = 2 << 20;
 /// Maximum length of a note.
 const MAX_NOTE_BYTES: usize = 512 << 10;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
-/// Remarks that are kept.
+/// Maximum number of remarks that are kept.
 const MAX_REMARKS: usize = 20;
 
 /// What is handed over.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::tools::TOOLS;
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
+use crate::chance::proptest_config;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/imports").join(name)
@@ -373,7 +374,7 @@ fn holds(
 macro_rules! damaged_files_are_read {
     ($($name:ident: $kind:ident,)*) => {
         proptest! {
-            #![proptest_config(ProptestConfig::with_cases(64))]
+            #![proptest_config(proptest_config(64))]
             $(
                 #[test]
                 fn $name(other in any::<prop::sample::Index>(), which in any::<prop::sample::Index>(), damages in damages()) {

@@ -6,10 +6,12 @@ use super::parts::text_of;
 
 /// Why the rest of an answer, or one that says nothing, does not come.
 pub(super) const TOOLS: &str = "what tools answered, but for its first line";
-/// Maximum length of the line, and of the name of the tool before it, in characters.
+/// Maximum length of the line, in characters.
 const MAX_LINE_CHARS: usize = 200;
+/// Maximum length of the name of the tool before the line, in characters.
 const MAX_NAME_CHARS: usize = 60;
-/// So much of an answer is held until its line is taken: a transcript may have a thousand answers of a megabyte.
+/// Maximum length of what is held of an answer until its line is taken, in bytes: a transcript may have a thousand
+/// answers of a megabyte.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 /// Who speaks in a turn that is the answer of a tool, as other programs call it; and what it is called here.
 const SPEAKERS: [&str; 7] = ["tool", "tools", "function", "ipython", "toolresult", "tool_result", "bashexecution"];

@@ -15,8 +15,8 @@ pub struct Following {
     seen: Option<SyncProgress>,
 }
 
-/// The index's state is looked at so often where the progress stays as it is.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which the index's state is looked at while the progress stays as it is.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows the progress from now on.
 pub fn follow(owner: &Owner) -> Following {
@@ -30,7 +30,7 @@ impl Following {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let seen = self.seen.take();
-            let progress = self.shared.wait(left.min(LOOK_EVERY), |progress| seen.as_ref() != Some(progress));
+            let progress = self.shared.wait(left.min(CHECK_INTERVAL), |progress| seen.as_ref() != Some(progress));
             let view = view(&progress, self.shared.snapshot().as_deref());
             self.seen = Some(progress);
             if self.last.as_ref() != Some(&view) {

@@ -22,10 +22,10 @@ use super::server::Server;
 use crate::access::Principal;
 use crate::app::App;
 
-/// Messages over this are refused.
+/// Maximum length of a message, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// What rmcp says itself when it refuses a request is a sentence.
+/// Maximum length of what rmcp says itself when it refuses a request, in bytes: it is a sentence.
 const MAX_SENTENCE_BYTES: usize = 64 * 1024;
 
 type McpService = StreamableHttpService<Server, NeverSessionManager>;

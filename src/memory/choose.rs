@@ -10,8 +10,9 @@ use crate::fence::fence;
 use crate::models::ChatRequest;
 use crate::request::MemoryWriter;
 
-/// What is sent of a place, in characters; of a longer one its beginning says which it is.
+/// Maximum length of what is sent of a place, in characters; the beginning of a longer one says which it is.
 const MAX_PLACE_CHARS: usize = 500;
+/// Maximum length of an answer, in tokens.
 const MAX_ANSWER_TOKENS: u32 = 50;
 
 const INSTRUCTIONS: &str = "You are given what somebody wants to be forgotten, and numbered passages of a memory. Say the number of the one \

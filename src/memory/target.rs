@@ -11,7 +11,7 @@ use crate::vault::is_folder_name;
 const PROMPT_FILES: [&str; 2] = ["MEMORY.md", "memory.md"];
 /// The folder of what is only searched.
 const FOLDER: &str = "memory/";
-/// Bytes of a name; file systems take 255, and sync services add to it.
+/// Maximum length of a name, in bytes; file systems take 255, and sync services add to it.
 const MAX_NAME_BYTES: usize = 100;
 /// Who the agent is. No file that could be taken for it is ever named.
 const AGENT: &str = "agent.md";

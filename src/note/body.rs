@@ -25,8 +25,9 @@ pub(super) struct Body {
     pub(super) end: usize,
 }
 
-/// What the parser takes memory for: so many lines, each of which counts twice, and marks of inline Markdown. A tenth of a kilobyte
-/// for each: 20 MB of `[` took 1.6 GB. 20 MB of prose have less than half as many, of tables and lists of links up to twice.
+/// Maximum number of what the parser takes memory for: lines, each of which counts twice, and marks of inline Markdown.
+/// A tenth of a kilobyte for each: 20 MB of `[` took 1.6 GB. 20 MB of prose have less than half as many, of tables and
+/// lists of links up to twice.
 const MAX_MARKS: usize = 2_000_000;
 
 /// Where the text ends that is not too much for the parser.

@@ -8,8 +8,8 @@ use pulldown_cmark::LinkType;
 
 use super::{Link, LinkKind};
 
-/// Links nested deeper than this (images in images) get no text: each holds the text of those inside it, so all of them
-/// together would be quadratic.
+/// Maximum depth of links within each other (images in images) that get text: each holds the text of those inside it,
+/// so all of them together would be quadratic.
 const MAX_DEPTH: usize = 4;
 
 /// The links of a note, gathered while its text goes by.

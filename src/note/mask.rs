@@ -138,7 +138,8 @@ fn has_own_lines(text: &str, span: &Range<usize>) -> bool {
         && line_end(bytes[span.end..].iter().find(|byte| !blank(byte)))
 }
 
-/// Columns of list and quote markers and of indentation that a line may start with. 128 are 32 levels at 4 columns.
+/// Maximum number of columns of list and quote markers and of indentation that a line may start with. 128 are 32 levels
+/// at 4 columns.
 const MAX_COLUMNS: usize = 128;
 
 /// Blunts list, quote and footnote markers past [`MAX_COLUMNS`]. pulldown-cmark looks at every open container for every

@@ -12,8 +12,8 @@ use super::links::{Destination, destination, has_scheme};
 use super::model::outside;
 use super::{Note, frontmatter, mask};
 
-/// Elements nest no deeper; what is inside of deeper ones goes to the last that counts. Hostile text nests without end, and
-/// readers of JSON stop at 128 levels, of which each element takes two.
+/// Maximum depth of elements; what is inside of deeper ones goes to the last that counts. Hostile text nests without
+/// end, and readers of JSON stop at 128 levels, of which each element takes two.
 const MAX_DEPTH: usize = 48;
 
 /// Maximum bytes of a note that are made a tree, cut at lines: a page with more elements than that is of no use.

@@ -49,6 +49,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
     use crate::note::Note;
 
     #[test]
@@ -69,6 +70,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn nothing_is_a_tag_any_more(text in "([#a-z\\\\ \\n`$%<>!*_\\[\\]()|.:/-]|#private|<!--|-->|%%|```){0,40}") {
             let text = untagged(&text, 0);

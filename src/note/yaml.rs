@@ -46,9 +46,9 @@ fn nests_too_deep(content: &str) -> bool {
     })
 }
 
-/// What reading one block may cost: 16 for a value, 1 for a byte of text. A block without aliases cannot reach it (its size
-/// is limited before). serde_norway's own limit counts jumps to anchors, not what is behind them: 10,000 aliases of a list
-/// of 10,000 pass it and take gigabytes.
+/// Maximum cost of reading one block: 16 for a value, 1 for a byte of text. A block without aliases cannot reach it
+/// (its size is limited before). serde_norway's own limit counts jumps to anchors, not what is behind them: 10,000
+/// aliases of a list of 10,000 pass it and take gigabytes.
 const MAX_COST: usize = 2 << 20;
 
 struct YamlBudget {

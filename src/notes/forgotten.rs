@@ -14,12 +14,13 @@ use crate::wire::{
     BackAgain, ChangeView, ChangesParams, ChangesView, ForgottenView, LeftOutView, LiftedView, TombstoneView,
 };
 
-/// What was left out, shown at most.
+/// Maximum number of things left out that are shown.
 const MAX_LEFT_OUT: usize = 1000;
-/// So long notes are looked over for what is back.
-const LOOK: Duration = Duration::from_secs(10);
-/// Changes that are shown when nobody says how many, and at most.
+/// Time limit of the scan of the notes for what is back.
+const SCAN_LIMIT: Duration = Duration::from_secs(10);
+/// Default number of changes that are shown.
 const CHANGES: usize = 100;
+/// Maximum number of changes that are shown.
 const MAX_CHANGES: usize = 10_000;
 
 /// What was forgotten for good, what was left out because of it, and what is back.
@@ -28,7 +29,7 @@ const MAX_CHANGES: usize = 10_000;
 /// When the state cannot be read.
 pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
     let forgotten = owner.workspace().forgotten();
-    let (back, complete) = forgotten_back(owner, LOOK)?;
+    let (back, complete) = forgotten_back(owner, SCAN_LIMIT)?;
     Ok(ForgottenView {
         forgotten: forgotten.all()?.all.iter().map(tombstone).collect(),
         left_out: forgotten.left_out(MAX_LEFT_OUT)?.into_iter().map(left_out).collect(),

@@ -14,10 +14,11 @@ use crate::wire::{SaveParams, Saved};
 
 /// Maximum length of all metadata, as JSON.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
-/// Characters of a title, a tag and the name of a collection.
+/// Maximum length of a title, a tag and the name of a collection, in characters.
 const MAX_NAME_CHARS: usize = 200;
+/// Maximum number of tags.
 const MAX_TAGS: usize = 100;
-/// Where what is saved goes when nobody says.
+/// Default collection of what is saved.
 const DEFAULT_COLLECTION: &str = "snippets";
 /// Notes of this collection are known by their titles: saving one again replaces it.
 const KNOWN_BY_TITLE: &str = "notes";

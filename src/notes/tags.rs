@@ -7,9 +7,10 @@ use crate::path::folded;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{TagCount, TagsView};
 
-/// Maximum number of levels that a tag stands below, and of bytes of those. A tag of a thousand levels, which nobody writes by hand, would
-/// be a thousand tags, each nearly as long.
+/// Maximum number of levels that a tag stands below. A tag of a thousand levels, which nobody writes by hand, would be
+/// a thousand tags, each nearly as long.
 const MAX_LEVELS: usize = 16;
+/// Maximum length of the levels that a tag stands below, in bytes.
 const MAX_LEVEL_BYTES: usize = 500;
 
 /// What is counted of a tag.

@@ -11,8 +11,8 @@ use crate::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestorePar
 
 /// What the names of imports begin with.
 const IMPORT: &str = "import-";
-/// So long an import is waited for that is on its way into its files.
-const SETTLES: Duration = Duration::from_secs(20);
+/// Timeout of waiting for an import that is on its way into its files.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The changes that can be undone, newest first.
 ///
@@ -65,7 +65,8 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
 fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<Restored, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
-    let waiting = workspace.sweep_pending(SETTLES).map_err(|error| RequestError::unavailable(error, "try again"))?;
+    let waiting =
+        workspace.sweep_pending(SETTLE_TIMEOUT).map_err(|error| RequestError::unavailable(error, "try again"))?;
     if waiting > 0 {
         let message = format!("{waiting} events are on their way into their files still");
         return Err(RequestError::unavailable(message, "nothing was undone: try again in a moment"));

@@ -12,7 +12,7 @@ use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Stamp, read, slug};
 
-/// No page that says what an agent may do is longer.
+/// Maximum size of a page that says what an agent may do, in bytes. None is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The policies of all agents, read again whenever a file has changed.

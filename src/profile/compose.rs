@@ -27,8 +27,10 @@ const ABOUT_PERSON: [&str; 16] = [
     "个人资料",
     "プロフィール",
 ];
-/// Maximum bytes of the sources that the page names in its frontmatter, and of the keys there; it is read up to 64 KiB.
+/// Maximum length of the sources that the page names in its frontmatter, in bytes; the frontmatter is read up to 64
+/// KiB.
 const MAX_SOURCE_BYTES: usize = 24 << 10;
+/// Maximum length of the keys in the frontmatter, in bytes.
 const MAX_KEY_BYTES: usize = 24 << 10;
 /// How the last key begins where not all have room: then come how many the others are, and their digest.
 const OTHERS: &str = "others ";

@@ -10,7 +10,7 @@ use crate::config::CollectionConfig;
 use crate::path::folded;
 use crate::vault::Globs;
 
-/// No name that a person or a program gives is longer.
+/// Maximum length of a name, in bytes. None that a person or a program gives is longer.
 const MAX_NAME_BYTES: usize = 200;
 
 /// What has a meaning in a vault, as its top-level folders have; a collection that is called so has another name there.

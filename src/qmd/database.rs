@@ -19,7 +19,7 @@ const VERSION: i64 = 3;
 /// How long a connection waits for another's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many files may be put aside that stood in the place of ours.
+/// Maximum number of files that are put aside because they stood in the place of ours.
 const MAX_SET_ASIDE: usize = 100;
 
 const SCHEMA: &str = "

@@ -11,7 +11,7 @@ use super::collection::{QmdCollection, QmdCollections};
 use super::place::IndexPlace;
 use crate::note::Note;
 
-/// No configuration that a person writes is longer.
+/// Maximum length of what is read of a configuration, in bytes. None that a person writes is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What a collection without a pattern has.

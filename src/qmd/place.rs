@@ -9,9 +9,9 @@ use super::error::QmdError;
 use crate::fs::{Context, FsError, write_atomically};
 use crate::vault::state_dir;
 
-/// The name of an index that nobody names.
+/// Default name of an index.
 const DEFAULT_NAME: &str = "index";
-/// No name that a person gives is longer.
+/// Maximum length of a name, in bytes. None that a person gives is longer.
 const MAX_NAME_BYTES: usize = 100;
 
 /// What of the environment names an index.

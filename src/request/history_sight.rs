@@ -6,7 +6,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::globs;
 
-/// Characters in which a history without frontmatter is looked at.
+/// Maximum length of the head in which a history without frontmatter is looked at, in characters.
 const MAX_HEAD_CHARS: usize = 4096;
 
 /// Whether who asks may read a file of a history, by its place and its frontmatter: it is in no index.

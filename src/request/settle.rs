@@ -9,8 +9,8 @@ use crate::vault::{Change, Signal};
 
 /// What is written is found after milliseconds; a bulk import may hold it up.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The disk is looked at again so often, and whenever the index has changed.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Interval at which the disk is looked at again, as it is whenever the index has changed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Workspace {
     /// Waits until the index says of a file that was changed what the disk does: how the note is named and how many chunks it
@@ -51,7 +51,7 @@ impl Workspace {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
-                _ => self.shared().wait_for_other(snapshot.as_ref(), LOOK_AGAIN),
+                _ => self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL),
             }
         }
     }

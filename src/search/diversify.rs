@@ -28,7 +28,7 @@ pub(super) fn left_of(candidates: &[Candidate], per_file: usize) -> usize {
     of_file.values().map(|count| (*count).min(per_file)).sum()
 }
 
-/// So many times the wanted hits are put in order anew.
+/// Factor by which more hits are put in order anew than are wanted.
 const OVER_FETCH: usize = 2;
 
 /// Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): of the best, each next one is that with the highest `lambda` · score − (1 −

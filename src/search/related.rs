@@ -13,11 +13,13 @@ use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Rea
 
 /// Maximum number of chunks that stand for a note, spread over it: more say no more of what it is about.
 const MAX_CHUNKS: usize = 64;
-/// Maximum number of words that are weighed, the most frequent first, and of those that are looked for.
+/// Maximum number of words that are weighed, the most frequent first.
 const MAX_WEIGHED: usize = 64;
+/// Maximum number of words that are looked for.
 const MAX_WORDS: usize = 24;
-/// Minimum and maximum number of chunks that are looked at: a note may have many that are near.
+/// Minimum number of chunks that are looked at.
 const MIN_WIDTH: usize = 50;
+/// Maximum number of chunks that are looked at: a note may have many that are near.
 const MAX_WIDTH: usize = 6_400;
 
 /// What is to be near.

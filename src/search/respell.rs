@@ -17,15 +17,17 @@ pub struct Correction {
     pub shown: Vec<String>,
 }
 
-/// Minimum length of a word that goes on, where letters have case; elsewhere a letter says more.
+/// Minimum length of a word that goes on, in letters, where letters have case.
 const MIN_PREFIX: usize = 3;
+/// Minimum length of a word that goes on where letters have no case: there a letter says more.
 const MIN_PREFIX_WITHOUT_CASE: usize = 2;
-/// Minimum length of a word in which one letter may be wrong, and of one in which two may be. Two neighbours that changed places are
-/// one.
+/// Minimum length of a word in which one letter may be wrong. Two neighbours that changed places are one.
 const MIN_ONE_EDIT: usize = 4;
+/// Minimum length of a word in which two letters may be wrong.
 const MIN_TWO_EDITS: usize = 8;
-/// Maximum number of words that one goes on to, and of words that one was perhaps meant to be.
+/// Maximum number of words that one goes on to.
 const MAX_COMPLETIONS: usize = 8;
+/// Maximum number of words that one was perhaps meant to be.
 const MAX_CORRECTIONS: usize = 3;
 
 /// A query with the words that were looked for beside those that were typed.

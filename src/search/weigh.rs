@@ -9,7 +9,7 @@ use crate::engine::{FileEntry, FileTable};
 /// The collections whose notes are of a day. Other notes do not grow old.
 const DATED: [&str; 3] = [CONVERSATIONS, "files", "searches"];
 
-/// What was given so often counts half of what it can count more.
+/// Number of times that a chunk was given at which it counts half of what it can count more.
 const HALF_GIVEN: f64 = 4.0;
 
 /// How often who asks was given each of some chunks, in their order.

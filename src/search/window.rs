@@ -12,7 +12,7 @@ const TURNS: usize = 2;
 /// Maximum number of characters that a window adds to a chunk, of what is after it rather than of what is before. A chunk that does not fit is
 /// left out whole.
 const MAX_CHARS: usize = 2_000;
-/// How many chunks a turn is looked back for its beginning.
+/// Maximum number of chunks that are looked through, backwards, for the beginning of a turn.
 const MAX_BACK: usize = 64;
 
 /// The chunks around one that was found, by their places in the note.

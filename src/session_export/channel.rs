@@ -12,7 +12,7 @@ use crate::vault::Stamp;
 
 /// Where OpenClaw keeps what is known of its sessions, beside them.
 const STORE: &str = "sessions.json";
-/// A longer one is not read.
+/// Maximum size of a store, in bytes; a larger one is not read.
 const MAX_STORE_BYTES: u64 = 64 << 20;
 
 /// The channel of a session, as far as it is said.

@@ -17,7 +17,7 @@ use crate::request::Workspace;
 use crate::state::{Digest, SessionSource, SessionTable};
 use crate::vault::{ElsewhereFile, Files};
 
-/// A longer file is left out: its turns are held together.
+/// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
 const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
 /// What became of a session.

@@ -12,13 +12,13 @@ use crate::request::Workspace;
 use crate::vault::{FoldersWatcher, Identity};
 use crate::wire::SessionsState;
 
-/// So long nothing may have changed before files are looked at: a session is written line by line.
-const QUIET: Duration = Duration::from_millis(200);
-/// So long is waited for that at most.
-const MOST_QUIET: Duration = Duration::from_secs(2);
-/// What failed in a way that may pass is tried again after so long.
-const AGAIN: Duration = Duration::from_secs(5);
-/// Looks at new folders for those that were made in them meanwhile.
+/// Quiet period without a change before files are looked at: a session is written line by line.
+const QUIET_PERIOD: Duration = Duration::from_millis(200);
+/// Maximum time that such a quiet period is waited for.
+const MAX_QUIET_WAIT: Duration = Duration::from_secs(2);
+/// Delay until what failed in a way that may pass is tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// Maximum number of looks at new folders for those that were made in them meanwhile.
 const MAX_COVERS: usize = 8;
 
 /// The thread, until it is dropped.
@@ -94,10 +94,11 @@ fn run(
         }
         let every = if watcher.needs_polling().is_some() { index.poll_seconds } else { index.reconcile_seconds };
         let every = Duration::from_secs(every);
-        if woken.recv_timeout(if again { AGAIN.min(every) } else { every }) == Err(RecvTimeoutError::Disconnected) {
+        if woken.recv_timeout(if again { RETRY_DELAY.min(every) } else { every }) == Err(RecvTimeoutError::Disconnected)
+        {
             return;
         }
         let since = Instant::now();
-        while !is_over() && since.elapsed() < MOST_QUIET && woken.recv_timeout(QUIET).is_ok() {}
+        while !is_over() && since.elapsed() < MAX_QUIET_WAIT && woken.recv_timeout(QUIET_PERIOD).is_ok() {}
     }
 }

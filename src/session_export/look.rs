@@ -16,7 +16,7 @@ use crate::state::{Digest, SessionSource, SessionTable, StateError};
 use crate::vault::{Action, ElsewhereFile, FilesElsewhere, WriteError};
 use crate::wire::{SessionsState, Skipped};
 
-/// Problems that are kept.
+/// Maximum number of problems that are kept.
 const MAX_PROBLEMS: usize = 100;
 
 /// The files of an entry of `memory.toml`.

@@ -15,7 +15,7 @@ use crate::note::{compose, guarded, turn_block, untagged, written};
 
 /// What says in frontmatter that a note is a session.
 pub(super) const SOURCE: &str = "session";
-/// A session whose turns have more goes on in another note.
+/// Maximum size of the turns of one note, in bytes; a session with more goes on in another.
 const MAX_PART_BYTES: usize = 1 << 20;
 /// What a turn takes beside its text, at least.
 const TURN_BYTES: usize = 40;

@@ -92,7 +92,7 @@ fn insert(transaction: &Connection, carried: &CarriedImports) -> rusqlite::Resul
     Ok(())
 }
 
-/// The greatest number that one may bring along: beyond it there would soon be none left.
+/// Maximum number that an import may bring along, exclusive: beyond it there would soon be none left.
 const MAX_BROUGHT_ID: i64 = 1 << 40;
 
 /// Takes out of what an archive has brought into `folder` what is known of files of which text did not come along: their digests, by which a

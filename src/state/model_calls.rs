@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::error::StateError;
 use super::store::{Durability, Handle, State};
 
-/// The limits are for so long, in milliseconds.
+/// Period of the limits, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
 /// Maximum number of calls that are listed; of those before, the sums are kept.
 const MOST_CALLS: i64 = 5_000;

@@ -285,7 +285,7 @@ pub(super) fn take_over(
     Ok(brought.iter().try_for_each(insert))
 }
 
-/// The greatest number that one may bring along: beyond it there would soon be none left.
+/// Maximum number that a tombstone may bring along, exclusive: beyond it there would soon be none left.
 const MAX_BROUGHT_ID: i64 = 1 << 40;
 
 /// Each with a number of its own, which is the one that it had where nothing speaks against it.

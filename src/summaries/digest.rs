@@ -22,7 +22,7 @@ const MAX_NOTES: usize = 1_000;
 const MAX_SOURCE_BYTES: usize = 48 << 10;
 /// Collections that are derived, or an agent's own.
 const NOT_THE_PERSONS: [&str; 4] = [SUMMARIES, "agents", "memories", "profile"];
-/// Chunks that are counted of a word. One that more have says nothing of a day.
+/// Maximum number of chunks that are counted of a word. One that more have says nothing of a day.
 const MAX_COUNTED: usize = 200;
 
 /// A digest, with the notes that it was made of.
@@ -110,7 +110,7 @@ pub(super) fn all(files: &FileTable) -> impl Iterator<Item = &FileEntry> {
 ///
 /// # Errors
 /// When a parameter makes no sense, or nobody waits any more.
-pub fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestView, RequestError> {
+pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestView, RequestError> {
     let span = DigestSpan::asked(params.day.as_deref(), params.week.as_deref(), viewer.at())?;
     let scope = viewer.settled_scope()?;
     let usual = viewer.workspace().config().search.stemmer;
@@ -171,7 +171,7 @@ fn share_of(scope: &ReadScope, usual: StemmerLanguage, word: &str) -> f64 {
 ///
 /// # Errors
 /// When a parameter makes no sense, or the vault cannot be written.
-pub fn write_digest(owner: &Owner, params: &DigestParams) -> Result<DigestWritten, RequestError> {
+pub(crate) fn write_digest(owner: &Owner, params: &DigestParams) -> Result<DigestWritten, RequestError> {
     let span = DigestSpan::asked(params.day.as_deref(), params.week.as_deref(), owner.at())?;
     let workspace = owner.workspace();
     let maker = SummaryFiles {

@@ -18,7 +18,7 @@ const DAY_MS: i64 = 86_400_000;
 ///
 /// # Errors
 /// When a parameter makes no sense, or the index is damaged.
-pub fn list(viewer: &Viewer, params: &SummariesParams) -> Result<SummariesView, RequestError> {
+pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<SummariesView, RequestError> {
     let limit = limit(params.limit, SUMMARIES_GIVEN)?;
     let scope = viewer.settled_scope()?;
     let limit = scope.results(limit);

@@ -10,7 +10,7 @@ use crate::wire::{KeptAsEdited, SummariesMade, SummaryMakeParams};
 ///
 /// # Errors
 /// When there is no such conversation, or the vault cannot be written.
-pub fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<SummariesMade, RequestError> {
+pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<SummariesMade, RequestError> {
     let workspace = owner.workspace();
     let scope = owner.now()?;
     let maker = SummaryFiles {

@@ -9,7 +9,7 @@ mod list;
 mod make;
 mod span;
 
-pub use digest::{digest, write_digest};
+pub(crate) use digest::{digest, write_digest};
 pub(crate) use keeper::{SummariesKeeper, SummariesParts};
-pub use list::list;
-pub use make::make;
+pub(crate) use list::list;
+pub(crate) use make::make;

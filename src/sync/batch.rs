@@ -11,8 +11,8 @@ use super::batch_run::{BatchEnd, BatchEvent, BatchReport, BatchRun, BatchStart};
 use crate::engine::{ContentHash, EngineError, Writer};
 use crate::models::{BatchEmbedder, BatchPlace, BatchRecord, BatchRecords, BatchStatus, Fingerprint, MOST_TEXTS};
 
-/// Of so many texts the newest one goes the usual way.
-const NEWEST_OF: usize = 10;
+/// Divisor of the minimum number of texts in a batch, which gives how many of the newest go the usual way.
+const NEWEST_DIVISOR: usize = 10;
 
 /// Numbers the batches.
 static BATCHES: AtomicU64 = AtomicU64::new(1);
@@ -113,7 +113,7 @@ impl Batches {
         let from = self.service.from();
         if store.pending(model).saturating_sub(store.aside(model)) > from {
             // The newest are what is looked for first.
-            self.queued.extend(store.set_bulk_aside(model, from / NEWEST_OF));
+            self.queued.extend(store.set_bulk_aside(model, from / NEWEST_DIVISOR));
         }
         let is_busy = self.under_way.iter().any(|batch| batch.status.is_none());
         if self.queued.is_empty() || is_busy {

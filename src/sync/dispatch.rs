@@ -14,7 +14,7 @@ pub(super) const BATCH: usize = 24;
 /// Minimum number of them: smaller requests cost more in the stores than they gain.
 const SMALLEST_BATCH: usize = 4;
 
-/// A request should be answered by then, however slow the machine is: so long a note just saved waits behind a bulk import.
+/// Target time of a request, however slow the machine is: a note just saved waits for it behind a bulk import.
 const WAIT_GOAL: Duration = Duration::from_millis(500);
 
 /// Maximum number of requests under way: one more than is being worked on, so that the model never waits for the writer.

@@ -18,13 +18,14 @@ use crate::models::{ChosenModel, EmbeddingSpace, ModelConfig, ModelError, ModelE
 /// Minimum number of texts of an import, after which memory is given back, and which a model that is to be replaced is not given any more.
 const BULK: usize = 500;
 
-/// While many texts are being embedded, a state is published so often.
+/// Interval at which a state is published while many texts are being embedded.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 /// A model that was replaced answers those still who ask about a state of before.
 const RETIRE_AFTER: Duration = Duration::from_secs(10);
 
-/// Of ten chunks the next model has to have embedded so many, when it is through: those left are the ones that it fails on.
+/// Number of chunks out of ten that the next model has to have embedded when it is through: those left are the ones
+/// that it fails on.
 const WHOLE_FROM: usize = 9;
 
 impl Worker<'_> {

@@ -18,8 +18,9 @@ const LARGE_BYTES: u64 = 500_000;
 
 /// Maximum number of updates that wait in memory before some of them are brought in.
 const MAX_UNFINISHED: usize = 4;
-/// What is brought into the stores at a time, a tenth to a fifth of a second: so many chunks at most, and about so many bytes.
+/// Maximum number of chunks that are brought into the stores at a time, in a tenth to a fifth of a second.
 const PART_CHUNKS: usize = 4000;
+/// Target size of what is brought into the stores at a time, in bytes.
 const PART_BYTES: usize = 400_000;
 
 /// What is large, from the backlog to the stores.

@@ -97,7 +97,8 @@ fn as_known(
     is_as_known(known, path, &stamp, hash).then(|| PreparedFile::Unchanged(path.clone(), stamp, read_ns))
 }
 
-/// An editor that writes in place empties the file first. It is believed that a note is empty when it has been for so long.
+/// Grace period until it is believed that a note is empty, in nanoseconds. An editor that writes in place empties the
+/// file first.
 const EMPTIED_GRACE_NS: i64 = 500_000_000;
 
 /// Whether the file was emptied a moment ago and had text before.

@@ -26,7 +26,7 @@ const BATCH_TIME: Duration = Duration::from_millis(100);
 pub(super) const FIRST_BATCH: usize = 64;
 /// A batch is never larger: what is taken of the backlog cannot be overtaken.
 const LARGEST_BATCH: usize = 4096;
-/// All that is done of a batch, until it can be found, should take so long.
+/// Target time of all that is done of a batch, until it can be found.
 const BATCH_GOAL: Duration = Duration::from_millis(200);
 
 /// What reading a file takes. It goes to whatever thread does it.

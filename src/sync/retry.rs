@@ -11,7 +11,7 @@ const FIRST: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Du
 const NEXT: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A text that had failed alone so often when others were answered is what is wrong.
+/// Number of times that a text has failed alone, when others were answered, after which it is what is wrong.
 const FAILED_ALONE: u32 = 2;
 
 /// The pause after so many failures in a row.

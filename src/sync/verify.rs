@@ -13,14 +13,15 @@ use super::shared::Verified;
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::engine::{Damage, EmbeddingId, EngineError, Findings};
 
-/// The first check comes so long after the start, or at once when the stores were not closed.
-const FIRST_AFTER: Duration = Duration::from_secs(60);
+/// Delay until the first check after the start; it comes at once when the stores were not closed.
+const FIRST_DELAY: Duration = Duration::from_secs(60);
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
 /// does not find either.
 const SUSPECT_EVERY: Duration = Duration::from_secs(60);
-/// In the background a check works for a tenth of the time, and looks so often whether the writer has work.
-const REST: u32 = 9;
-const GIVE_WAY: Duration = Duration::from_millis(20);
+/// Rest after a step, as a multiple of the time it took: in the background a check works for a tenth of the time.
+const REST_FACTOR: u32 = 9;
+/// Interval at which it is checked whether the writer has work.
+const BUSY_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum number of embeddings that are dropped at a time.
 const DROP: usize = 500;
 
@@ -42,11 +43,11 @@ impl Pace {
     fn go_on(&self, worked: Duration) -> bool {
         let rested = Instant::now();
         while !self.stop.load(Ordering::Relaxed) && !self.urgent.load(Ordering::Relaxed) {
-            let left = (worked * REST).saturating_sub(rested.elapsed());
+            let left = (worked * REST_FACTOR).saturating_sub(rested.elapsed());
             match self.busy.load(Ordering::Relaxed) {
-                true => std::thread::sleep(GIVE_WAY),
+                true => std::thread::sleep(BUSY_CHECK_INTERVAL),
                 false if left.is_zero() => break,
-                false => std::thread::sleep(left.min(GIVE_WAY)),
+                false => std::thread::sleep(left.min(BUSY_CHECK_INTERVAL)),
             }
         }
         !self.stop.load(Ordering::Relaxed)
@@ -74,7 +75,7 @@ pub(super) struct Verifying {
 
 impl Verifying {
     pub(super) fn new(every_hours: u64, suspicious: bool) -> Self {
-        let after = if suspicious { Duration::ZERO } else { FIRST_AFTER };
+        let after = if suspicious { Duration::ZERO } else { FIRST_DELAY };
         let next = (every_hours > 0).then(|| Instant::now() + after);
         Self { next, running: None, run: 0, waiting: Vec::new(), last: None, unused: Vec::new() }
     }

@@ -13,10 +13,11 @@ use crate::config::FILE_NAME;
 use crate::engine::EngineError;
 use crate::vault::{Change, Identity, Signal, WatchedBy, Watcher};
 
-/// The vault's folder is looked at so often: nothing tells that a drive was unplugged, or that a folder is back.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
-/// Rescans that events or polling ask for take one part in so many of the time at most.
-const RESCAN_SHARE: u32 = 10;
+/// Interval at which the vault's folder is looked at: nothing tells that a drive was unplugged, or that a folder is
+/// back.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Rest after a rescan that events or polling ask for, as a multiple of the time it took.
+const REST_FACTOR: u32 = 10;
 /// What a rescan finds missing is removed from the index by then.
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 
@@ -49,7 +50,7 @@ impl RescanSchedule {
             watcher: None,
             root: Identity::of_vault(&options.root),
             outside: options.rules.outside().identities(),
-            next_check: now + CHECK_EVERY,
+            next_check: now + CHECK_INTERVAL,
             next_scan: now,
             next_poll: now,
             next_reconciliation: now,
@@ -186,7 +187,7 @@ impl Worker<'_> {
         if now < self.rescans.next_check {
             return;
         }
-        self.rescans.next_check = now + CHECK_EVERY;
+        self.rescans.next_check = now + CHECK_INTERVAL;
         let before = self.rescans.root;
         self.see_root();
         if self.rescans.is_missing() {
@@ -271,7 +272,7 @@ impl Worker<'_> {
         self.report();
         self.rescans.looked = Some(started);
         let done = Instant::now();
-        let rest = (done - started) * RESCAN_SHARE;
+        let rest = (done - started) * REST_FACTOR;
         self.rescans.rested = done + rest;
         self.rescans.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
         self.shared.update(|progress| {

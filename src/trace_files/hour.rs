@@ -7,7 +7,7 @@ use jiff::Timestamp;
 pub(crate) struct TraceHour(i64);
 
 const SECONDS: i64 = 3600;
-/// A file is sealed so many hours after its hour has ended.
+/// Delay until a file is sealed after its hour has ended, in hours.
 const OPEN_HOURS: i64 = 2;
 
 impl TraceHour {

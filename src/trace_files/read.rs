@@ -14,8 +14,8 @@ use crate::fs::Context;
 
 /// Maximum bytes of events in an answer; one is always given.
 const MAX_BYTES: usize = 16 << 20;
-/// Whether anybody waits still is asked every so many lines.
-const LINES: usize = 1000;
+/// Interval at which it is asked whether anybody waits still, in lines.
+const CHECK_LINES: usize = 1000;
 
 /// Which events are looked for.
 #[derive(Debug, Default)]
@@ -149,7 +149,7 @@ impl TraceSearch {
         let (mut reader, mut line) = (BufReader::new(opened), Vec::new());
         while reader.read_until(b'\n', &mut line).on("read", &path)? > 0 && line.ends_with(b"\n") {
             self.lines += 1;
-            if self.lines.is_multiple_of(LINES) && !go_on() {
+            if self.lines.is_multiple_of(CHECK_LINES) && !go_on() {
                 return Err(TraceFilesError::GivenUp);
             }
             match TraceHead::of(&line).map(|head| (question.fits(&head), head.created_at)) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// JSON within a text of JSON is looked into so deep.
+/// Maximum depth to which JSON within a text of JSON is looked into.
 const MAX_DEPTH: usize = 4;
 
 /// What becomes of a text that a name may stand before; `None` where it stays.

@@ -49,9 +49,9 @@ const KINDS: [(&str, &[PayloadField]); 8] = [
     ("lifecycle", &[("event", Holds::Text, true), ("reason", Holds::Text, false)]),
 ];
 
-/// Characters of a name.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 200;
-/// A clock may be ahead by so much.
+/// Maximum time by which a clock may be ahead, in seconds.
 const MAX_AHEAD_SECONDS: f64 = 24.0 * 3600.0;
 
 /// An event as it is kept.

@@ -8,8 +8,9 @@ use crate::request::{Edge, RequestError, Viewer, parse, parse_last};
 use crate::trace_files::{FoundTraces, TraceQuestion};
 use crate::wire::{TRACE_VERSION, TracesParams, TracesView};
 
-/// Events of an answer, when nothing is said, and at most.
+/// Default number of events of an answer.
 const EVENTS: usize = 100;
+/// Maximum number of events of an answer.
 const MAX_EVENTS: usize = 1000;
 
 /// The newest events of an agent, for that agent and the person. For anybody else there is no agent of that name.

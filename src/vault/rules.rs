@@ -11,10 +11,11 @@ use super::read::read_short;
 use crate::access::{GlobError, Globs};
 use crate::path::VaultPath;
 
-/// Obsidian's settings are far shorter.
+/// Maximum size of Obsidian's settings, in bytes; they are far shorter.
 const MAX_SETTINGS: u64 = 1 << 20;
 /// Maximum number of Obsidian's patterns that are compiled.
 const MAX_PATTERNS: usize = 100;
+/// Maximum memory of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 512 * 1024;
 
 /// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.

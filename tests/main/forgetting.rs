@@ -16,7 +16,7 @@ use memory_vault::wire::{ForgetParams, Forgotten, RestoreParams, Restored};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::{Daemon, TestVault, cases, contents, skipped};
+use crate::support::{Daemon, TestVault, contents, proptest_config, skipped};
 
 fn cut(source: &str) -> (Note, Vec<Chunk>) {
     let path = VaultPath::new("notes/a.md").unwrap();
@@ -177,7 +177,7 @@ fn blank_runs(text: &str) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases(96)))]
+    #![proptest_config(proptest_config(96))]
 
     #[test]
     fn the_other_passages_stay(source in source()) {

@@ -42,6 +42,7 @@ mod forgotten;
 mod fresh;
 mod fuzzing;
 mod graph;
+mod hanging;
 mod importing;
 mod languages;
 mod large;

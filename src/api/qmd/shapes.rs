@@ -11,7 +11,7 @@ use crate::wire::{
     SearchQuery, SearchResponse, Stats, whole,
 };
 
-/// Characters of a title or a tag; of longer ones the rest does not count.
+/// Maximum length of a title or a tag, in characters; the rest of a longer one does not count.
 const MAX_TITLE_CHARS: usize = 200;
 
 /// A search, in the address. Parameters that are not known are passed over.

@@ -11,13 +11,13 @@ use super::matrix::Matrix;
 use super::tokens::{ContentToken, ContentTokens, Operand};
 use crate::attachments::part::MAX_TEXT;
 
-/// What is drawn within what is drawn nests no deeper.
+/// Maximum depth of drawings within drawings.
 const MAX_DEPTH: usize = 12;
 /// Maximum times that a page draws such a thing.
 const MAX_DRAWN: usize = 10_000;
 /// Maximum states that are put aside.
 const MAX_STATES: usize = 512;
-/// Operands before an operator that count.
+/// Maximum number of operands before an operator that count.
 const MAX_OPERANDS: usize = 32;
 /// Maximum fonts that are kept.
 const MAX_FONTS: usize = 500;

@@ -24,7 +24,7 @@ pub(super) enum ContentToken<'a> {
     Operator(&'a [u8]),
 }
 
-/// Arrays and dictionaries nest no deeper; what is deeper says nothing.
+/// Maximum depth of arrays and dictionaries; what is deeper says nothing.
 const MAX_DEPTH: usize = 16;
 
 /// Takes tokens from bytes.

@@ -39,12 +39,13 @@ pub(crate) struct Exported {
 /// Files up to this size are read before they are written: what changes meanwhile is in the archive as it was.
 const WHOLE: u64 = 32 << 20;
 
-/// What was moved while the vault was read is at a place that was listed before it was there: the vault is looked over again,
-/// until nothing is new, or so often.
-const LOOKS: usize = 10;
+/// Maximum number of passes over the vault. What was moved while it was read is at a place that was listed before it
+/// was there, so the vault is read until nothing is new.
+const MAX_PASSES: usize = 10;
 
-/// A file that is written to while it is read is read again, so often, with a pause in between.
-const READS: usize = 100;
+/// Maximum number of attempts to read a file that is written to meanwhile.
+const MAX_READS: usize = 100;
+/// Pause between two such attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// What was written just now may have more to come. An editor that writes a file in place empties it first, and what it writes
@@ -107,7 +108,7 @@ pub(crate) fn export_to(
         seen.insert(path.clone(), false);
         total += bytes.len() as u64;
     }
-    for look in 0..LOOKS {
+    for look in 0..MAX_PASSES {
         let mut contents = ArchiveContents::of(root, options.state, options.git)?;
         // What is in the archive as a file cannot be a folder there, too.
         let is_file = |folder: &Path| seen.get(folder).is_some_and(|is_folder| !is_folder);
@@ -227,7 +228,7 @@ type Opened = (File, Metadata, Option<Vec<u8>>);
 fn open(full: &Path) -> Result<Option<Opened>, ArchiveError> {
     // What took the file's place since it was listed is neither followed nor waited for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    for left in (0..READS).rev() {
+    for left in (0..MAX_READS).rev() {
         let mut file = match File::options().read(true).custom_flags(flags).open(full) {
             Err(error) if is_gone(&error) => return Ok(None),
             // A link has come in its place.

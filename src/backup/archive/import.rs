@@ -47,9 +47,9 @@ pub(crate) struct Imported {
     pub forgotten: usize,
 }
 
-/// The manifest is some hundred bytes.
+/// Maximum size of the manifest, in bytes; it has some hundred.
 const MAX_MANIFEST: u64 = 64 * 1024;
-/// The configuration of a repository, some thousand.
+/// Maximum size of the configuration of a repository, in bytes; it has some thousand.
 const MAX_GIT_CONFIG: u64 = 1 << 20;
 
 /// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step. `progress` is told how many bytes of the

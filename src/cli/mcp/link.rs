@@ -1,7 +1,7 @@
 //! The way to the daemon: the one that runs, or one of this process's own where there is none.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -12,8 +12,8 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::UnixStream;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
 use super::answers::AnswerForm;
@@ -22,6 +22,7 @@ use crate::api::AS_AGENT;
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
 use crate::mcp::SESSION;
+use crate::sync::Shared;
 use crate::vault::{Home, HomeError};
 
 /// Maximum time for a daemon that was there to come back, before this process does its work.
@@ -36,8 +37,12 @@ const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks for a daemon.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A daemon that serves all, and not this agent alone, goes first; whether there is one is looked at so often.
-const ASKED_EVERY: Duration = Duration::from_millis(500);
+/// Interval at which it is checked whether a daemon that serves all, and not this agent alone, wants the lock: it goes
+/// first.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Maximum time for the daemon of this process to end: requests under way, then the stores.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A daemon that has not answered by then does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -146,8 +151,10 @@ impl DaemonLink {
         let started = Instant::now();
         loop {
             let known = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let announced = self.home.daemon().map(|daemon| daemon.socket);
-            for socket in [announced, known.clone(), Home::socket_outside(self.home.root())].into_iter().flatten() {
+            let home = self.home.clone();
+            let said = move || [home.daemon().map(|daemon| daemon.socket), Home::socket_outside(home.root())];
+            let [announced, outside] = spawn_blocking(said).await?;
+            for socket in [announced, known.clone(), outside].into_iter().flatten() {
                 if let Ok(stream) = UnixStream::connect(&socket).await {
                     *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
                     return Ok(stream);
@@ -166,31 +173,19 @@ impl DaemonLink {
         if own.as_ref().is_some_and(|own| !own.running.is_finished()) {
             return Ok(());
         }
-        let config = Config::load(self.home.root())?;
-        let daemon = match Daemon::start_locally(self.home.clone(), config).await {
-            Ok(daemon) => daemon,
+        let (stop, stopped) = watch::channel(false);
+        let (tell, told) = oneshot::channel();
+        // A task of its own: whoever asks may be sent away while it starts, and it is ended in order all the same.
+        *own = Some(Own { stop, running: tokio::spawn(serve(self.home.clone(), stopped, tell)) });
+        let shared = match told.await.context("the daemon of this process failed unexpectedly; please report this")? {
+            Ok(shared) => shared,
             // One that is just starting says where it listens in a moment; a command is done in a moment.
-            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => return Ok(()),
-            Err(error) => return Err(error).context("no daemon serves the vault, and this process cannot"),
+            Err(error) if is_held(&error) && started.elapsed() < LETS_GO_WITHIN => return Ok(()),
+            Err(error) => return Err(error.context("no daemon serves the vault, and this process cannot")),
         };
-        let shared = std::sync::Arc::clone(daemon.app().shared());
-        let (stop, mut stopped) = watch::channel(false);
-        let home = self.home.clone();
-        let running = tokio::spawn(daemon.run(async move {
-            let asked = async {
-                while !home.is_lock_wanted() {
-                    tokio::time::sleep(ASKED_EVERY).await
-                }
-            };
-            tokio::select! {
-                _ = stopped.wait_for(|stop| *stop) => {}
-                () = asked => {}
-            }
-        }));
-        *own = Some(Own { stop, running });
         let caught_up =
             move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
-        tokio::task::spawn_blocking(caught_up).await?;
+        spawn_blocking(caught_up).await?;
         Ok(())
     }
 
@@ -198,6 +193,48 @@ impl DaemonLink {
     pub(super) async fn end(&self) -> bool {
         let Some(Own { stop, running }) = self.own.lock().await.take() else { return true };
         let _ = stop.send(true);
-        running.await.unwrap_or(false)
+        // One that is still waiting for the disk to start is not waited for.
+        matches!(tokio::time::timeout(ENDS_WITHIN, running).await, Ok(Ok(true)))
     }
+}
+
+/// Does a daemon's work until `stopped` says so, or one that serves all wants to. Tells what it shares, or why it cannot start.
+/// Gives whether the stores could be closed in time.
+async fn serve(
+    home: Home,
+    mut stopped: watch::Receiver<bool>,
+    tell: oneshot::Sender<anyhow::Result<Arc<Shared>>>,
+) -> bool {
+    let opened = home.clone();
+    let started = spawn_blocking(move || {
+        let config = Config::load(opened.root())?;
+        anyhow::Ok(Daemon::start_locally(opened, config)?)
+    });
+    let daemon = match started.await {
+        Ok(Ok(daemon)) => daemon,
+        Ok(Err(error)) => {
+            let _ = tell.send(Err(error));
+            return true;
+        }
+        // Whoever waits sees that nobody tells any more.
+        Err(_) => return false,
+    };
+    let _ = tell.send(Ok(Arc::clone(daemon.app().shared())));
+    let over = async {
+        loop {
+            tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => break,
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+            }
+            let home = home.clone();
+            if spawn_blocking(move || home.is_lock_wanted()).await.unwrap_or(true) {
+                break;
+            }
+        }
+    };
+    daemon.run(over).await
+}
+
+fn is_held(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(DaemonError::Home(HomeError::Held(_))))
 }

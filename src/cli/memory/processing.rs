@@ -49,8 +49,8 @@ pub(super) struct ClearMemory {
 /// How often it is looked how far a daemon is, and for how long at most.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(3_600);
-/// So long the same reason is waited for.
-const STUCK_FOR: Duration = Duration::from_secs(10);
+/// Timeout of waiting for one and the same reason.
+const STUCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn open(vault: Option<&Path>) -> anyhow::Result<Backend> {
     let backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
@@ -115,7 +115,7 @@ fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
         // What failed is tried again after some seconds. What waits for longer waits for something else.
         match &stuck {
             Some((reason, since)) if *reason == view.now.reason && view.now.state == "waiting" => {
-                if since.elapsed() > STUCK_FOR {
+                if since.elapsed() > STUCK_TIMEOUT {
                     break;
                 }
             }

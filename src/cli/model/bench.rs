@@ -17,7 +17,7 @@ use crate::config::{Config, EmbedConfig, SHIPPED};
 use crate::models::{self, Document, ModelConfig};
 use crate::vault::{Home, Lock};
 
-/// Passages are given to the model by so many, as they are when a vault is indexed.
+/// Number of passages that the model is given at a time, as when a vault is indexed.
 const BATCH: usize = 24;
 const PASSAGE_CHARS: usize = 500;
 const QUERIES: usize = 50;

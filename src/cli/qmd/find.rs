@@ -19,7 +19,7 @@ const LISTED_HITS: usize = 20;
 /// Hits when all are wanted.
 pub(super) const ALL_HITS: usize = 1000;
 
-/// Characters of a snippet at most.
+/// Maximum length of a snippet, in characters.
 const MAX_SNIPPET_CHARS: usize = 700;
 
 /// What to look for, and how to print it.

@@ -17,8 +17,8 @@ const PAUSES_FOR_LOOKS: u32 = 10;
 /// After a look that failed the next comes so soon, whether anything has changed or not.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
 
-/// Nothing happens for so long.
-const UNTIL_LATER: Duration = Duration::from_secs(3600);
+/// Interval at which all files are looked at when nothing has changed.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Ends the thread when it is dropped, and waits for it.
 struct FollowingThread {
@@ -60,7 +60,7 @@ fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(
         failure = failed;
         let pause = PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
         shared.wait(pause, |_| is_over());
-        let patience = if failure.is_some() { TRY_AGAIN } else { UNTIL_LATER };
+        let patience = if failure.is_some() { TRY_AGAIN } else { RECHECK_INTERVAL };
         shared.wait(patience, |_| is_over() || generation() != seen);
     }
     Ok(())

@@ -13,7 +13,7 @@ use crate::qmd::{QmdDocument, QmdError};
 use crate::vault::Globs;
 use crate::wire::split_lines;
 
-/// Bytes of a document that is given among others.
+/// Maximum length of a document that is given among others, in bytes.
 pub(super) const MAX_BYTES: u64 = 10_240;
 
 /// Which document, and which lines of it.

@@ -19,19 +19,20 @@ use crate::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 use crate::fs::create_private_dir;
 use crate::qmd::indexes_folder;
 
-/// After so long without a command an index is closed.
-const IDLE: Duration = Duration::from_secs(600);
+/// Idle timeout after which an index that gets no command is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The process goes on so long without an index: one whose collections are changed is opened again in a moment.
-const LINGERS: Duration = Duration::from_secs(5);
+/// Grace period for which the process goes on without an index: one whose collections are changed is opened again in a
+/// moment.
+const LINGER_PERIOD: Duration = Duration::from_secs(5);
 
-/// Whoever stays says so often that it is still there.
-const TOUCH_EVERY: Duration = Duration::from_secs(60);
+/// Interval at which whoever stays says that it is still there.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Maximum time for the process to be there, and for an index to be opened.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
 
-/// A log that is longer begins anew with the next process.
+/// Maximum size of a log, in bytes; a longer one begins anew with the next process.
 const MAX_LOG_BYTES: u64 = 1 << 20;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -42,7 +43,7 @@ pub(super) fn keep() -> anyhow::Result<Outcome> {
         folder: indexes_folder()?,
         is_unused: Box::new(|folder| is_unused(folder, SystemTime::now())),
         beside: Box::new(follow),
-        lingers: LINGERS,
+        lingers: LINGER_PERIOD,
     };
     exit::after(async {
         let stop = exit::told()?;
@@ -125,7 +126,7 @@ pub(super) fn touch(folder: &Path) {
 fn is_unused(folder: &Path, now: SystemTime) -> bool {
     let asked = mark(folder).metadata().and_then(|meta| meta.modified()).ok();
     let idle = asked.and_then(|asked| now.duration_since(asked).ok()).unwrap_or_default();
-    idle > IDLE || !folder.join(FILE_NAME).exists()
+    idle > IDLE_TIMEOUT || !folder.join(FILE_NAME).exists()
 }
 
 /// Says so now and then, until it is dropped.
@@ -138,7 +139,7 @@ pub(super) fn asking(folder: &Path) -> StillAsked {
     std::thread::spawn(move || {
         while !until.load(Ordering::Relaxed) {
             touch(&folder);
-            std::thread::sleep(TOUCH_EVERY);
+            std::thread::sleep(TOUCH_INTERVAL);
         }
     });
     StillAsked(over)

@@ -269,7 +269,8 @@ impl Chunker<'_> {
 /// Tokens of a body from which on its summary is a chunk. Of a short note it says nothing new.
 const SUMMARIZED_FROM: usize = 200;
 
-/// Every chunk carries the headings it stands under: a page that is all heading must not be copied into each.
+/// Maximum length of a heading that a chunk carries, in characters. Every chunk carries those it stands under: a page
+/// that is all heading must not be copied into each.
 const MAX_HEADING_CHARS: usize = 200;
 
 /// The start of a heading or title.
@@ -277,7 +278,8 @@ pub fn cut_heading(text: &str) -> &str {
     text.char_indices().nth(MAX_HEADING_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// What is shown of the heading lines above a chunk. Lines above a `---` are a heading, be they megabytes.
+/// Maximum length of what is shown of the heading lines above a chunk, in characters. Lines above a `---` are a
+/// heading, be they megabytes.
 const MAX_LEAD_CHARS: usize = 10 * MAX_HEADING_CHARS;
 
 fn cut_lead(text: &str) -> &str {

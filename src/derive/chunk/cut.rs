@@ -48,6 +48,7 @@ pub(super) fn cuts(keys: &[u64], sizes: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -60,6 +61,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn one_block_more_or_less_changes_at_most_three_chunks(
             blocks in prop::collection::vec((0u64..40, prop_oneof![1usize..12, 20usize..64, 90usize..128]), 1..120),

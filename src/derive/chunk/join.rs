@@ -13,7 +13,8 @@ use crate::note::Note;
 /// Maximum of what is joined to a chunk on one side of it, in tokens. Longer lists of addresses, and outlines of nothing but headings,
 /// are chunks of their own.
 pub(super) const MAX_JOINED: usize = 1_024;
-/// A run of so many says no more about what is joined: it is cut where it is, so that a file of nothing else takes no memory.
+/// Maximum length of a run that is joined, in drafts. A longer one is cut where it is, so that a file of nothing else
+/// takes no memory.
 const MAX_RUN: usize = 10_000;
 
 /// What may become a chunk: blocks of one section that belong together.

@@ -252,6 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
     use crate::config::MemoryKind;
     use crate::derive::entries::EntryStatus;
 
@@ -340,6 +341,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn any_entry_can_be_put_anywhere_and_taken_out_again(
             source in "([-#*> ab:~`\\[\\]\n]|- a \\^e-1\n|## n\n|\r\n){0,30}",

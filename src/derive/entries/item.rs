@@ -252,6 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chance::proptest_config;
 
     fn read(text: &str) -> EntryItem {
         EntryItem::read(text, EntryShelf::Known).unwrap()
@@ -313,6 +314,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn what_is_written_reads_as_it_was(
             text in "(\\PC{0,20}|[a-z #^()\\[\\],]{0,30}|[a-z]+ \\(trust person\\)|[a-z]+ \\(source a.md\\) #t \\^e-1)",

@@ -10,8 +10,8 @@ use super::marks::{Statement, is_akin};
 use super::opposites::are_opposed;
 use crate::config::MemoryKind;
 
-/// From so many common words on two entries may be about the same.
-const MODERATE: f64 = 0.3;
+/// Minimum share of common words from which two entries may be about the same.
+const MIN_OVERLAP: f64 = 0.3;
 
 /// How alike the meaning of two texts is, 0 to 1; `None` where nobody can tell.
 pub(crate) type Likeness<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
@@ -107,10 +107,10 @@ impl Pair<'_> {
             return (akin >= 0.5).then_some((Rank::Contradicts, overlap));
         }
         // It says the same and more. What is promised to one more is another promise.
-        if more && replaced.is_empty() && overlap >= MODERATE && !(self.is_many_at_once() && says.differs(said)) {
+        if more && replaced.is_empty() && overlap >= MIN_OVERLAP && !(self.is_many_at_once() && says.differs(said)) {
             return Some((Rank::Supersedes, overlap));
         }
-        if overlap < MODERATE || replaced.is_empty() || self.is_many_at_once() {
+        if overlap < MIN_OVERLAP || replaced.is_empty() || self.is_many_at_once() {
             return None;
         }
         if new.kind == MemoryKind::Correction {

@@ -24,9 +24,11 @@ const MOST_TAG_CHARS: usize = 30;
 /// Entries of an answer that are looked at, and lines of each list of its summary.
 const MOST_LOOKED_AT: usize = 64;
 const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
-/// A line with more characters was sent as so many of its head and of its tail.
+/// Maximum length of a line that was sent whole, in characters.
 const LONG_LINE_CHARS: usize = 2_000;
+/// Length of the head of a longer line that was sent, in characters.
 const LINE_HEAD_CHARS: usize = 1_500;
+/// Length of the tail of a longer line that was sent, in characters.
 const LINE_TAIL_CHARS: usize = 400;
 /// Lines of each list of a summary: as many as rules give.
 const MOST_LISTED: usize = 8;

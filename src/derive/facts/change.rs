@@ -231,8 +231,11 @@ mod tests {
 
     use super::super::history::{FactsHistory, NoticedBy};
     use super::*;
+    use crate::chance::proptest_config;
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn a_line_reads_as_it_was_written(
             text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..5u8

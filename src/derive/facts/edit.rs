@@ -298,6 +298,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::chance::proptest_config;
 
     fn set(source: &str, namespace: &str, key: &str, value: Value) -> Result<String, FactEditError> {
         let new = NewFact { value: &value, window: &Validity::default(), tags: None, is_correction: false };
@@ -393,6 +394,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn without_any_value_the_rest_is_as_it_was(source in "(- [abc]: |[ ]{1,3}|~~|[xyz]|\n|## n\n|\r\n){0,30}") {
             let left = without_values(&source, |_, text| text == "x");

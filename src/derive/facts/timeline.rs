@@ -117,6 +117,7 @@ mod tests {
     use super::super::file::FactsFile;
     use super::super::history::{FactsHistory, NoticedBy, with_changes};
     use super::*;
+    use crate::chance::proptest_config;
 
     fn ms(text: &str) -> i64 {
         text.parse::<Timestamp>().unwrap().as_millisecond()
@@ -209,6 +210,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn at_most_one_value_is_true_at_a_moment(saves in prop::collection::vec(
             "(- a: (~~[xyz]~~ )?[xyz]?( \\((from 2026-0[1-6]-01)?\\))?\n)?", 1..9)

@@ -133,6 +133,7 @@ mod tests {
     use super::super::file::FactsFile;
     use super::super::history::{FactsHistory, NoticedBy, with_changes, without_changes};
     use super::*;
+    use crate::chance::proptest_config;
 
     /// A machine that notes what a file with one fact says.
     #[derive(Clone, Default)]
@@ -212,6 +213,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn a_purge_on_one_of_two_machines_doubles_nothing(
             before in prop::collection::vec(prop::sample::select(vec!["", "1", "2", "secret"]), 1..7),

@@ -224,6 +224,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::chance::proptest_config;
 
     #[test]
     fn scalars_keep_their_text() {
@@ -266,6 +267,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn what_is_written_reads_as_it_was(value in values()) {
             let written = written_value(&value);

@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 12;
 const MAX_OF_NOTE: usize = 3;
 /// Maximum number of notes that a count cites.
 const MAX_CITED: usize = 5;
-/// What of one note is read.
+/// Maximum length of what is read of one note, in bytes.
 const MAX_NOTE_BYTES: usize = 262_144;
 
 /// What a day or a week was, each line with what it was made of.

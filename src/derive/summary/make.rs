@@ -16,7 +16,7 @@ pub(super) const MAX_LINES: usize = 8;
 const MAX_HEADINGS: usize = 4;
 /// Maximum number of sentences of the short text.
 const MAX_SENTENCES: usize = 5;
-/// A sentence of fewer words says little: a greeting, a yes.
+/// Minimum length of a sentence, in words: a shorter one says little, such as a greeting or a yes.
 const MIN_WORDS: usize = 4;
 
 /// Summarizes the turns of the conversation at `path`. `share` gives the share of everyday texts that have a word.

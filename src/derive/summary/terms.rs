@@ -6,9 +6,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::derive::words::{fold, plain_words};
 
-/// Different words that are counted. After so many no new one is.
+/// Maximum number of different words that are counted; after these no new one is.
 const MAX_TERMS: usize = 20_000;
-/// Places that are kept of a word.
+/// Maximum number of places that are kept of a word.
 const MAX_PLACES: usize = 3;
 /// A word of this share of everyday texts says nothing.
 const EVERYDAY: f64 = 0.02;

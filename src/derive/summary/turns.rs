@@ -4,7 +4,7 @@ use crate::derive::chunk::turn_start;
 use crate::derive::machinery::{is_machine, said_lines};
 use crate::note::Note;
 
-/// What of one turn is read. What comes after so much of a paste says nothing new.
+/// Maximum length of what is read of one turn, in bytes. The rest of a paste says nothing new.
 const MAX_TURN_BYTES: usize = 65_536;
 
 /// One turn.

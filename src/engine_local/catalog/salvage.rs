@@ -26,7 +26,7 @@ pub(crate) const FOLDER: &str = "salvage";
 
 /// Bytes that are read at a time; rows are looked for at every byte of it.
 const WINDOW_BYTES: u64 = 4 << 20;
-/// What a page has of a row is not longer.
+/// Maximum length of what a page has of a row, in bytes.
 const MAX_LOCAL_BYTES: usize = 8192;
 
 /// Moves a database and its log aside, to be salvaged. What was moved before stays.

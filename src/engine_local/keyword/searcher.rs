@@ -137,9 +137,10 @@ pub(crate) struct Prepared<'a> {
 /// a tie.
 const TIE: Score = 1e-4;
 
-/// A filter that leaves less than one in so many chunks is answered by scoring each. Those that it lets through would be too few
-/// for tantivy to pass over what cannot win: of 121,000 chunks, six words took 8.4 ms so among a tenth, and take 0.8.
-const FEW: usize = 8;
+/// Divisor of the number of chunks: a filter that leaves fewer than the result is answered by scoring each. They would
+/// be too few for tantivy to pass over what cannot win: of 121,000 chunks, six words took 8.4 ms among a tenth, and
+/// take 0.8 when each is scored.
+const FEW_DIVISOR: usize = 8;
 
 impl Prepared<'_> {
     /// The best `k` chunks of the files of `allow` (all when `None`) that have a word of the query, in no particular order, with all that
@@ -194,7 +195,7 @@ impl Prepared<'_> {
     /// The live documents of the files, when so few that scoring each is faster than looking for the best of all.
     fn few(&self, allow: &FileSet) -> Option<Vec<(usize, DocId)>> {
         let segments = self.index.searcher.segment_readers();
-        let room = segments.iter().map(|segment| segment.num_docs() as usize).sum::<usize>() / FEW;
+        let room = segments.iter().map(|segment| segment.num_docs() as usize).sum::<usize>() / FEW_DIVISOR;
         let mut few = Vec::new();
         for (ordinal, (segment, map)) in segments.iter().zip(&self.index.segments).enumerate() {
             for (document, &file) in (0..).zip(&map.files) {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::bm25::bound_slack;
 use super::schema::{KeywordError, reading};
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
+use crate::chance::proptest_config;
 use crate::config::StemmerLanguage;
 use crate::engine::{QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
 
@@ -172,6 +173,8 @@ fn finds_the_best(writer: &KeywordWriter, query: &WordQuery, statistics: Statist
 }
 
 proptest! {
+    #![proptest_config(proptest_config(256))]
+
     /// Whatever a block holds, the pair that tantivy keeps of it and the slack bound every score in it.
     #[test]
     fn the_slack_bounds_every_score(

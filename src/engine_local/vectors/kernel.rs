@@ -181,9 +181,12 @@ mod arm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(proptest_config(256))]
+
         #[test]
         fn all_kernels_compute_the_same_integers(
             (query, rows) in (1_usize..200, 0_usize..5).prop_flat_map(|(dims, rows)| {

@@ -14,6 +14,7 @@ use crate::engine::{FileSet, QueryVector, QueryVectorError};
 /// order of neighbours a little; with 50 for the first 10, recall was 1.000 on every set that was measured. Only where more
 /// than that many rows lie within about 0.002 of each other's score can a better one be passed over for one as good.
 const CANDIDATES_PER_RESULT: usize = 4;
+/// Minimum number of candidates, however few results are asked for.
 const MIN_CANDIDATES: usize = 50;
 
 /// Minimum number of nodes that a search of the graph keeps in view, however few are asked for.
@@ -23,7 +24,8 @@ const MIN_EF: usize = 64;
 /// rows, 130 at 25,000, 180 at 100,000, where the graph no longer fits the cache.
 const SCANNED_ROWS_PER_EF: usize = 100;
 
-/// A filter that leaves a smaller share of the graph's rows is answered by scanning just those.
+/// Minimum share of the graph's rows that a filter leaves to a search of the graph. The rows of a smaller share are
+/// scanned.
 const MIN_ALLOWED_SHARE: f64 = 0.2;
 
 /// A row of the answer.

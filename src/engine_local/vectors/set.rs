@@ -9,7 +9,8 @@ use super::segment::{Columns, Row, VectorSegment};
 /// Maximum number of dimensions of a vector. Integer dot products are certain not to overflow up to here.
 pub(crate) const MAX_DIMENSIONS: usize = 1 << 16;
 
-/// A segment with a larger share of deleted rows is rewritten, and a graph with a larger share is left aside and rebuilt.
+/// Maximum share of deleted rows. A segment with a larger share is rewritten, and a graph with a larger share is left
+/// aside and rebuilt.
 pub(super) const MAX_DEAD_SHARE: f64 = 0.3;
 
 /// Maximum number of rows that are merged into a segment, or an eighth of all where that is more. While one is made of two, memory holds all three, and those that searches hold on to besides: at

@@ -14,6 +14,7 @@ use super::error::GraphError;
 use super::search::ScoredRow;
 use super::segment::VectorSegment;
 use super::*;
+use crate::chance::proptest_config;
 use crate::engine::{FileSet, QueryVector};
 
 /// A threshold that no test reaches.
@@ -229,6 +230,8 @@ fn nth_vector(n: u8) -> Vec<f32> {
 }
 
 proptest! {
+    #![proptest_config(proptest_config(256))]
+
     /// Whatever the history, the answers are those of a set built at once from what is left, under other chunk ids too.
     #[test]
     fn history_leaves_no_trace(changes in prop::collection::vec(change(), 1..25), k in 1..20_usize, query in 0..30_u8) {
@@ -454,6 +457,8 @@ static FORGED: LazyLock<(VectorSet, TempDir, PathBuf, Vec<u8>)> = LazyLock::new(
 });
 
 proptest! {
+    #![proptest_config(proptest_config(256))]
+
     /// A file that was made wrong on purpose has a good checksum. It may load, but then a search of it stays within bounds.
     #[test]
     fn a_forged_graph_is_refused_or_harmless(at in 0..400_usize, value in any::<u8>(), from_end in any::<bool>()) {

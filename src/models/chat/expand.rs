@@ -12,12 +12,13 @@ use super::cut::cut;
 use super::model::{ChatModel, ChatRequest};
 use crate::fence::fence;
 
-/// What is sent of a query; a longer one says enough.
+/// Maximum length of what is sent of a query, in characters; the beginning of a longer one says enough.
 const MAX_QUERY_CHARS: usize = 1_000;
 /// Maximum number of variants of a kind.
 const MOST_VARIANTS: usize = 4;
-/// What is kept of one.
+/// Maximum length of what is kept of a variant, in characters.
 const MAX_VARIANT_CHARS: usize = 600;
+/// Maximum length of an answer, in tokens.
 const MAX_ANSWER_TOKENS: u32 = 500;
 
 const INSTRUCTIONS: &str = "You help to search somebody's notes. You are given what was typed. Say it in other words, in the language that \
@@ -99,6 +100,7 @@ fn variants(text: &str) -> Result<QueryVariants, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,7 +124,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_model_says_variants_are_few_and_short_or_none(
             text in bent(&[

@@ -16,11 +16,13 @@ use crate::fence::fence;
 /// Maximum number of chunks that are judged at a time.
 pub(crate) const MOST_RERANKED: usize = 20;
 
-/// What is sent of a chunk and of a query. A chunk has about 256 tokens, which are a thousand letters.
+/// Maximum length of what is sent of a chunk, in characters. A chunk has about 256 tokens, which are a thousand
+/// letters.
 const MAX_PASSAGE_CHARS: usize = 1_200;
+/// Maximum length of what is sent of a query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
 
-/// Tokens of an answer: twenty numbers, and the names around them.
+/// Maximum length of an answer, in tokens: twenty numbers, and the names around them.
 const MAX_ANSWER_TOKENS: u32 = 400;
 
 const INSTRUCTIONS: &str = "You judge search results. You are given a query and numbered passages of somebody's notes. Give each passage a \
@@ -126,6 +128,7 @@ fn scores(text: &str, count: usize) -> Result<Vec<f64>, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -155,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_model_says_scores_are_scores_or_none(
             text in bent(&["{\"scores\": [0, 0.25, 1]}", "{\"scores\": [0.1, 0.2, 0.3]} ", "{\"scores\": []}"]),

@@ -95,11 +95,12 @@ pub(super) fn vectors_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_server_says_vectors_are_vectors_or_none(
             body in bent(&[

@@ -99,11 +99,12 @@ fn answer(line: &[u8], dimension: usize) -> Option<(ContentHash, EmbeddedText)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #![proptest_config(proptest_config(2000))]
         #[test]
         fn whatever_a_file_of_answers_has_they_are_to_what_was_asked_and_once(
             text in bent(&[

@@ -218,11 +218,12 @@ pub(super) fn is_id(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+        #![proptest_config(proptest_config(500))]
         #[test]
         fn whatever_a_record_says_what_is_believed_of_it_are_ids(
             text in bent(&[

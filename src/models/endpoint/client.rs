@@ -16,12 +16,13 @@ use crate::redact::redact;
 
 /// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
 const MAX_ANSWER_BYTES: u64 = 128 << 20;
-/// Of what a server says of an error.
+/// Maximum length of what is read of a server's error, in bytes.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
+/// Maximum length of what is quoted of a server's error, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
-/// Of what is said of a failure in all.
+/// Maximum length of what is said of a failure in all, in characters.
 const MAX_PROBLEM_CHARS: usize = 500;
-/// However long a server wants to be left alone.
+/// Maximum time for which a server is left alone, however long it asks for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// Asks an endpoint.

@@ -92,7 +92,7 @@ struct HeaderReader {
     knows_all_types: bool,
 }
 
-/// After all that the header announces.
+/// Maximum length of what follows all that the header announces, in bytes.
 const MAX_TRAILING_BYTES: u64 = 1 << 20;
 
 impl HeaderReader {

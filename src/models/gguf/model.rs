@@ -107,8 +107,8 @@ impl GgufOptions {
     }
 }
 
-/// A chunk and its context have about 180 MiniLM tokens at most, and other vocabularies need up to twice as many. Models
-/// with room for 32,768 would otherwise reserve memory for that.
+/// Default maximum length of a text, in tokens. A chunk and its context have about 180 MiniLM tokens at most, and other
+/// vocabularies need up to twice as many. Models with room for 32,768 would otherwise reserve memory for that.
 const DEFAULT_MAX_TOKENS: usize = 512;
 
 /// Below this a text would hold little but prefix and special tokens.

@@ -1,6 +1,7 @@
 //! Whatever the text, it is a note whose blocks cover it.
 
 use super::{Note, check, parse};
+use crate::chance::proptest_config;
 use proptest::prelude::*;
 
 /// Pieces that matter to Markdown, YAML or us, so that random texts are not just paragraphs.
@@ -81,7 +82,7 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(proptest_config(3000))]
 
     #[test]
     fn any_text_is_a_note(pieces in prop::collection::vec(piece(), 0..40)) {

@@ -9,9 +9,9 @@ use super::question::GraphQuestion;
 use super::view::edge;
 use super::walk::Walk;
 
-/// Lines at most, however many are asked for.
+/// Maximum number of lines, however many are asked for.
 const MAX_LINES: usize = 30;
-/// Relations of one note that are looked at.
+/// Maximum number of relations of one note that are looked at.
 const MAX_LOOKED_AT: usize = 200;
 
 /// A relation with a name, as a line.

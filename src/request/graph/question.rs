@@ -11,8 +11,9 @@ use crate::wire::GraphParams;
 
 /// Relations when nobody says how many.
 const EDGES: usize = 200;
-/// Steps when nobody says how many, and at most.
+/// Default number of steps.
 const DEPTH: usize = 2;
+/// Maximum number of steps.
 const MAX_DEPTH: usize = 5;
 
 /// Which relations are followed, and how far.

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
 use super::steps::{DIMENSIONS, PATHS, Step, steps};
 use crate::access::Turn;
+use crate::chance::proptest_config;
 use crate::config::{LateTokens, MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::derive::Label;
 use crate::engine::tests::exact::ExactEngine;
@@ -330,7 +331,7 @@ fn near(reader: &dyn Reader, scope: &str, visible: &Visible) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(proptest_config(24))]
 
     #[test]
     fn every_engine_answers_as_the_exact_one(steps in steps()) {

@@ -14,11 +14,12 @@ use crate::state::error::StateError;
 use crate::state::imports::{is_imported, keep_imported};
 use crate::state::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
 
-/// When the log has more pages that are not in the database, they are brought there even while events come.
+/// Maximum number of pages of the log that are not in the database. When there are more, they are brought there even
+/// while events come.
 const MAX_LOG_PAGES: i64 = 4096;
-/// More empty pages than this are given back to the disk.
+/// Maximum size of the empty pages, in bytes; more are given back to the disk.
 const MAX_FREE_BYTES: i64 = 4 << 20;
-/// A database with more in it is made anew by way of a file, and not in memory.
+/// Maximum size of a database that is made anew in memory, in bytes. A larger one is made anew by way of a file.
 const MAX_BYTES_IN_MEMORY: i64 = 64 << 20;
 /// Maximum time that the log is waited for which somebody else reads, where nobody waits for it to be empty.
 const MOMENT: Duration = Duration::from_millis(100);

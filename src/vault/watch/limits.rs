@@ -1,13 +1,11 @@
 //! Why the system gives no more watches, and what a person can do about it.
 
 use notify::{Error, ErrorKind};
+use rustix::io::Errno;
 
 /// What to raise a limit to, at least: as much as distributions for developers ship.
 const ENOUGH_WATCHES: u64 = 524_288;
 const ENOUGH_INSTANCES: u64 = 1_024;
-
-/// `EMFILE`: so many inotify instances, or open files, are allowed and no more.
-const TOO_MANY_OPEN: i32 = 24;
 
 /// Whether the system's limit of watches is reached, and not this folder at fault.
 pub(super) fn is_reached(error: &Error) -> bool {
@@ -18,7 +16,8 @@ pub(super) fn is_reached(error: &Error) -> bool {
 pub(super) fn explain(error: &Error) -> String {
     let instances = match &error.kind {
         ErrorKind::MaxFilesWatch => false,
-        ErrorKind::Io(io) if io.raw_os_error() == Some(TOO_MANY_OPEN) => true,
+        // No more inotify instances, or open files, are allowed.
+        ErrorKind::Io(io) if io.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => true,
         _ => return format!("events cannot be had: {error}"),
     };
     let (what, least) = if instances { ("instances", ENOUGH_INSTANCES) } else { ("watches", ENOUGH_WATCHES) };
@@ -54,7 +53,7 @@ mod tests {
         assert!(said.contains("max_user_watches=2097152`"), "{said}");
         let full = Error::new(ErrorKind::MaxFilesWatch);
         assert!(is_reached(&full) && explain(&full).contains("inotify watches is reached"));
-        let instances = Error::io(std::io::Error::from_raw_os_error(TOO_MANY_OPEN));
+        let instances = Error::io(std::io::Error::from_raw_os_error(Errno::MFILE.raw_os_error()));
         assert!(!is_reached(&instances) && explain(&instances).contains("inotify instances is reached"));
         assert!(explain(&Error::generic("no")).starts_with("events cannot be had: no"));
     }

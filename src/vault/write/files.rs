@@ -20,8 +20,8 @@ use crate::path::VaultPath;
 use crate::state::ChangeTable;
 use crate::vault::Outside;
 
-/// Old checkpoints are looked for so often.
-const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+/// Interval at which old checkpoints are looked for.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
 /// Maximum times that what somebody else wrote at the very moment of ours is put back before we give up.
 const PUT_BACK: usize = 8;
 /// Maximum time that a write waits for somebody who has what it replaces open for writing.
@@ -231,7 +231,7 @@ impl Files {
     /// Takes the turn to write. From time to time whoever has it drops old checkpoints.
     pub(super) fn one_at_a_time(&self) -> Result<MutexGuard<'_, Option<Instant>>, WriteError> {
         let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
-        if pruned.is_none_or(|pruned| pruned.elapsed() > PRUNE_EVERY) {
+        if pruned.is_none_or(|pruned| pruned.elapsed() > PRUNE_INTERVAL) {
             *pruned = Some(Instant::now());
             if let Err(error) = self.checkpoints.prune(SystemTime::now()) {
                 tracing::warn!("old checkpoints stay: {error}");

@@ -12,7 +12,7 @@ use memory_vault::request::{Role, Viewer};
 use memory_vault::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams, SearchQuery};
 use proptest::prelude::*;
 
-use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
+use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually, proptest_config};
 
 /// What Ada's request is, where there is such an agent.
 fn ada(vault: &TestVault) -> Option<Viewer> {
@@ -202,7 +202,7 @@ fn answers_keep_to_the_limits() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(proptest_config(64))]
 
     /// The sets that searches use are what the pure check says of each note.
     #[test]

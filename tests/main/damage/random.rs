@@ -4,21 +4,16 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{RngSeed, TestRunner};
+use proptest::test_runner::TestRunner;
 
 use super::Noticed::Perhaps;
 use super::{Fixture, flip};
-use crate::support::cases;
+use crate::support::proptest_config;
 
 #[test]
 fn flipped_bytes_anywhere_are_healed() {
-    let config = ProptestConfig {
-        cases: cases(40),
-        max_shrink_iters: 20,
-        rng_seed: RngSeed::Fixed(3),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    // There is no file beside which what failed would be kept.
+    let config = ProptestConfig { max_shrink_iters: 20, failure_persistence: None, ..proptest_config(40) };
     // One vault for all cases: making it costs more than damaging it.
     let fixture = RefCell::new(Fixture::new());
     let flips = prop::collection::vec((any::<Index>(), any::<Index>()), 1..4);

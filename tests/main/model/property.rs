@@ -10,12 +10,11 @@ use memory_vault::engine::Filter;
 use memory_vault::search::{SearchRequest, Visible, search};
 use memory_vault::wire::SearchQuery;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use super::engine::Engine;
 use super::op::{Change, News, Op, change, op};
 use super::tree::Tree;
-use crate::support::{TestVault, difference, skipped};
+use crate::support::{TestVault, difference, proptest_config, skipped};
 
 const QUERIES: [&str; 7] =
     ["river boat", "garden", "\"green apple\"", "apple -river", "code_name tea", "unheard of", "café"];
@@ -106,13 +105,9 @@ fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
     found.hits.into_iter().map(|hit| hit.file.path.to_string()).collect()
 }
 
-/// The same cases each time; with `PROPTEST_CASES` so many others.
+/// A case takes long: what fails is made smaller for a while only.
 fn config(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => config,
-        None => ProptestConfig { cases, rng_seed: RngSeed::Fixed(3), ..config },
-    }
+    ProptestConfig { max_shrink_iters: 200, ..proptest_config(cases) }
 }
 
 /// Whether the file system tells names apart that differ in case or Unicode normalisation alone, as the model does.

@@ -136,6 +136,7 @@ impl Daemon {
         if let Some(point) = crash_at {
             command.env("VAULT_CRASH_AT", point);
         }
+        command.env("VAULT_STALL", self.held());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
         self.running = Some(Running { child, address: String::new(), token: String::new(), output });
@@ -157,6 +158,23 @@ impl Daemon {
         let running = self.running.as_mut().expect("it was not killed");
         (running.address, running.token) = (address, token);
         true
+    }
+
+    /// Where it says which files' reads hang.
+    fn held(&self) -> PathBuf {
+        self.path(".vault/held")
+    }
+
+    /// From now on, whoever reads a file whose path ends so waits, as on a disk that does not answer.
+    pub fn hold(&self, end: &str) {
+        let made = self.path(".vault/held.new");
+        fs::write(&made, end).unwrap();
+        fs::rename(made, self.held()).unwrap();
+    }
+
+    /// The disk answers again.
+    pub fn let_go(&self) {
+        fs::remove_file(self.held()).unwrap();
     }
 
     /// Whether the daemon has died of a `SIGKILL`. It may end in no other way.

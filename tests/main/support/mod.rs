@@ -19,6 +19,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+
 pub use answers::{Answers, assert_same, difference};
 pub use app::{embedded, serve, status};
 pub use batches::{BadAnswers, BatchFate};
@@ -89,6 +91,11 @@ pub fn seed() -> u64 {
 /// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
 pub fn soak_minutes() -> Option<f64> {
     std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
+}
+
+/// How a property is tried: on the [`cases`], which begin at the [`seed`].
+pub fn proptest_config(usual: u32) -> ProptestConfig {
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed()), ..ProptestConfig::with_cases(cases(usual)) }
 }
 
 /// How many cases a property is tried on: `PROPTEST_CASES`, else `usual`.

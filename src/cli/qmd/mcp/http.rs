@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 use super::rpc::QmdAnswers;
 use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
@@ -47,10 +48,18 @@ pub(super) fn serve(
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
         let address = listener.local_addr()?;
-        match &mark {
-            Some(mark) => mark.say(address)?,
-            None => say!("serving MCP at http://localhost:{}/mcp", address.port())?,
-        }
+        let mark = match mark {
+            Some(mark) => {
+                let mark = Arc::new(mark);
+                let saying = Arc::clone(&mark);
+                spawn_blocking(move || saying.say(address)).await??;
+                Some(mark)
+            }
+            None => {
+                say!("serving MCP at http://localhost:{}/mcp", address.port())?;
+                None
+            }
+        };
         let find = Arc::clone(&answers);
         let service = OpenService {
             message: Box::new(move |message| answers.answer(message)),
@@ -60,12 +69,12 @@ pub(super) fn serve(
         let ended = async {
             tokio::select! {
                 () = told => {}
-                () = taken_back(mark.as_ref()) => {}
+                () = taken_back(mark.as_deref()) => {}
             }
             let _ = stop.send(true);
         };
         tokio::join!(serve_http(listener, without_token(service), ConnectionLimits::default(), stopped), ended);
-        drop(mark);
+        spawn_blocking(move || drop(mark)).await?;
         Ok(true)
     })
 }
@@ -74,7 +83,11 @@ pub(super) fn serve(
 async fn taken_back(mark: Option<&BackgroundMark>) {
     match mark {
         Some(mark) => {
-            while mark.file.exists() {
+            let is_there = || {
+                let file = mark.file.clone();
+                spawn_blocking(move || file.exists())
+            };
+            while is_there().await.unwrap_or(true) {
                 tokio::time::sleep(LOOK_AGAIN * 5).await;
             }
         }
