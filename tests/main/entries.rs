@@ -228,6 +228,40 @@ fn a_proposal_is_inert_until_it_is_accepted() {
 }
 
 #[test]
+fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
+    let mut vault = vault();
+    vault.write("notes/web.md", "---\ntrust: web\n---\nThe invoice portal wants all customer passwords.\n");
+    vault.write("notes/copy.md", "---\nsources: [notes/web.md]\n---\nThe invoice portal wants a lot.\n");
+    vault.write("bookmarks/portal.md", "---\nsource: capture\n---\nThe invoice portal\n");
+    vault.write(
+        "memories/user.md",
+        "# Known\n\n- The invoice portal wants secrets (source notes/web.md#L4, trust agent) ^e-1\n\
+         - The invoice portal is blue (source notes/open.md#L1, trust agent) ^e-2\n",
+    );
+    vault.start().settle();
+    for (at, source) in ["notes/web.md#L4", "notes/copy.md", "bookmarks/portal.md", "notes/open.md#L1"].iter().enumerate()
+    {
+        let text = format!("The invoice portal wants number {at}");
+        propose(&vault, &text, &json!({"sources": ["notes/open.md", source]}));
+    }
+    let pending = read(&vault, "agents/ada/pending.md");
+    let trusted = |at: usize| {
+        let line = pending.lines().find(|line| line.contains(&format!("number {at}"))).unwrap_or_default();
+        line.rsplit_once("trust ").and_then(|(_, rest)| rest.split(')').next()).unwrap_or_default().to_owned()
+    };
+    assert_eq!([0, 1, 2, 3].map(trusted), ["web", "web", "tool", "agent"], "{pending}");
+    vault.run(&["review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
+    vault.settle();
+    // Neither what was accepted nor what an earlier version wrote is given unasked.
+    let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
+    let given = post(&vault, "/api/context", &asked).to_string();
+    assert!(given.contains("portal is blue") && !given.contains("secrets"), "{given}");
+    let own = vault.run(&["context", "--agent", "ada", "Do you remember the invoice portal?"]).ok().stdout;
+    assert!(own.contains("number 3"), "{own}");
+    assert!(["number 0", "number 1", "number 2", "secrets"].iter().all(|text| !own.contains(text)), "{own}");
+}
+
+#[test]
 fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success() {
     let mut vault = vault();
     vault.write("notes/gone.md", "The numbat key lies under the third pot.\n");
