@@ -90,7 +90,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     match verdict {
         Verdict::Duplicate(id) => return Ok(EntryAdded { id, status: "duplicate".into(), ..added }),
         Verdict::Contradicts(id) => added.contradicts = Some(id),
-        Verdict::Supersedes(id) => {
+        Verdict::Supersedes(id) | Verdict::Replaces(id) => {
             if let Some(loser) = known.get(&id) {
                 let status = EntryStatus::Superseded(entry.id.clone());
                 edits.push(EntryEdit::Change {
