@@ -16,7 +16,7 @@ use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::words::plain_words;
 use crate::derive::{CONVERSATIONS, stop_words};
 use crate::engine::{FileEntry, Filter};
-use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations};
+use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
@@ -95,9 +95,14 @@ impl<'a> Sections<'a> {
     pub(super) fn entries(&self, query: &str, only_like_it: bool) -> BlockSection {
         let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
+        let files = self.sight.given.reader().files();
+        // What was learned from a page is trusted no more than the page, whoever accepted it.
+        let trust = |entry: &MemoryEntry| {
+            entry.sources.iter().map(|place| trust_of_place(files, place)).fold(entry.trust, Ord::min)
+        };
         for holder in std::iter::once(MemoryHolder::Person).chain(own) {
             for (entry, place) in self.sight.entries(&holder, self.viewer.at().as_millisecond()) {
-                match entry.trust {
+                match trust(&entry) {
                     TrustLevel::Person | TrustLevel::Agent => known.push((likeness(query, &entry), entry, place)),
                     TrustLevel::Tool | TrustLevel::Web => withheld += 1,
                 }
