@@ -6,7 +6,7 @@ use std::path::Path;
 use super::terminal::{remark, say};
 use crate::request::RequestError;
 
-/// So many entries that went to the archive are named; more are counted.
+/// Maximum number of entries that went to the archive and are named; more are counted.
 const FEW_ARCHIVED: usize = 3;
 
 /// A number of bytes for people.

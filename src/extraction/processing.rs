@@ -18,7 +18,7 @@ use crate::wire::{
 /// Calls that are listed, and those of which durations are told.
 const LISTED: usize = 50;
 const TIMED: usize = 1_000;
-/// So long it is waited until what was saved can be found.
+/// Maximum time that it is waited until what was saved can be found.
 const SAVED_WITHIN: Duration = Duration::from_secs(5);
 /// Dead letters that are listed.
 const MOST_DEAD: usize = 200;

@@ -136,7 +136,7 @@ impl Found {
                 if let Some(day) = named_day(sentence) {
                     let line_of = || match day {
                         NamedDay::Dated(date) => format!("{date}: {}", said(sentence)),
-                        NamedDay::OfSomeYear => said(sentence),
+                        NamedDay::OfSomeYear { .. } => said(sentence),
                     };
                     self.dates.push(sentence, line_of, || place(line));
                 }
