@@ -74,7 +74,9 @@ impl FactsBook {
         let history = lines_of(root, &history_path)?;
         let history_stamp = history.as_ref().map(|(source, _)| source.stamp);
         let mut hasher = Hasher::new();
-        history.iter().for_each(|(source, _)| drop(hasher.update(source.hash.as_bytes())));
+        if let Some((source, _)) = &history {
+            hasher.update(source.hash.as_bytes());
+        }
         let (text, bad) = history.map(|(source, bad)| (source.text, bad)).unwrap_or_default();
         let no_text = |path: &VaultPath, bad: Vec<usize>| {
             bad.into_iter().map(|line| (path.clone(), line, StrangeLine::NoText)).collect::<Vec<_>>()
@@ -247,7 +249,9 @@ impl FactsBook {
 /// BLAKE3 of the hash of a history that has no copies.
 fn hash_of(history: Option<Hash>) -> Hash {
     let mut hasher = Hasher::new();
-    history.iter().for_each(|hash| drop(hasher.update(hash.as_bytes())));
+    if let Some(hash) = history {
+        hasher.update(hash.as_bytes());
+    }
     hasher.finalize()
 }
 

@@ -82,7 +82,10 @@ fn step(vault: &mut Daemon, dice: &mut Random, step: Step) {
         Step::Unset => drop(vault.post("/api/facts/unset", &named)),
         Step::Retract => drop(vault.post("/api/facts/retract", &named)),
         Step::Past => put(vault, json!({ "from": "2025-01-01", "until": "2025-02-01" })),
-        Step::Since => put(vault, json!({ "from": ["2024-06-01", "2025-01-10", "0"][dice.below(3)] })),
+        Step::Since => {
+            let from = ["2024-06-01", "2025-01-10", "0"][dice.below(3)];
+            put(vault, json!({ "from": from }));
+        }
         Step::Future => put(vault, json!({ "from": "2199-01-01", "correct": dice.below(4) == 0 })),
         Step::End => put(vault, json!({ "from": "2025-03-01", "until": "2199-01-01" })),
         Step::WriteWindow => {
