@@ -411,7 +411,7 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
     let of_line = |problem: &&Value| {
         problem["path"] == "memories/user.md" && problem["reason"].as_str().unwrap().starts_with("line ")
     };
-    assert_eq!(told["problems"].as_array().unwrap().iter().filter(of_line).count(), 3, "{told}");
+    assert_eq!(told["problems"].as_array().unwrap().iter().filter(of_line).count(), 4, "with the open comment: {told}");
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains("`trust lots` cannot be read"), "{said}");
     assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
