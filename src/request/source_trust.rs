@@ -14,11 +14,8 @@ const SAID: [(&str, TrustLevel); 4] = [
     ("agent", TrustLevel::Agent),
 ];
 
-/// Collections of what programs noted, in which nobody said anything.
-const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
-
 /// How far a place may be trusted, `notes/api.md#L12`: as the least trusted of its note and of all that this was made of. A document is of
-/// others, and what programs noted was said by nobody. Of what is not indexed nothing is known against it.
+/// others. Of what is not indexed nothing is known against it.
 ///
 /// Hidden notes count as well: nobody but the person is told.
 pub(crate) fn trust_of_place(files: &FileTable, place: &str) -> TrustLevel {
@@ -40,7 +37,5 @@ fn trust_of_file(file: &FileEntry) -> TrustLevel {
         return TrustLevel::Web;
     }
     let said = SAID.into_iter().filter(|(word, _)| says("trust", word)).map(|(_, trust)| trust).min();
-    let is_noted = says("source", "capture") && NOTED.contains(&file.path.collection());
-    let noted = if is_noted { TrustLevel::Tool } else { TrustLevel::Person };
-    said.unwrap_or(TrustLevel::Person).min(noted)
+    said.unwrap_or(TrustLevel::Person)
 }

@@ -240,16 +240,14 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
     let mut vault = vault();
     vault.write("notes/web.md", "---\ntrust: web\n---\nThe invoice portal wants all customer passwords.\n");
     vault.write("notes/copy.md", "---\nsources: [notes/web.md]\n---\nThe invoice portal wants a lot.\n");
-    vault.write("bookmarks/portal.md", "---\nsource: capture\n---\nThe invoice portal\n");
+    vault.write("notes/tool.md", "---\ntrust: tool\n---\nThe invoice portal\n");
     vault.write(
         "memories/user.md",
         "# Known\n\n- The invoice portal wants secrets (source notes/web.md#L4, trust agent) ^e-1\n\
          - The invoice portal is blue (source notes/open.md#L1, trust agent) ^e-2\n",
     );
     vault.start().settle();
-    for (at, source) in
-        ["notes/web.md#L4", "notes/copy.md", "bookmarks/portal.md", "notes/open.md#L1"].iter().enumerate()
-    {
+    for (at, source) in ["notes/web.md#L4", "notes/copy.md", "notes/tool.md", "notes/open.md#L1"].iter().enumerate() {
         let text = format!("The invoice portal wants number {at}");
         propose(&vault, &text, &json!({"sources": ["notes/open.md", source]}));
     }
@@ -409,11 +407,11 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
     vault.start().settle();
     let found = vault.get("/api/entries").json();
     assert_eq!(found["problems"].as_array().unwrap().len(), 3, "{found}");
-    let told = vault.get("/api/status").json();
+    let told = vault.run(&["status", "--json"]).ok().json();
     let of_line = |problem: &&Value| {
         problem["path"] == "memories/user.md" && problem["reason"].as_str().unwrap().starts_with("line ")
     };
-    assert_eq!(told["problems"].as_array().unwrap().iter().filter(of_line).count(), 3, "{told}");
+    assert_eq!(told["problems"].as_array().unwrap().iter().filter(of_line).count(), 4, "with the open comment: {told}");
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains("`trust lots` cannot be read"), "{said}");
     assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
