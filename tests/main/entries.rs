@@ -263,7 +263,10 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
     let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
     let given = post(&vault, "/api/context", &asked).to_string();
     assert!(given.contains("portal is blue") && !given.contains("secrets"), "{given}");
-    let own = vault.run(&["context", "--agent", "ada", "Do you remember the invoice portal?"]).ok().stdout;
+    let own = vault
+        .run(&["context", "--agent", "ada", "--sections", "entries", "Do you remember the invoice portal?"])
+        .ok()
+        .stdout;
     assert!(own.contains("number 3"), "{own}");
     assert!(["number 0", "number 1", "number 2", "secrets"].iter().all(|text| !own.contains(text)), "{own}");
 }
