@@ -8,6 +8,7 @@ use super::App;
 use crate::backup::BackupState;
 use crate::capture;
 use crate::engine::Reader;
+use crate::entries;
 use crate::fs::folder_bytes;
 use crate::jobs::{phase, to_embed, verification};
 use crate::ledger::KeptFacts;
@@ -81,6 +82,7 @@ impl App {
                 .into_iter()
                 .filter(|(_, reason)| !reason.ends_with(CONFLICT_MARKS))
                 .map(|(path, reason)| Skipped { path, reason })
+                .chain(entries::problems(owner))
                 .collect(),
             forgotten_back: notes::forgotten_back(owner, SCAN_LIMIT).map(|(back, _)| back).unwrap_or_default(),
             config_failure: workspace.switches().failure(),

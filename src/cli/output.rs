@@ -6,6 +6,9 @@ use std::path::Path;
 use super::terminal::{remark, say};
 use crate::request::RequestError;
 
+/// Maximum number of entries that went to the archive and are named; more are counted.
+const FEW_ARCHIVED: usize = 3;
+
 /// A number of bytes for people.
 pub(super) fn bytes(count: u64) -> String {
     match count {
@@ -48,6 +51,16 @@ pub(super) fn shell_quoted(path: &Path) -> String {
 /// A number of things for people: `1 note`, `2 notes`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says which entries went to the archive because there were too many: of many only how many.
+pub(super) fn say_archived(ids: &[String]) -> io::Result<()> {
+    let which = match ids {
+        [] => return Ok(()),
+        few if few.len() <= FEW_ARCHIVED => few.join(", "),
+        many => format!("{} entries", many.len()),
+    };
+    say!("    {which} went to the archive: there are more than `max_entries`")
 }
 
 /// Says what undoes an act, as one command: half of it undone would be a state that nobody asked for. The last change is undone first, and

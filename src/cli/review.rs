@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::backend::Backend;
 use super::outcome::Outcome;
-use super::output::{count, say_undo};
+use super::output::{count, say_archived, say_undo};
 use super::terminal::{BAD, DIM, MATCH, Out, TITLE, remark, say, stdout};
 use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
@@ -266,9 +266,7 @@ fn told(done: &Reviewed) -> anyhow::Result<()> {
     for id in &done.rejected {
         say!("rejected {id}")?;
     }
-    for id in &done.archived {
-        say!("    {id} went to the archive: there are more than `max_entries`")?;
-    }
+    say_archived(&done.archived)?;
     for id in &done.absent {
         remark!("vault: nothing waits under the name {id}");
     }

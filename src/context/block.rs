@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::gate::Gate;
+use super::said::{without_marks, without_sources};
 use crate::derive::words::fold;
 use crate::fence::{RECALLED, escaped, recalled};
 use crate::wire::{ContextReceipt, ContextSection};
@@ -102,11 +103,11 @@ pub(super) fn block(
             }
         };
         for line in section.lines {
-            let text = format!("- {} [{}]\n", escaped(&line.text), escaped(&line.place));
-            if !said.is_new(&line) {
+            let Some(line) = said.rest_of(line) else {
                 leave_out(&mut view, REPEATS);
                 continue;
-            }
+            };
+            let text = format!("- {} [{}]\n", escaped(&line.text), escaped(&line.place));
             let (first, first_tokens) =
                 if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
             let tokens = count(&text) + first_tokens;
@@ -180,22 +181,50 @@ impl RoomLeft {
 #[derive(Default)]
 struct SaidLines {
     places: HashSet<String>,
+    /// Lines of files, the first and the last.
+    ranges: Vec<(String, u32, u32)>,
     /// All of it, a line each.
     texts: String,
 }
 
 impl SaidLines {
-    /// Whether a line says something else than those before, and stands elsewhere.
-    fn is_new(&self, line: &MemoryLine) -> bool {
+    /// What a line says that those before do not: all of it; of a passage that has lines which were given those that were not; `None` where
+    /// that is nothing.
+    fn rest_of(&self, line: MemoryLine) -> Option<MemoryLine> {
         let text = plain(&line.text);
-        !self.places.contains(&line.place) && !text.trim().is_empty() && !self.texts.contains(&text)
+        if self.places.contains(&line.place) || text.trim().is_empty() || self.texts.contains(&text) {
+            return None;
+        }
+        let has_given = lines_of(&line.place).is_some_and(|(path, first, last)| {
+            self.ranges.iter().any(|(of, from, to)| of == path && *from <= last && first <= *to)
+        });
+        if !has_given {
+            return Some(line);
+        }
+        let is_new = |part: &&str| {
+            let (said, _) = without_sources(without_marks(part));
+            let said = plain(&said);
+            said.trim().is_empty() || !self.texts.contains(&said)
+        };
+        let left: Vec<&str> = line.text.lines().filter(is_new).collect();
+        // A heading alone says nothing.
+        let says = |part: &&str| !part.trim_start().starts_with('#') && !plain(part).trim().is_empty();
+        left.iter().any(says).then(|| MemoryLine { text: left.join("\n"), ..line.clone() })
     }
 
     fn add(&mut self, line: &MemoryLine) {
         self.places.insert(line.place.clone());
+        self.ranges.extend(lines_of(&line.place).map(|(path, first, last)| (path.to_owned(), first, last)));
         self.texts += &plain(&line.text);
         self.texts.push('\n');
     }
+}
+
+/// The lines of a place: `notes/a.md#L3-L5`.
+fn lines_of(place: &str) -> Option<(&str, u32, u32)> {
+    let (path, lines) = place.rsplit_once("#L")?;
+    let (first, last) = lines.split_once("-L").unwrap_or((lines, lines));
+    Some((path, first.parse().ok()?, last.parse().ok()?))
 }
 
 /// A text without what only shapes it, with a blank at both ends.
@@ -263,6 +292,24 @@ mod tests {
         let (block, receipt) = of(vec![profile, BlockSection::new("excerpts", "Excerpts", None, again)], None);
         assert_eq!((receipt.sections[1].items.clone(), receipt.sections[1].left_out), (vec!["c.md#L1".to_owned()], 2));
         assert_eq!(receipt.sections[1].why.as_deref(), Some(REPEATS), "{block}");
+    }
+
+    #[test]
+    fn a_passage_does_not_say_again_lines_that_were_given() {
+        let given = vec![line("Decided to wax the tent.", "s.md#L18"), line("Feed the starter.", "s.md#L20")];
+        let whole = "## Decisions\n\n- Decided to wax the tent. ^[c.md#L3]\n\n- Feed the starter.";
+        let more = "- Feed the starter. ^[c.md#L7]\n- Buy wax.";
+        let passages = vec![
+            line(whole, "s.md#L16-L20"),
+            line(more, "s.md#L20-L21"),
+            line("## Decisions\n- Decided to sew.", "other.md#L16-L20"),
+        ];
+        let sections =
+            vec![BlockSection::new("summaries", "S", None, given), BlockSection::new("found", "F", None, passages)];
+        let (block, receipt) = of(sections, None);
+        assert_eq!(block.matches("wax the tent").count() + block.matches("Feed the starter").count(), 2, "{block}");
+        assert!(block.contains("Buy wax.") && block.contains("sew"), "{block}");
+        assert_eq!((receipt.sections[1].items.len(), receipt.sections[1].left_out), (2, 1));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Facts as they were known at a moment in the past.
 
 use super::block::MemoryLine;
-use super::likeness::words_in_common;
+use super::likeness::QuestionWords;
 use super::lines::LineSight;
 use super::trust::is_planted;
 use crate::config::MemoryScope;
@@ -15,6 +15,7 @@ const MAX_FACTS: usize = 10;
 /// them; a file that has not changed is found as any note is.
 pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLine> {
     let workspace = sight.given.workspace();
+    let mut words = QuestionWords::of(query, workspace.config().search.stemmer);
     let ledger = workspace.ledger();
     let mut found = Vec::new();
     let own = sight.agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
@@ -38,7 +39,7 @@ pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLin
             let windows = windows(known);
             let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
             let text = format!("{}: {}", full_name(namespace, key), window.text);
-            let likeness = words_in_common(query, &text.replace(['_', '/', '-', '.'], " "));
+            let likeness = words.in_text(&text.replace(['_', '/', '-', '.'], " "));
             if likeness > 0 {
                 let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
                 found.push((likeness, MemoryLine { text, place: citation(path.as_str(), line, line) }));

@@ -1,9 +1,12 @@
 //! Whether anything is worth giving for a question, and of which kind. Pure.
 
+use std::sync::LazyLock;
+
 use jiff::civil::Date;
 
-use super::phrases::{ABOUT_ONESELF, DECIDED, GatePhrases, REMEMBERED, TIMES, VERBATIM, YESTERDAY};
-use crate::derive::words::fold;
+use super::matching::{GatePhrase, GateWords, is_unspaced};
+use super::phrases::{ABOUT_ONESELF, DECIDED, GatePhrases, REMEMBERED, VERBATIM};
+use super::times::{DaySpan, named_time, read_all};
 
 /// What decided about a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +52,10 @@ pub(crate) struct Gated {
     pub(crate) gate: Gate,
     /// Why, as the receipt says it.
     pub(crate) why: String,
-    /// The question without the words that decided, to be looked for; as it was where nothing else is left.
+    /// The question without the words that decided, to be looked for; empty where nothing else is left.
     pub(crate) rest: String,
-    /// The day that it names.
-    pub(crate) day: Option<Date>,
+    /// The days that it names.
+    pub(crate) span: Option<DaySpan>,
 }
 
 /// Minimum length of a question, in characters: shorter ones say nothing of what they want.
@@ -112,184 +115,71 @@ const SMALL_TALK: GatePhrases = &[
     "안녕하세요",
 ];
 
+/// The kinds that phrases tell. The first that has one decides; a time does before the last one.
+static TABLE: LazyLock<[(Gate, Vec<GatePhrase>, &str); 4]> = LazyLock::new(|| {
+    [
+        (Gate::Transcript, read_all(VERBATIM), "it asks for what was said, word by word"),
+        (Gate::Profile, read_all(ABOUT_ONESELF), "it is about the person"),
+        (Gate::Summaries, read_all(DECIDED), "it asks what was discussed or decided"),
+        (Gate::Entries, read_all(REMEMBERED), "it asks to remember"),
+    ]
+});
+/// How many kinds of the table go before a time.
+const BEFORE_TIMES: usize = 3;
+static NO_QUESTIONS: LazyLock<Vec<String>> = LazyLock::new(|| SMALL_TALK.iter().map(|said| plain(said)).collect());
+
 /// Decides by the words of a question. `names` is a known entity that it names, if any; `today` is the day on which it is asked.
 pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
     let query = query.trim();
-    let folded = spaced(query);
-    let nothing = |why: &str| Gated { gate: Gate::Nothing, why: why.to_owned(), rest: query.to_owned(), day: None };
+    let words = GateWords::of(query);
+    let is_short = || words.folded().flat_map(str::chars).take(MIN_CHARS).count() < MIN_CHARS;
+    let nothing = |why: &str| Gated { gate: Gate::Nothing, why: why.to_owned(), rest: query.to_owned(), span: None };
     if query.starts_with('/') {
         return nothing("it is a command");
     }
-    if folded.trim().chars().count() < MIN_CHARS && names.is_none() && !folded.chars().any(is_unspaced) {
+    if is_short() && names.is_none() && !query.chars().any(is_unspaced) {
         return nothing("it is too short to say what is wanted");
     }
-    if SMALL_TALK.iter().any(|phrase| spaced(phrase) == folded) {
+    if NO_QUESTIONS.contains(&words.folded().collect::<Vec<_>>().join(" ")) {
         return nothing("it asks nothing");
     }
-    let day = day_in(query, &folded, today);
-    let found = |gate: Gate, phrase: &str, why: &str| {
-        let rest = without(&folded, phrase);
-        Gated {
-            gate,
-            why: format!("{why} (`{phrase}`)"),
-            rest: if rest.is_empty() { query.to_owned() } else { rest },
-            day,
-        }
+    let time = named_time(query, &words, today);
+    let (first, last) = TABLE.split_at(BEFORE_TIMES);
+    let in_table = |table: &[(Gate, Vec<GatePhrase>, &str)]| {
+        table.iter().find_map(|(gate, phrases, why)| {
+            let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
+            Some((*gate, format!("{why} (`{}`)", words.at(&places)), places))
+        })
     };
-    let table: [(Gate, GatePhrases, &str); 5] = [
-        (Gate::Transcript, VERBATIM, "it asks for what was said, word by word"),
-        (Gate::Profile, ABOUT_ONESELF, "it is about the person"),
-        (Gate::Summaries, DECIDED, "it asks what was discussed or decided"),
-        (Gate::Summaries, TIMES, "it names a time"),
-        (Gate::Entries, REMEMBERED, "it asks to remember"),
-    ];
-    for (gate, phrases, why) in table {
-        if let Some(phrase) = phrases.iter().find(|phrase| has(&folded, phrase)) {
-            return found(gate, phrase, why);
-        }
+    let of_time =
+        || time.as_ref().map(|time| (Gate::Summaries, format!("it names a time (`{}`)", time.by), Vec::new()));
+    if let Some((gate, why, mut places)) = in_table(first).or_else(of_time).or_else(|| in_table(last)) {
+        places.extend(time.iter().flat_map(|time| &time.places));
+        return Gated { gate, why, rest: words.without(&places), span: time.and_then(|time| time.span) };
     }
-    if let Some(day) = day {
-        let why = format!("it names a time ({day})");
-        return Gated { gate: Gate::Summaries, why, rest: query.to_owned(), day: Some(day) };
-    }
-    if let Some(name) = names {
-        let why = format!("it names what is known (`{name}`)");
-        return Gated { gate: Gate::Entries, why, rest: query.to_owned(), day: None };
-    }
-    let why = "notes and conversations were searched".to_owned();
-    Gated { gate: Gate::Search, why, rest: query.to_owned(), day: None }
+    let (gate, why) = match names {
+        Some(name) => (Gate::Entries, format!("it names what is known (`{name}`)")),
+        None => (Gate::Search, "notes and conversations were searched".to_owned()),
+    };
+    Gated { gate, why, rest: query.to_owned(), span: None }
 }
 
-/// Folded, with a blank between the words and at both ends.
-fn spaced(text: &str) -> String {
-    let folded = fold(text);
-    let words =
-        folded.split(|character: char| !crate::derive::words::is_word(character)).filter(|word| !word.is_empty());
-    words.fold(" ".to_owned(), |line, word| line + word + " ")
-}
-
-/// Whether a script has no blanks between its words.
-fn is_unspaced(character: char) -> bool {
-    matches!(character, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-}
-
-/// Whether a text, [`spaced`], has a phrase: as words, or anywhere in what has no blanks.
-fn has(text: &str, phrase: &str) -> bool {
-    let phrase = spaced(phrase);
-    if phrase.chars().any(is_unspaced) { text.contains(phrase.trim()) } else { text.contains(&phrase) }
-}
-
-fn without(text: &str, phrase: &str) -> String {
-    let phrase = spaced(phrase);
-    let rest =
-        if phrase.chars().any(is_unspaced) { text.replace(phrase.trim(), " ") } else { text.replace(&phrase, " ") };
-    rest.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A day that is written out, or yesterday.
-fn day_in(query: &str, folded: &str, today: Date) -> Option<Date> {
-    let written = query.split(|character: char| !character.is_ascii_digit() && character != '-');
-    let written = written.filter(|word| word.len() == "2026-01-05".len()).find_map(|word| word.parse().ok());
-    let yesterday = || YESTERDAY.iter().any(|phrase| has(folded, phrase)).then(|| today.yesterday().ok()).flatten();
-    written.or_else(yesterday)
+/// The words of a text, folded.
+fn plain(text: &str) -> String {
+    GateWords::of(text).folded().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(query: &str) -> Gate {
-        gate(query, None, Date::constant(2026, 11, 23)).gate
-    }
-
     #[test]
     fn the_table_of_the_gate() {
-        for (gate, queries) in [
-            (
-                Gate::Profile,
-                &[
-                    "Who am I?",
-                    "what do you know about me",
-                    "What's my name?",
-                    "Wie heiße ich?",
-                    "Was weißt du über mich?",
-                    "Que sais-tu de moi ?",
-                    "¿Qué sabes de mí?",
-                    "Cosa sai di me?",
-                    "O que você sabe sobre mim?",
-                    "Wat weet je over mij?",
-                    "Что ты знаешь обо мне?",
-                    "你知道我什么",
-                    "我是谁？",
-                    "私について何を知っていますか",
-                    "나에 대해 뭘 알아?",
-                    "मेरे बारे में क्या जानते हो",
-                    "ماذا تعرف عني؟",
-                    "Co o mnie wiesz?",
-                ][..],
-            ),
-            (
-                Gate::Transcript,
-                &[
-                    "What did I say about the tent?",
-                    "Quote it verbatim",
-                    "what exactly did she write",
-                    "Was habe ich gesagt zum Zelt?",
-                    "wortwörtlich bitte",
-                    "Qu'est-ce que j'ai dit sur la tente ?",
-                    "¿Qué dije exactamente?",
-                    "что я сказал о палатке",
-                    "我说过什么关于帐篷",
-                    "正確に何と言った",
-                ],
-            ),
-            (
-                Gate::Summaries,
-                &[
-                    "What did we decide about the roof?",
-                    "we discussed tents",
-                    "What happened yesterday?",
-                    "last week's plan",
-                    "Was haben wir beschlossen?",
-                    "letzte Woche",
-                    "Qu'avons-nous décidé ?",
-                    "la semaine dernière",
-                    "¿Qué decidimos?",
-                    "что мы решили",
-                    "我们决定了什么",
-                    "昨天",
-                    "先週の話",
-                    "what happened on 2026-03-02",
-                    "지난주",
-                ],
-            ),
-            (
-                Gate::Entries,
-                &[
-                    "Do you remember the wifi?",
-                    "recall the plan",
-                    "Erinnerst du dich an das Zelt?",
-                    "te souviens-tu",
-                    "помнишь ли ты план",
-                    "还记得吗",
-                ],
-            ),
-            (Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "Danke.", "好的。", "x"]),
-            (
-                Gate::Search,
-                &[
-                    "How do I bake rye bread?",
-                    "the exact sciences of rust",
-                    "teamwork",
-                    "yesterdays",
-                    "東京の天気",
-                    "a sword-by-sword account",
-                ],
-            ),
-        ] {
-            for query in queries {
-                assert_eq!(of(query), gate, "{query}");
+        let day = Date::constant(2026, 11, 23);
+        for (gate_of, queries) in TABLE_OF_QUESTIONS {
+            for query in *queries {
+                let gated = gate(query, None, day);
+                assert_eq!(gated.gate, *gate_of, "{query}: {}", gated.why);
             }
         }
     }
@@ -300,9 +190,145 @@ mod tests {
         assert_eq!(gate("Project Kestrel status", Some("Project Kestrel"), day).gate, Gate::Entries);
         assert_eq!(gate("what did we decide on Project Kestrel", Some("Project Kestrel"), day).gate, Gate::Summaries);
         let gated = gate("What did I say about the tent?", None, day);
-        assert_eq!((gated.rest.as_str(), gated.day), ("about the tent", None));
+        assert_eq!((gated.rest.as_str(), gated.span), ("about the tent", None));
         let gated = gate("What happened yesterday?", None, day);
-        assert_eq!(gated.day, Some(Date::constant(2026, 11, 22)));
-        assert_eq!(gate("log of 2026-03-02", None, day).day, Some(Date::constant(2026, 3, 2)));
+        assert_eq!(gated.span.map(|span| span.first), Some(Date::constant(2026, 11, 22)));
+        let gated = gate("What did we decide about the roof last week?", None, day);
+        assert_eq!((gated.gate, gated.rest.as_str()), (Gate::Summaries, "What about the roof"));
+        assert!(gated.span.is_some_and(|span| span.has(Date::constant(2026, 11, 16))));
     }
+
+    #[test]
+    fn a_question_of_a_megabyte_is_decided_in_time() {
+        let long = "what did the words of this paste mean ".repeat(27_000);
+        let since = std::time::Instant::now();
+        assert_eq!(gate(&long, None, Date::constant(2026, 11, 23)).gate, Gate::Search);
+        assert!(since.elapsed().as_secs() < 5);
+    }
+
+    const TABLE_OF_QUESTIONS: &[(Gate, &[&str])] = &[
+        (
+            Gate::Profile,
+            &[
+                "Who am I?",
+                "what do you know about me",
+                "What's my name?",
+                "what is my favourite tea",
+                "What are my hobbies?",
+                "Do you know my name?",
+                "Wie heiße ich?",
+                "Was ist mein Beruf?",
+                "Was weißt du über mich?",
+                "Que sais-tu de moi ?",
+                "¿Qué sabes de mí?",
+                "¿Qué sabes sobre mí?",
+                "Cosa sai di me?",
+                "O que você sabe sobre mim?",
+                "Wat weet je over mij?",
+                "Что ты знаешь обо мне?",
+                "你知道我什么",
+                "我是谁？",
+                "私について何を知っていますか",
+                "나에 대해 뭘 알아?",
+                "내 이름이 뭐야?",
+                "मेरे बारे में क्या जानते हो",
+                "ماذا تعرف عني؟",
+                "Co o mnie wiesz?",
+            ],
+        ),
+        (
+            Gate::Transcript,
+            &[
+                "What did I say about the tent?",
+                "What did I exactly say?",
+                "Quote it verbatim",
+                "what exactly did she write",
+                "Was habe ich gesagt zum Zelt?",
+                "Was habe ich zum Dach gesagt?",
+                "wortwörtlich bitte",
+                "Qu'est-ce que j'ai dit sur la tente ?",
+                "¿Qué dije exactamente?",
+                "co powiedziałem o namiocie",
+                "что я сказал о палатке",
+                "我说过什么关于帐篷",
+                "正確に何と言った",
+            ],
+        ),
+        (
+            Gate::Summaries,
+            &[
+                "What did we decide about the roof?",
+                "What have we finally decided?",
+                "we discussed tents",
+                "What happened yesterday?",
+                "what happened last week",
+                "what did I do last week?",
+                "last week's plan",
+                "what happened on Monday",
+                "what happened today",
+                "what did we do this week",
+                "what happened on 20 November 2026",
+                "am 20.11.2026",
+                "what did we do in October",
+                "Was haben wir beschlossen?",
+                "Was haben wir zum Dach beschlossen?",
+                "wat hebben we over het dak besloten",
+                "was war letzte Woche",
+                "letzte Woche",
+                "Qu'avons-nous décidé ?",
+                "Qu'avons-nous finalement décidé ?",
+                "la semaine dernière",
+                "¿Qué decidimos?",
+                "что мы решили",
+                "我们决定了什么",
+                "昨天",
+                "先週の話",
+                "what happened on 2026-03-02",
+                "지난주",
+                "지난주에 뭐 했어?",
+                "우리가 무엇을 결정했어?",
+                "Co było w zeszłym tygodniu?",
+            ],
+        ),
+        (
+            Gate::Entries,
+            &[
+                "Do you remember the wifi?",
+                "do you remember which editors I use",
+                "do you recall teas I like",
+                "recall the plan",
+                "Erinnerst du dich an das Zelt?",
+                "te souviens-tu",
+                "помнишь ли ты план",
+                "还记得吗",
+                "기억해?",
+            ],
+        ),
+        (Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "Danke.", "好的。", "x"]),
+        (
+            Gate::Search,
+            &[
+                "How do I bake rye bread?",
+                "Which editor should I configure?",
+                "How do I set up vim",
+                "the exact sciences of rust",
+                "teamwork",
+                "yesterdays",
+                "東京の天気",
+                "a sword-by-sword account",
+                "what are my notes on sourdough",
+                "busca notas sobre mi viaje a Roma",
+                "what is my plan for the roof",
+                "关于我们的屋顶计划",
+                "你知道我们的项目吗",
+                "rename my name field in the struct",
+                "what is my mistake in this loop",
+                "what exactly is a monad",
+                "what is the weather today",
+                "remind yourself: the release is on 2027-01-01",
+                "내일 이름을 짓자",
+                "Haben wir Brot? Das ist beschlossen.",
+            ],
+        ),
+    ];
 }

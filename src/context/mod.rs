@@ -9,11 +9,15 @@ mod gate;
 mod insert;
 mod likeness;
 mod lines;
+mod matching;
 mod names;
 mod phrases;
 mod run;
+mod said;
 mod sections;
 mod then;
+mod time_phrases;
+mod times;
 mod trust;
 
 pub(crate) use cache::ContextCache;

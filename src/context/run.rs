@@ -5,9 +5,10 @@ use jiff::tz::TimeZone;
 use super::block::{BlockSection, BlockSize, block};
 use super::cache::{ContextCache, ContextKey, LookedFiles};
 use super::gate::{Gate, Gated, gate};
+use super::likeness::telling;
 use super::lines::LineSight;
 use super::names::named;
-use super::sections::Sections;
+use super::sections::{EntriesWanted, Sections};
 use crate::access::{Principal, PromptMemoryMode};
 use crate::derive::token_estimate;
 use crate::request::{Edge, RequestError, Viewer, parse};
@@ -146,9 +147,17 @@ fn made(
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
     let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
-    if is_one && given.iter().all(|section| section.lines.is_empty()) {
+    let is_empty = |given: &[BlockSection]| given.iter().all(|section| section.lines.is_empty());
+    if is_one && is_empty(&given) && gated.span.is_some() && gated.gate != Gate::Summaries {
+        gated.why += "; of that there is nothing, so what there is of the time was taken";
+        gated.gate = Gate::Summaries;
+        given = of_gate(&mut sections, &gated, params, (query, named))?;
+    }
+    if is_one && is_empty(&given) {
         gated.why += "; of that there is nothing, so notes and conversations were searched";
-        gated.gate = Gate::Search;
+        // Who the person is may stand in a note.
+        let asked = if gated.gate == Gate::Profile { query.to_owned() } else { gated.rest };
+        gated = Gated { gate: Gate::Search, rest: asked, ..gated };
         given = of_gate(&mut sections, &gated, params, (query, named))?;
     }
     if given.iter().any(|section| !section.lines.is_empty()) || matches!(gated.gate, Gate::Full | Gate::Asked) {
@@ -175,7 +184,7 @@ fn made(
 }
 
 fn decided(gate: Gate, why: &str, query: &str) -> Gated {
-    Gated { gate, why: why.to_owned(), rest: query.to_owned(), day: None }
+    Gated { gate, why: why.to_owned(), rest: query.to_owned(), span: None }
 }
 
 /// The sections of a gate, in their order.
@@ -187,19 +196,37 @@ fn of_gate(
 ) -> Result<Vec<BlockSection>, RequestError> {
     Ok(match gated.gate {
         Gate::Nothing => Vec::new(),
-        Gate::Profile => vec![sections.profile(), sections.entries(query, true)],
-        Gate::Transcript => vec![sections.transcript(&gated.rest)?],
-        Gate::Summaries => match gated.day {
-            Some(day) => vec![sections.summaries(Some(day)), sections.found_summaries(&gated.rest)?],
-            None => vec![sections.found_summaries(&gated.rest)?],
-        },
-        Gate::Entries if named.is_some() => {
-            vec![sections.entries(query, true), sections.relations(named)?, sections.memories(query)?]
+        Gate::Profile if telling(&gated.rest).is_empty() => {
+            vec![sections.profile(), sections.entries(&gated.rest, EntriesWanted::AnyLike)]
         }
-        Gate::Entries => vec![sections.entries(query, true), sections.memories(query)?],
-        Gate::Search => vec![sections.excerpts(query)?, sections.memories(query)?],
+        // It is about something of the person's, and a note may say more of that.
+        Gate::Profile => {
+            let entries = sections.entries(query, EntriesWanted::AnyLike);
+            vec![sections.profile_like(query), entries, sections.excerpts(&gated.rest)?]
+        }
+        Gate::Transcript => vec![sections.transcript(&telling(&gated.rest))?],
+        Gate::Summaries => {
+            let about = telling(&gated.rest);
+            match gated.span {
+                Some(span) => vec![sections.summaries(Some(span)), sections.found_summaries(&about)?],
+                None if about.is_empty() => vec![sections.summaries(None)],
+                None => vec![sections.found_summaries(&about)?],
+            }
+        }
+        Gate::Entries if named.is_some() => {
+            let entries = sections.entries(&gated.rest, EntriesWanted::AnyLike);
+            vec![entries, sections.relations(named)?, sections.memories(query)?]
+        }
+        Gate::Entries => {
+            vec![sections.entries(&gated.rest, EntriesWanted::AnyLike), sections.memories(&gated.rest)?]
+        }
+        Gate::Search => vec![
+            sections.entries(&gated.rest, EntriesWanted::MuchLike),
+            sections.excerpts(&gated.rest)?,
+            sections.memories(&gated.rest)?,
+        ],
         Gate::Full => {
-            let mut all = vec![sections.profile(), sections.entries(query, false)];
+            let mut all = vec![sections.profile(), sections.entries(query, EntriesWanted::All)];
             all.extend([sections.summaries(None), sections.relations(named)?]);
             if !query.is_empty() {
                 all.extend([sections.excerpts(query)?, sections.memories(query)?, sections.found_summaries(query)?]);
@@ -211,7 +238,7 @@ fn of_gate(
             for part in params.sections.iter().flatten() {
                 asked.push(match part {
                     ContextPart::Profile => sections.profile(),
-                    ContextPart::Entries => sections.entries(query, false),
+                    ContextPart::Entries => sections.entries(query, EntriesWanted::All),
                     ContextPart::Relations => sections.relations(named)?,
                     ContextPart::Transcript => sections.transcript(query)?,
                     ContextPart::Summaries if query.is_empty() => sections.summaries(None),

@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
-use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::{Timestamp, ToSpan};
 
 use super::block::{BlockSection, MemoryLine};
 use super::facts_then::facts_of;
-use super::likeness::likeness;
+use super::likeness::{QuestionWords, telling};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
+use super::times::DaySpan;
 use super::trust::{is_planted, is_trusted};
-use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
-use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
-use crate::derive::words::plain_words;
-use crate::derive::{CONVERSATIONS, stop_words};
+use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
+use crate::derive::CONVERSATIONS;
+use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of};
 use crate::engine::{FileEntry, Filter};
-use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations};
+use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
@@ -27,6 +27,8 @@ const SUMMARIES: &str = "summaries/";
 /// What has a section of its own, or is no memory of what is so now.
 const NO_EXCERPTS: [&str; 3] = ["profile/", "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
+/// Of an agent's folder what says how it is to be, and its entries, which are given as entries.
+const AGENT_FILES: [&str; 4] = ["agent.md", "entries.md", "pending.md", "archive.md"];
 /// Why what is not the person's is left out.
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 /// Maximum number of lines of relationships.
@@ -37,6 +39,17 @@ const NEWEST_SUMMARIES: usize = 5;
 const TURN_CHARS: usize = 1_500;
 /// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
+
+/// Which entries are given for a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntriesWanted {
+    /// All, the likest first.
+    All,
+    /// Those that have a word of it, and all where it is about nothing.
+    AnyLike,
+    /// Those that have so much of it that they may answer it.
+    MuchLike,
+}
 
 /// How hits are looked for.
 struct Looking<'a> {
@@ -90,22 +103,40 @@ impl<'a> Sections<'a> {
         BlockSection::new("profile", "The user", Some(self.memory().profile_tokens), lines)
     }
 
-    /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest; only those that have
-    /// a word of it where that is wanted.
-    pub(super) fn entries(&self, query: &str, only_like_it: bool) -> BlockSection {
+    /// Of who the person is what has a word of a question.
+    pub(super) fn profile_like(&self, query: &str) -> BlockSection {
+        let mut words = self.words_of(query);
+        let mut section = self.profile();
+        section.lines.retain(|line| words.in_text(&line.text) > 0);
+        section
+    }
+
+    fn words_of(&self, query: &str) -> QuestionWords {
+        QuestionWords::of(&as_words(query), self.config.stemmer)
+    }
+
+    /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest.
+    pub(super) fn entries(&self, query: &str, wanted: EntriesWanted) -> BlockSection {
+        let mut words = self.words_of(query);
         let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
+        let files = self.sight.given.reader().files();
+        // What was learned from a page is trusted no more than the page, whoever accepted it.
+        let trust = |entry: &MemoryEntry| {
+            entry.sources.iter().map(|place| trust_of_place(files, place)).fold(entry.trust, Ord::min)
+        };
         for holder in std::iter::once(MemoryHolder::Person).chain(own) {
             for (entry, place) in self.sight.entries(&holder, self.viewer.at().as_millisecond()) {
-                match entry.trust {
-                    TrustLevel::Person | TrustLevel::Agent => known.push((likeness(query, &entry), entry, place)),
+                match trust(&entry) {
+                    TrustLevel::Person | TrustLevel::Agent => known.push((words.in_entry(&entry), entry, place)),
                     TrustLevel::Tool | TrustLevel::Web => withheld += 1,
                 }
             }
         }
-        let none_is_like_it = known.iter().all(|(likeness, ..)| *likeness == 0);
-        known.retain(|(likeness, ..)| {
-            *likeness > 0 || !only_like_it || query.is_empty() || (none_is_like_it && asks_for_all(query))
+        known.retain(|(likeness, ..)| match wanted {
+            EntriesWanted::All => true,
+            EntriesWanted::AnyLike => *likeness > 0 || words.is_empty(),
+            EntriesWanted::MuchLike => words.are_enough(*likeness),
         });
         known.sort_by(|(one_like, one, one_place), (two_like, two, two_place)| {
             let by_sureness = two.confidence.total_cmp(&one.confidence);
@@ -143,8 +174,8 @@ impl<'a> Sections<'a> {
         Ok(BlockSection::new("relations", "Key relationships", Some(self.memory().relation_tokens), lines))
     }
 
-    /// The newest summaries, or those of a day.
-    pub(super) fn summaries(&self, day: Option<Date>) -> BlockSection {
+    /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
+    pub(super) fn summaries(&self, span: Option<DaySpan>) -> BlockSection {
         let (mut lines, mut withheld) = (Vec::new(), 0);
         let files = self.sight.given.reader().files();
         // One is seen where all is that it was made of, and is trusted likewise.
@@ -153,9 +184,6 @@ impl<'a> Sections<'a> {
             Some(_) => lines.extend(self.sight.lines(path)),
             None => {}
         };
-        if let Some(day) = day {
-            give(&format!("{SUMMARIES}days/{day}.md"));
-        }
         let since = self.summaries_since();
         let is_one = |file: &&std::sync::Arc<FileEntry>| {
             let path = file.path.as_str().strip_prefix(SUMMARIES);
@@ -163,8 +191,15 @@ impl<'a> Sections<'a> {
         };
         let mut newest: Vec<_> = self.sight.given.files().filter(is_one).collect();
         newest.sort_by(|one, two| (two.created_ms, &two.path).cmp(&(one.created_ms, &one.path)));
-        let of_day = |file: &&std::sync::Arc<FileEntry>| day.is_none_or(|day| self.day(file.created_ms) == Some(day));
-        newest.into_iter().filter(of_day).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
+        if let Some(span) = span {
+            let is_given = |path: &str| self.sight.file(path).is_some_and(|file| !is_planted(files, file));
+            let paths = self.sight.given.files().map(|file| file.path.as_str());
+            digests_of(span, paths, is_given).into_iter().for_each(&mut give);
+        }
+        let of_span = |file: &&std::sync::Arc<FileEntry>| {
+            span.is_none_or(|span| self.day(file.created_ms).is_some_and(|day| span.has(day)))
+        };
+        newest.into_iter().filter(of_span).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
         let budget = Some(self.memory().summary_tokens);
         let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
@@ -200,8 +235,6 @@ impl<'a> Sections<'a> {
             floor: self.floor(),
             whole: false,
         };
-        let is_excerpt =
-            |path: &str| !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY);
         let budget = self.memory().chunk_tokens;
         let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
         if let Some(at) = self.sight.as_of {
@@ -217,9 +250,17 @@ impl<'a> Sections<'a> {
         let Some(own) = self.sight.own.clone() else { return Ok(section) };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
+        let mut withheld = 0;
         for hit in self.look(own.clone(), &looking)? {
-            section.lines.push(self.line(&own, &hit, &looking));
+            let file = own.reader().files().at(&hit.chunk.path);
+            // Entries are given as entries, each by its trust, and those that do not count not at all.
+            let Some(file) = file.filter(|file| shelf_of(&file.path).is_none()) else { continue };
+            match is_planted(own.reader().files(), file) {
+                true => withheld += 1,
+                false => section.lines.push(self.line(&own, &hit, &looking)),
+            }
         }
+        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
     }
 
@@ -266,7 +307,8 @@ impl<'a> Sections<'a> {
 
     fn look(&self, scope: ReadScope, looking: &Looking<'_>) -> Result<Vec<HitView>, RequestError> {
         let text = as_words(looking.text);
-        if text.is_empty() {
+        // Words that every text has find every text.
+        if telling(&text).is_empty() {
             return Ok(Vec::new());
         }
         let request = SearchRequest {
@@ -301,10 +343,42 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Whether a question asks for whatever there is: it has no more than a word of its own.
-fn asks_for_all(query: &str) -> bool {
-    let words = plain_words(query, false);
-    stop_words::without(&words.iter().collect::<Vec<_>>(), StemmerLanguage::English).len() <= 1
+/// Whether a note may be an excerpt.
+fn is_excerpt(path: &str) -> bool {
+    let is_agents_own = || {
+        let name = path.strip_prefix("agents/").and_then(|rest| rest.split_once('/')).map(|(_, name)| name);
+        name.is_some_and(|name| AGENT_FILES.contains(&name))
+    };
+    !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY) && !is_agents_own()
+}
+
+/// The digests of some days among the paths of files, the newest first. A week that is not given takes no day's place.
+fn digests_of<'p>(
+    span: DaySpan,
+    paths: impl Iterator<Item = &'p str>,
+    is_given: impl Fn(&str) -> bool,
+) -> Vec<&'p str> {
+    let (mut weeks, mut days): (Vec<(Date, &str)>, Vec<(Date, &str)>) = (Vec::new(), Vec::new());
+    for path in paths {
+        let Some(name) = path.strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md")) else { continue };
+        if let Some(day) = name.strip_prefix("days/").and_then(|day| day.parse().ok()) {
+            days.extend(span.has(day).then_some((day, path)));
+        } else if let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) {
+            let is_whole = span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday));
+            weeks.extend((is_whole && is_given(path)).then_some((monday, path)));
+        }
+    }
+    let has = |monday: &Date, day: Date| (*monday..=monday.saturating_add(6.days())).contains(&day);
+    days.retain(|(day, _)| !weeks.iter().any(|(monday, _)| has(monday, *day)));
+    let mut all: Vec<(Date, &str)> = weeks.into_iter().chain(days).collect();
+    all.sort_unstable_by(|one, two| two.cmp(one));
+    all.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The first day of a week: `2026-W47`.
+fn monday_of(week: &str) -> Option<Date> {
+    let (year, week) = week.split_once("-W")?;
+    Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
 }
 
 /// A question as words alone: what a chat says is no language of searches. Of a long one its beginning and its end.
@@ -329,6 +403,40 @@ fn as_words(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_digest_of_a_whole_week_stands_for_its_days() {
+        let paths = [
+            "summaries/days/2026-11-14.md",
+            "summaries/days/2026-11-16.md",
+            "summaries/weeks/2026-W47.md",
+            "summaries/days/2026-11-23.md",
+            "summaries/weeks/2026-W46.md",
+            "summaries/days/none.md",
+            "summaries/tent.md",
+            "notes/days/2026-11-16.md",
+        ];
+        let of = |first: Date, last: Date| digests_of(DaySpan { first, last }, paths.into_iter(), |_| true);
+        let day = |day: i8| Date::constant(2026, 11, day);
+        assert_eq!(of(day(16), day(22)), ["summaries/weeks/2026-W47.md"]);
+        assert_eq!(of(day(16), day(16)), ["summaries/days/2026-11-16.md"]);
+        let week = DaySpan { first: day(16), last: day(22) };
+        assert_eq!(digests_of(week, paths.into_iter(), |_| false), ["summaries/days/2026-11-16.md"]);
+        assert_eq!(
+            of(day(14), day(23)),
+            ["summaries/days/2026-11-23.md", "summaries/weeks/2026-W47.md", "summaries/days/2026-11-14.md"]
+        );
+    }
+
+    #[test]
+    fn what_says_how_an_agent_is_to_be_is_no_excerpt() {
+        for path in
+            ["agents/ada/agent.md", "agents/ada/entries.md", "memories/user.md", "summaries/x.md", "a/facts.history.md"]
+        {
+            assert!(!is_excerpt(path), "{path}");
+        }
+        assert!(is_excerpt("agents/ada/memory/agent.md") && is_excerpt("notes/agent.md"));
+    }
 
     #[test]
     fn a_question_is_words_and_no_language_of_searches() {

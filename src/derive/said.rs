@@ -32,6 +32,19 @@ pub(crate) struct SaidBlock {
     pub heading: bool,
     /// What it is made of.
     pub sentences: Vec<SaidSentence>,
+    /// The cells of its rows, and what its tags of HTML set apart; none where it is one piece.
+    pub cells: Vec<SaidCell>,
+}
+
+/// A cell of a row, which says what it says whatever stands beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SaidCell {
+    /// Where it is in the text.
+    pub span: Range<usize>,
+    /// Its words.
+    pub words: String,
+    /// What it is made of.
+    pub sentences: Vec<SaidSentence>,
 }
 
 /// A sentence of a block.
@@ -79,8 +92,19 @@ pub(crate) fn plain(text: &str) -> String {
     words
 }
 
-/// What a text says. Frontmatter is no part of it: whoever has a note gives its body.
+/// What a text says, without its tags of HTML. Frontmatter is no part of it: whoever has a note gives its body.
 pub(crate) fn said(text: &str) -> Said {
+    read(text, true)
+}
+
+/// What a text says without its tags, and where it has some with them as words, as it would stand in a file of another kind.
+pub(crate) fn readings(text: &str) -> Vec<Said> {
+    let without = read(text, true);
+    let with = text.contains('<').then(|| read(text, false)).filter(|with| *with != without);
+    std::iter::once(without).chain(with).collect()
+}
+
+fn read(text: &str, strips: bool) -> Said {
     let mut blocks = Vec::new();
     let mut open: Option<OpenBlock> = None;
     let mut at = 0;
@@ -96,10 +120,10 @@ pub(crate) fn said(text: &str) -> Said {
             blocks.extend(block.close(text));
         }
         if !blank {
-            let block =
-                open.get_or_insert_with(|| OpenBlock { span: span.clone(), parts: Vec::new(), heading: marks.heading });
+            let new = || OpenBlock { span: span.clone(), cells: vec![Vec::new()], heading: marks.heading };
+            let block = open.get_or_insert_with(new);
             block.span.end = span.end;
-            block.parts.extend(without_targets(text, content));
+            block.add(parts(text, content, strips));
         }
     }
     blocks.extend(open.and_then(|block| block.close(text)));
@@ -108,46 +132,78 @@ pub(crate) fn said(text: &str) -> Said {
 
 struct OpenBlock {
     span: Range<usize>,
-    /// What of it is text.
-    parts: Vec<Range<usize>>,
+    /// What of it is text, cell by cell; the last is open.
+    cells: Vec<Vec<Range<usize>>>,
     heading: bool,
 }
 
 impl OpenBlock {
-    fn close(self, text: &str) -> Option<SaidBlock> {
-        // On one line: the end of a line would end a sentence.
-        let mut line = String::new();
-        let mut starts = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            if !line.is_empty() {
-                line.push(' ');
+    fn add(&mut self, line: Vec<LinePart>) {
+        let is_row = line.iter().any(|part| part.ends == PartEnd::Cell);
+        for LinePart { span, ends } in line {
+            if let Some(open) = self.cells.last_mut().filter(|_| !span.is_empty()) {
+                open.push(span);
             }
-            starts.push(line.len());
-            line.push_str(&text[part.clone()]);
-        }
-        let words = plain(&line);
-        let in_text = |at: usize| {
-            let part = starts.partition_point(|start| *start <= at).saturating_sub(1);
-            let within = &self.parts[part];
-            (within.start + at.saturating_sub(starts[part])).min(within.end)
-        };
-        let mut sentences = Vec::new();
-        let mut start = 0;
-        for sentence in sentence_bounds(&line) {
-            let end = start + sentence.len();
-            let words = plain(sentence);
-            let trimmed = start + sentence.trim_end().len();
-            if !words.is_empty() {
-                let last = line[..trimmed].char_indices().next_back().map_or((start, 0), |(at, c)| (at, c.len_utf8()));
-                let from = start + (sentence.len() - sentence.trim_start().len());
-                let end = in_text(last.0) + last.1;
-                sentences
-                    .push(SaidSentence { span: in_text(from)..with_what_follows(text, end, self.span.end), words });
+            if ends != PartEnd::Mark {
+                self.cells.push(Vec::new());
             }
-            start = end;
         }
-        (!words.is_empty()).then_some(SaidBlock { span: self.span, words, heading: self.heading, sentences })
+        // The next row is another.
+        if is_row {
+            self.cells.push(Vec::new());
+        }
     }
+
+    fn close(self, text: &str) -> Option<SaidBlock> {
+        let most = self.span.end;
+        let (words, sentences) = of_parts(text, &self.cells.concat(), most);
+        let mut cells = Vec::new();
+        if self.cells.iter().filter(|parts| !parts.is_empty()).count() > 1 {
+            for parts in &self.cells {
+                let (words, sentences) = of_parts(text, parts, most);
+                if let (Some(first), Some(last)) = (sentences.first(), sentences.last()) {
+                    cells.push(SaidCell { span: first.span.start..last.span.end, words, sentences });
+                }
+            }
+        }
+        let is_one = cells.len() < 2;
+        cells.retain(|_| !is_one);
+        (!words.is_empty()).then_some(SaidBlock { span: self.span, words, heading: self.heading, sentences, cells })
+    }
+}
+
+/// The words and the sentences of parts of a text that follow each other, up to where the last may go on.
+fn of_parts(text: &str, parts: &[Range<usize>], most: usize) -> (String, Vec<SaidSentence>) {
+    // On one line: the end of a line would end a sentence.
+    let mut line = String::new();
+    let mut starts = Vec::with_capacity(parts.len());
+    for part in parts {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        starts.push(line.len());
+        line.push_str(&text[part.clone()]);
+    }
+    let in_text = |at: usize| {
+        let part = starts.partition_point(|start| *start <= at).saturating_sub(1);
+        let within = &parts[part];
+        (within.start + at.saturating_sub(starts[part])).min(within.end)
+    };
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for sentence in sentence_bounds(&line) {
+        let end = start + sentence.len();
+        let words = plain(sentence);
+        let trimmed = start + sentence.trim_end().len();
+        if !words.is_empty() {
+            let last = line[..trimmed].char_indices().next_back().map_or((start, 0), |(at, c)| (at, c.len_utf8()));
+            let from = start + (sentence.len() - sentence.trim_start().len());
+            let end = in_text(last.0) + last.1;
+            sentences.push(SaidSentence { span: in_text(from)..with_what_follows(text, end, most), words });
+        }
+        start = end;
+    }
+    (plain(&line), sentences)
 }
 
 /// Where a sentence ends with where its last link leads and the blanks behind it.
@@ -225,18 +281,115 @@ fn mark(rest: &str) -> Option<(usize, bool)> {
     (time && rest[5..].starts_with(" · ")).then_some((5 + " · ".len(), false))
 }
 
-/// The parts of a line that are read, without where its links lead.
-fn without_targets(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
+/// A part of a line that is read, and what it ends with.
+struct LinePart {
+    span: Range<usize>,
+    ends: PartEnd,
+}
+
+/// What a part of a line ends with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartEnd {
+    /// A mark within what is said, or the line.
+    Mark,
+    /// The bar between two cells.
+    Cell,
+    /// A tag of HTML that sets apart.
+    Block,
+}
+
+/// The parts of a line that are read: without where its links lead, the bars of a row and, if it `strips` them, tags.
+fn parts(text: &str, line: Range<usize>, strips: bool) -> Vec<LinePart> {
     let mut parts = Vec::new();
-    let mut from = line.start;
-    while let Some(open) = text[from..line.end].find("](").map(|at| from + at + 1) {
-        let Some(close) = text[open..line.end].find(')').map(|at| open + at + 1) else { break };
-        parts.push(from..open);
-        from = close;
+    let (mut from, mut at, mut has_targets) = (line.start, line.start, true);
+    while let Some(next) = text[at..line.end].find(['|', '<', ']']).map(|next| at + next) {
+        let rest = &text[next..line.end];
+        at = next + 1;
+        let (end, behind, ends) = if rest.starts_with('|') {
+            if text[..next].ends_with('\\') {
+                continue;
+            }
+            (next, next + 1, PartEnd::Cell)
+        } else if rest.starts_with("](") && has_targets {
+            let Some(close) = rest.find(')') else {
+                has_targets = false;
+                continue;
+            };
+            (next + 1, next + close + 1, PartEnd::Mark)
+        } else if let Some((length, ends)) = tag(rest).filter(|_| strips) {
+            (next, next + length, ends)
+        } else {
+            continue;
+        };
+        parts.push(LinePart { span: from..end, ends });
+        (from, at) = (behind, behind);
     }
-    parts.push(from..line.end);
-    parts.retain(|part| !part.is_empty());
+    parts.push(LinePart { span: from..line.end, ends: PartEnd::Mark });
     parts
+}
+
+/// Maximum length of a tag of HTML.
+const MAX_TAG_BYTES: usize = 2_000;
+/// Tags that set apart what stands in them.
+const BLOCK_TAGS: [&str; 36] = [
+    "article",
+    "aside",
+    "blockquote",
+    "br",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "tr",
+    "ul",
+];
+/// Tags within a sentence.
+const INLINE_TAGS: [&str; 29] = [
+    "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins", "kbd", "label", "mark",
+    "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
+];
+
+/// The length of the tag of HTML that a text begins with, if it does, and what it ends. Another name between `<` and `>` is a word.
+fn tag(rest: &str) -> Option<(usize, PartEnd)> {
+    let inner = rest.strip_prefix('<')?;
+    let inner = inner.strip_prefix('/').unwrap_or(inner);
+    let length = inner.bytes().take(MAX_TAG_BYTES).take_while(u8::is_ascii_alphanumeric).count();
+    let (name, behind) = inner.split_at(length);
+    let name = name.to_ascii_lowercase();
+    let ends = match name.as_str() {
+        name if BLOCK_TAGS.contains(&name) => PartEnd::Block,
+        name if INLINE_TAGS.contains(&name) => PartEnd::Mark,
+        _ => return None,
+    };
+    let is_one = behind.starts_with(['>', '/', ' ', '\t']);
+    let end = rest.bytes().take(MAX_TAG_BYTES).position(|byte| byte == b'>').filter(|_| is_one)?;
+    Some((end + 1, ends))
 }
 
 #[cfg(test)]
@@ -277,6 +430,28 @@ mod tests {
     }
 
     #[test]
+    fn cells_and_tags_set_apart_what_is_said() {
+        let cells = |text: &str| -> Vec<(String, String)> {
+            let blocks = said(text).blocks;
+            let cells = blocks.iter().flat_map(|block| &block.cells);
+            cells.map(|cell| (text[cell.span.clone()].trim().to_owned(), cell.words.clone())).collect()
+        };
+        let two = [("The key.".to_owned(), "the key".to_owned()), ("x".into(), "x".into())];
+        for text in ["| The key. | x |", "The key. | x", "<tr><td>The key.</td><td class=\"a\">x</td></tr>"] {
+            assert_eq!(cells(text), two, "{text}");
+        }
+        assert_eq!(cells("The key.<br/>x\ny")[1].1, "x y");
+        for one in ["| The key. |", "<p>The <b>key</b>.</p>", r"The \| key.", "The key."] {
+            assert_eq!(cells(one), [], "{one}");
+        }
+        assert_eq!(words("<p>The <b>key</b> lies<br>here</p>"), ["the key lies here"]);
+        assert_eq!(words("3 <4711> <xylograph> <b 5 <https://a.b>"), ["3 4711 xylograph b 5 https a b"]);
+        let whole = |text: &str| readings(text).iter().map(Said::whole).collect::<Vec<_>>();
+        assert_eq!(whole("a <b>c</b>"), ["a c", "a b c b"]);
+        assert_eq!(whole("a < c"), ["a c"]);
+    }
+
+    #[test]
     fn sentences_are_found_where_they_stand() {
         let text = "- Buy milk. The code of the garage\n  is 4711 now! Thanks.\n- Other.\n";
         let said = said(text);
@@ -311,12 +486,24 @@ mod tests {
 
     #[test]
     fn any_text_has_its_spans_in_it() {
-        for text in
-            ["é", "> é. 東京。次の文。", "[a](b", "](", "- [x] ", "1. ", "**", "|", "a](b) c](d)", "\u{feff}a\u{85}b"]
-        {
+        for text in [
+            "é",
+            "> é. 東京。次の文。",
+            "[a](b",
+            "](",
+            "- [x] ",
+            "1. ",
+            "**",
+            "|",
+            "a](b) c](d)",
+            "\u{feff}a\u{85}b",
+            "|é|<p>ß</p>| ",
+            "a<p>é<",
+        ] {
             for block in said(text).blocks {
                 assert!(text.get(block.span.clone()).is_some(), "{text:?}");
-                for sentence in block.sentences {
+                let cells = block.cells.into_iter().flat_map(|cell| cell.sentences);
+                for sentence in block.sentences.into_iter().chain(cells) {
                     assert!(text.get(sentence.span.clone()).is_some(), "{text:?} {sentence:?}");
                 }
             }

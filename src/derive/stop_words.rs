@@ -144,6 +144,11 @@ pub(crate) fn without<'w>(words: &[&'w String], stemmer: StemmerLanguage) -> Vec
     words.iter().copied().filter(|word| best.is_none_or(|(_, list)| !list.contains(*word))).collect()
 }
 
+/// Whether a folded word is a stop word of any language.
+pub(crate) fn is_one(word: &str) -> bool {
+    BY_WORD.contains_key(word)
+}
+
 /// How many of the folded words are stop words of each language, by its number.
 pub(super) fn counts(words: &[String]) -> [usize; LANGUAGES] {
     let mut counts = [0; LANGUAGES];
@@ -151,6 +156,11 @@ pub(super) fn counts(words: &[String]) -> [usize; LANGUAGES] {
         counts.iter_mut().enumerate().for_each(|(at, count)| *count += (*languages >> at & 1) as usize);
     }
     counts
+}
+
+/// Whether a folded word is one of some language.
+pub(super) fn has(word: &str) -> bool {
+    BY_WORD.contains_key(word)
 }
 
 /// As many numbers as languages have.

@@ -71,7 +71,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let checkpoints = match (params.archive == Some(true), shelf) {
         (true, EntryShelf::Known) => {
             let writer = LayerWriter { act: Action::Edit.into(), ..writer };
-            layers.archive_entries(&writer, &holder, std::slice::from_ref(&params.id))?
+            layers.archive_entry(&writer, &holder, &params.id)?
         }
         (true, _) => return Err(RequestError::conflict(format!("`{}` is not among what counts", params.id))),
         (false, shelf @ (EntryShelf::Known | EntryShelf::Pending)) => {

@@ -1,6 +1,7 @@
 //! Looking entries up.
 
 use super::input::holder_named;
+use super::problems::over_the_cap;
 use super::sight::EntrySight;
 use super::view::{state_of, view};
 use crate::derive::entries::{EntryShelf, MemoryHolder};
@@ -54,6 +55,8 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
                 let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
                 format!("{path}{line}: {}", problem.message)
             }));
+            let over = (shelf == EntryShelf::Known).then(|| over_the_cap(viewer.workspace(), &book)).flatten();
+            found.problems.extend(over.map(|over| format!("{path}: {over}")));
         }
         let waiting = match shelf {
             EntryShelf::Pending => viewer.workspace().layers().waiting(holder)?,

@@ -3,6 +3,7 @@
 mod change;
 mod input;
 mod list;
+mod problems;
 mod propose;
 mod review;
 mod sight;
@@ -10,5 +11,6 @@ mod view;
 
 pub(crate) use change::{edit, remove, rewrite};
 pub(crate) use list::{count, entries};
+pub(crate) use problems::problems;
 pub(crate) use propose::add;
 pub(crate) use review::{decide, review};

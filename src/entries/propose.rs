@@ -8,7 +8,7 @@ use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
 use crate::forgotten::Reach;
 use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, Proposed, entries_path};
-use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer};
+use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer, trust_of_place};
 use crate::state::LeftOut;
 use crate::vault::{Action, WriteError};
 use crate::wire::{EntryAddParams, EntryAdded};
@@ -43,6 +43,12 @@ pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded
             let named = holder_named(viewer, params.agent.as_deref().or(Some(slug)))?;
             entry.confidence = confidence.unwrap_or(AGENTS_CONFIDENCE);
             entry.trust = TrustLevel::Agent;
+            if !entry.sources.is_empty() {
+                let scope = viewer.read_scope()?;
+                let files = scope.reader().files();
+                let of_sources = entry.sources.iter().map(|place| trust_of_place(files, place));
+                entry.trust = of_sources.fold(entry.trust, Ord::min);
+            }
             propose_as_agent(&viewer.memory_writer()?, &named, entry)?
         }
     };
@@ -84,7 +90,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     match verdict {
         Verdict::Duplicate(id) => return Ok(EntryAdded { id, status: "duplicate".into(), ..added }),
         Verdict::Contradicts(id) => added.contradicts = Some(id),
-        Verdict::Supersedes(id) => {
+        Verdict::Supersedes(id) | Verdict::Replaces(id) => {
             if let Some(loser) = known.get(&id) {
                 let status = EntryStatus::Superseded(entry.id.clone());
                 edits.push(EntryEdit::Change {

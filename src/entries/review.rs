@@ -64,7 +64,7 @@ fn proposal(
         Verdict::New => ("new", None),
         Verdict::Duplicate(id) => ("duplicate", Some(id)),
         Verdict::Contradicts(id) => ("contradicts", Some(id)),
-        Verdict::Supersedes(id) => ("supersedes", Some(id)),
+        Verdict::Supersedes(id) | Verdict::Replaces(id) => ("supersedes", Some(id)),
     };
     let other = id.and_then(|id| known.get(&id)).map(|entry| view(holder, known, entry));
     let entry_view = view(holder, pending, entry);

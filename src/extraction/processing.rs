@@ -18,6 +18,8 @@ use crate::wire::{
 /// Calls that are listed, and those of which durations are told.
 const LISTED: usize = 50;
 const TIMED: usize = 1_000;
+/// Maximum time that it is waited until what was saved can be found.
+const SAVED_WITHIN: Duration = Duration::from_secs(5);
 /// Dead letters that are listed.
 const MOST_DEAD: usize = 200;
 
@@ -157,8 +159,12 @@ impl Extraction {
         Ok(Retried { queued })
     }
 
-    /// Has all conversations read that wait, at once. With `here` it is done before this returns: no thread does it.
+    /// Has all conversations read that wait, and those that were saved just before, at once. With `here` it is done before this returns: no thread does it.
     pub(crate) fn sync(&self, owner: &Owner, here: bool) -> Result<ProcessingView, RequestError> {
+        if !here {
+            // What was saved just before waits as well.
+            self.workspace.shared().fresh().wait(SAVED_WITHIN);
+        }
         self.open_again();
         self.hurry();
         let is_there = self.workspace.shared().snapshot().is_some();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::scopes::Sight;
 use crate::config::MemoryScope;
 use crate::derive::facts::{full_name, inline_fields, read_value};
-use crate::derive::{Label, property_line};
+use crate::derive::{Label, property_as_written, property_line};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::folded;
@@ -95,8 +95,10 @@ fn of_note(
     let metadata: Value = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok()).unwrap_or_default();
     for (name, value) in metadata.as_object().into_iter().flatten() {
         if !value.is_null() && is_wanted(name) {
-            let line = source.as_ref().and_then(|source| property_line(&source.text, name));
-            found.push(FactView { citation: at(line), ..view(file, name, as_texts(value)) });
+            let text = source.as_ref().map(|source| &*source.text);
+            let line = text.and_then(|text| property_line(text, name));
+            let value = property_as_written(text, name, value);
+            found.push(FactView { citation: at(line), ..view(file, name, value) });
         }
     }
     if let Some(source) = source.filter(|source| source.text.contains("::")) {
@@ -107,17 +109,6 @@ fn of_note(
         }
     }
     Ok(())
-}
-
-/// The value with every scalar as a text, as facts have them.
-fn as_texts(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => Value::String(number.to_string()),
-        Value::Bool(truth) => Value::String(truth.to_string()),
-        Value::Array(values) => values.iter().map(as_texts).collect(),
-        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), as_texts(value))).collect()),
-        other => other.clone(),
-    }
 }
 
 fn stem(file: &FileEntry) -> &str {

@@ -8,7 +8,7 @@ use crate::config::MemoryScope;
 use crate::derive::facts::{
     MAX_VALUE_BYTES, Moment, NewFact, Validity, full_name, is_key, is_namespace, is_tag, written_value,
 };
-use crate::forgotten::{ANY_SCOPE, Reach};
+use crate::forgotten::{ANY_SCOPE, FactToWrite, Reach};
 use crate::ledger::{FactWriter, FactWritten, LedgerError};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
@@ -149,10 +149,10 @@ fn write(
 
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let known = agent.as_ref().zip(value).and_then(|(agent, value)| {
+    let fact = value.map(|value| FactToWrite { namespace, key: &params.key, value });
+    let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| {
         let reach = agent.reach();
-        let fact = asked.has_fact(ANY_SCOPE, &full_name(namespace, &params.key), value, Reach::Agent(&reach));
-        fact.or_else(|| asked.without(value, Reach::Agent(&reach)).map(|left| left.tombstone))
+        asked.in_fact(ANY_SCOPE, fact, Reach::Agent(&reach))
     });
     // It hears what it would have heard: a refusal would tell what was forgotten.
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
@@ -161,10 +161,8 @@ fn write(
         let (at, into) = (viewer.at(), path.to_string());
         forgotten.note(LeftOut { at, by: by.clone(), into, whole: true, tombstone });
     }
-    let forgotten_before = agent.is_none()
-        && value.is_some_and(|value| {
-            asked.has_fact(&scope.to_string(), &full_name(namespace, &params.key), value, Reach::All).is_some()
-        });
+    let is_known = |fact| asked.in_fact(&scope.to_string(), fact, Reach::All).is_some();
+    let forgotten_before = agent.is_none() && fact.is_some_and(is_known);
     drop(asked);
     if let Some(agent) = &agent {
         agent.log_own("fact_set", path.as_str(), Vec::new());
@@ -252,6 +250,10 @@ fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, Reques
         Value::Null => invalid("is null; `unset` takes a fact away"),
         Value::String(text) if text.trim().is_empty() => invalid("is empty; `unset` takes a fact away"),
         Value::String(text) => Ok(Value::String(clean(text.trim()))),
+        // Nobody can tell 3.10 from 3.1 any more.
+        Value::Number(number) if number.is_f64() => {
+            invalid("has a number that may have been changed on the way; send it as a text: \"3.10\"")
+        }
         Value::Number(number) => Ok(Value::String(number.to_string())),
         Value::Bool(truth) => Ok(Value::String(truth.to_string())),
         Value::Array(values) => {

@@ -1,12 +1,13 @@
 //! A text, held against what was forgotten.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 
 use super::place::{KeptPlace, Reach};
-use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
+use crate::derive::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 use crate::note::{Note, summary_of, without_summary};
 use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought};
 
@@ -41,8 +42,13 @@ pub(super) fn digests(key: &DigestKey, texts: &[&str]) -> Vec<(ForgottenKind, Di
             if !block.heading && is_a_text(&block.words) {
                 found.push((ForgottenKind::Text, block.words));
             }
-            let sentences = block.sentences.into_iter().filter(|sentence| is_a_sentence(&sentence.words));
-            found.extend(sentences.map(|sentence| (ForgottenKind::Sentence, sentence.words)));
+            let cells = block.cells.into_iter().flat_map(|cell| {
+                let sentences = cell.sentences.into_iter().map(|sentence| sentence.words);
+                std::iter::once(cell.words).chain(sentences)
+            });
+            let sentences = block.sentences.into_iter().map(|sentence| sentence.words).chain(cells);
+            let sentences = sentences.filter(|words| is_a_sentence(words));
+            found.extend(sentences.map(|words| (ForgottenKind::Sentence, words)));
         }
     }
     let mut seen = std::collections::HashSet::new();
@@ -149,7 +155,10 @@ impl ForgottenLookup<'_> {
 
     /// Where a text says what was forgotten, in its order, and the first tombstone: all of it, else its blocks, else its sentences.
     fn cuts(&self, text: &str, reach: Reach<'_>) -> Option<(Vec<Range<usize>>, i64)> {
-        let said = said(text);
+        readings(text).iter().find_map(|said| self.cuts_of(text, said, reach))
+    }
+
+    fn cuts_of(&self, text: &str, said: &Said, reach: Reach<'_>) -> Option<(Vec<Range<usize>>, i64)> {
         let whole = said.whole();
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
@@ -183,7 +192,7 @@ impl ForgottenLookup<'_> {
         self.with(|key| of_fact(key, scope, name, value), reach)
     }
 
-    /// Where something of a block was forgotten: all of it, or sentences.
+    /// Where something of a block was forgotten: all of it, or cells and sentences.
     fn in_block(&self, block: &SaidBlock, reach: Reach<'_>) -> Vec<(Range<usize>, i64)> {
         if !block.heading
             && is_a_text(&block.words)
@@ -191,12 +200,28 @@ impl ForgottenLookup<'_> {
         {
             return vec![(block.span.clone(), tombstone)];
         }
-        let sentences = block.sentences.iter().filter(|sentence| is_a_sentence(&sentence.words));
-        let found: Vec<_> = sentences
-            .filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?)))
-            .collect();
+        let of_sentences = |sentences: &[SaidSentence]| -> Vec<(Range<usize>, i64)> {
+            let sentences = sentences.iter().filter(|sentence| is_a_sentence(&sentence.words));
+            sentences.filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?))).collect()
+        };
+        let mut found = of_sentences(&block.sentences);
+        let mut whole = found.len() == block.sentences.len();
+        let mut cells = 0;
+        for cell in &block.cells {
+            let is_one = is_a_sentence(&cell.words) || (!block.heading && is_a_text(&cell.words));
+            match self.find(&cell.words, reach).filter(|_| is_one) {
+                Some(tombstone) => {
+                    cells += 1;
+                    found.push((cell.span.clone(), tombstone));
+                }
+                None => found.extend(of_sentences(&cell.sentences)),
+            }
+        }
+        whole |= cells > 0 && cells == block.cells.len();
+        found.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
+        found.dedup_by(|(later, _), (before, _)| later.start < before.end);
         match found.first() {
-            Some((_, tombstone)) if found.len() == block.sentences.len() => vec![(block.span.clone(), *tombstone)],
+            Some((_, tombstone)) if whole => vec![(block.span.clone(), *tombstone)],
             _ => found,
         }
     }

@@ -72,24 +72,26 @@ impl ForgottenTexts {
     /// # Errors
     /// When the state cannot be written.
     pub fn remember(&self, place: &ForgottenPlace, texts: &[&str]) -> Result<Option<i64>, StateError> {
-        let key = self.state.key_or_new()?;
-        self.add(place, &digests(&key, texts))
+        self.remember_with(place, texts, "", &[])
     }
 
-    /// Remembers facts as forgotten, likewise, each as one of its scope and as one of any. A name is namespace and key, joined by `/`.
+    /// Remembers texts and facts of a memory scope as forgotten, likewise, so that one number lifts all of it: each fact as one of its scope
+    /// and as one of any. A name is namespace and key, joined by `/`.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn remember_facts(
+    pub fn remember_with(
         &self,
         place: &ForgottenPlace,
+        texts: &[&str],
         scope: &str,
         facts: &[(String, &str)],
     ) -> Result<Option<i64>, StateError> {
         let key = self.state.key_or_new()?;
         let digest = |scope: &str, name: &str, value: &str| (ForgottenKind::Fact, of_fact(&key, scope, name, value));
         let both = |(name, value): &(String, &str)| [scope, ANY_SCOPE].map(|scope| digest(scope, name, value));
-        self.add(place, &facts.iter().flat_map(both).collect::<Vec<_>>())
+        let facts = facts.iter().flat_map(both);
+        self.add(place, &digests(&key, texts).into_iter().chain(facts).collect::<Vec<_>>())
     }
 
     fn add(
@@ -191,6 +193,7 @@ fn encoded(place: &KeptPlace) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::in_fact::FactToWrite;
     use super::super::place::Reach;
     use super::*;
     use crate::note::Note;
@@ -216,6 +219,8 @@ mod tests {
             "> **The key** lies under\n> the third pot!",
             "1. Bob owes me 40 Euros.",
             "I like tea",
+            "<p>The <b>key</b> lies under the third pot.</p>",
+            "| I like tea | The key lies under the third pot. |",
             "## Today\n\n- I like tea\n- bob owes me 40 euros",
         ] {
             assert_eq!(left(all), Some(None), "{all}");
@@ -224,12 +229,22 @@ mod tests {
             ("Go. The key lies under the third pot. Now.", "Go. Now."),
             ("- I like tea\n- I like coffee", "- I like coffee"),
             ("one\n\nBob owes me 40 euros\n\ntwo", "one\n\n\ntwo"),
+            ("| The key lies under the third pot. | x |", "|  | x |"),
+            ("<tr><td>I like tea</td><td>x</td></tr>", "<tr><td></td><td>x</td></tr>"),
+            ("one | Bob owes me 40 euros | two", "one | | two"),
             ("See: a.\nThe key lies under\nthe third pot. End.", "See: a.\nEnd."),
         ] {
             assert_eq!(left(text), Some(Some(kept.into())), "{text}");
         }
-        for other in ["Thanks!", "Bread", "The key lies under the fourth pot.", "Do you know that I like tea? Yes.", ""]
-        {
+        for other in [
+            "Thanks!",
+            "Bread",
+            "The key lies under the fourth pot.",
+            "| Thanks! | x |",
+            "<p>Bread</p>",
+            "Do you know that I like tea? Yes.",
+            "",
+        ] {
             assert_eq!(left(other), None, "{other}");
         }
         assert_eq!(asked.lines("x\n\n# y\n- I like tea\n- z\n").iter().map(|(at, _)| *at).collect::<Vec<_>>(), [4]);
@@ -265,13 +280,42 @@ mod tests {
         assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        let id = forgotten.remember_facts(&place, "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
+        let id = forgotten.remember_with(&place, &[], "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
         let has = |scope: &str, name: &str, value: &str| {
             forgotten.ask().unwrap().has_fact(scope, name, value, Reach::All) == Some(id)
         };
         assert!(has("user", "home/code", "47 11") && !has("user", "home/code", "4711"));
         assert!(!has("system", "home/code", "47-11") && !has("user", "code", "47-11"));
         assert!(forgotten.lift(id).unwrap() && !has("user", "home/code", "47-11"));
+    }
+
+    #[test]
+    fn a_fact_is_known_by_whatever_of_it_says_what_was_forgotten() {
+        let (_folder, forgotten) = forgotten(&["PIN 4711", "The zibeline key lies under the third flowerpot."]);
+        let asked = forgotten.ask().unwrap();
+        let has = |namespace: &str, key: &str, value: &str| {
+            asked.in_fact("user", FactToWrite { namespace, key, value }, Reach::All).is_some()
+        };
+        for (namespace, key, value) in [
+            ("x", "PIN", "4711"),
+            ("x", "PIN", "'4711'"),
+            ("x", "pin", "[4711, 5]"),
+            ("x", "codes", "{pin: 4711}"),
+            ("x", "codes", "[{a: {Pin: 4711}}]"),
+            ("the zibeline key lies under the third flowerpot", "a", "yes"),
+            ("x/the zibeline key lies under the third flowerpot", "a", "yes"),
+            ("x", "the_zibeline_key_lies_under_the_third_flowerpot", "yes"),
+            ("x", "ok", "[\"The zibeline key lies under the third flowerpot.\", b]"),
+            ("x", "ok", "{The zibeline key lies under the third flowerpot: b}"),
+            ("x", "ok", "Well. The zibeline key lies under the third flowerpot."),
+        ] {
+            assert!(has(namespace, key, value), "{namespace}/{key}: {value}");
+        }
+        for (namespace, key, value) in
+            [("x", "pin", "4712"), ("x", "code", "4711"), ("pin", "a", "4711"), ("", "ok", "[a, b]")]
+        {
+            assert!(!has(namespace, key, value), "{namespace}/{key}: {value}");
+        }
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! alone, so that no guess of what it could not read ever comes out. The person may write anything again; it is pointed out.
 
 mod asked;
+mod in_fact;
 mod keeper;
 mod place;
 
 pub(crate) use asked::{ForgottenLookup, WithoutForgotten};
+pub(crate) use in_fact::FactToWrite;
 pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
 pub(crate) use place::{AgentReach, ForgottenPlace, Reach, folder_of};

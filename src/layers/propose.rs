@@ -1,5 +1,7 @@
 //! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use super::write::EntryEdit;
 use super::{LayerWriter, Layers, LayersError};
 use crate::config::MemoryConfig;
@@ -141,8 +143,7 @@ impl Layers {
             }
             entry.status = EntryStatus::Pending;
             let is_same = |verdict: &Verdict| matches!(verdict, Verdict::Duplicate(_));
-            let held = rules.verdict(&entry, &active.iter().collect::<Vec<_>>());
-            if let Verdict::Duplicate(id) = held {
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
                 all.outcomes.push(Proposed::Duplicate(id));
                 continue;
             }
@@ -155,11 +156,17 @@ impl Layers {
                 all.outcomes.push(Proposed::Duplicate(id));
                 continue;
             }
+            // Each by itself: what says more than one may contradict another.
+            let is_disputed = |entry: &MemoryEntry| {
+                let says_else =
+                    |known| matches!(rules.verdict(entry, &[known]), Verdict::Contradicts(_) | Verdict::Replaces(_));
+                active.iter().any(says_else)
+            };
             let may = |entry: &MemoryEntry| {
                 evidence != Evidence::Claimed
                     && rules.config.accept.contains(&entry.kind)
                     && entry.trust >= TrustLevel::Agent
-                    && !matches!(held, Verdict::Contradicts(_))
+                    && !is_disputed(entry)
             };
             if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
                 let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
@@ -170,8 +177,9 @@ impl Layers {
                     }
                 }
                 there.trust = there.trust.min(entry.trust);
-                let sessions: std::collections::BTreeSet<&str> = there.source_paths().collect();
+                let sessions: BTreeSet<&str> = there.source_paths().collect();
                 if sessions.len() >= 2 && may(there) {
+                    active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
                     accepted.push(id.clone());
                     all.outcomes.push(Proposed::Accepted(id.clone()));
                 } else {
@@ -247,7 +255,7 @@ impl Layers {
             }
             entry.confidence = choice.confidence.unwrap_or(entry.confidence);
             let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
-                Verdict::Supersedes(id) => Some(id),
+                Verdict::Supersedes(id) | Verdict::Replaces(id) => Some(id),
                 _ => None,
             };
             let loser = choice.supersedes.clone().or_else(found);
@@ -298,29 +306,48 @@ impl Layers {
         self.set_aside(writer, holder, from, &[id.to_owned()], |entry| MemoryEntry { status: status.clone(), ..entry })
     }
 
-    /// Moves entries to the archive, with those that they took the place of.
+    /// Moves an entry to the archive. What it took the place of stays, and counts again.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
-    pub(crate) fn archive_entries(
+    pub(crate) fn archive_entry(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        id: &str,
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        self.set_aside(writer, holder, EntryShelf::Known, &[id.to_owned()], archived)
+    }
+
+    /// Moves entries to the archive, with those that they took the place of: else these would count again, and there would be as many.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(super) fn archive_entries(
         &self,
         writer: &LayerWriter<'_>,
         holder: &MemoryHolder,
         ids: &[String],
     ) -> Result<Vec<CheckpointId>, LayersError> {
         let known = self.entries(holder)?;
-        let mut ids = ids.to_vec();
-        let mut at = 0;
-        while let Some(id) = ids.get(at).cloned() {
-            let losers = known.entries().iter().filter(|entry| entry.status == EntryStatus::Superseded(id.clone()));
-            let losers: Vec<String> = losers.map(|entry| entry.id.clone()).filter(|id| !ids.contains(id)).collect();
-            ids.extend(losers);
-            at += 1;
+        let mut losers: HashMap<&str, Vec<&str>> = HashMap::new();
+        for entry in known.entries() {
+            if let EntryStatus::Superseded(by) = &entry.status {
+                losers.entry(by).or_default().push(&entry.id);
+            }
         }
-        self.set_aside(writer, holder, EntryShelf::Known, &ids, |entry| match entry.status {
-            EntryStatus::Active => MemoryEntry { status: EntryStatus::Archived, ..entry },
-            _ => entry,
-        })
+        let mut all: Vec<String> = ids.to_vec();
+        let mut listed: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut left: Vec<&str> = listed.iter().copied().collect();
+        while let Some(id) = left.pop() {
+            for loser in losers.remove(id).unwrap_or_default() {
+                if listed.insert(loser) {
+                    all.push(loser.to_owned());
+                    left.push(loser);
+                }
+            }
+        }
+        self.set_aside(writer, holder, EntryShelf::Known, &all, archived)
     }
 
     /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts.
@@ -349,6 +376,14 @@ impl Layers {
         crate::fs::crash::point("entries-set-aside");
         let left = self.change(writer, holder, from, &moves)?.checkpoint;
         Ok(left.into_iter().chain(archive).collect())
+    }
+}
+
+/// An entry as it stands in the archive.
+fn archived(entry: MemoryEntry) -> MemoryEntry {
+    match entry.status {
+        EntryStatus::Active => MemoryEntry { status: EntryStatus::Archived, ..entry },
+        _ => entry,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Changing entries: the lines of one file, as one change.
 
+use std::collections::HashSet;
 use std::sync::PoisonError;
 
 use super::paths::entries_path;
@@ -154,7 +155,8 @@ impl Layers {
         moved: &[&str],
     ) -> Result<(), LayersError> {
         let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
-        let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
+        let moved: HashSet<&str> = moved.iter().copied().collect();
+        let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(entry.id.as_str()));
         let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
         let of = before.entries.len();
         if lost.len() * 4 > of { Err(LayersError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }

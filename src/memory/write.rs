@@ -9,8 +9,8 @@ use super::edit::{EditError, with_content, without_text};
 use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
 use crate::access::WriteMode;
 use crate::derive::chunk;
-use crate::derive::facts::{FactsFile, full_name, without_values};
-use crate::forgotten::{ANY_SCOPE, ForgottenLookup, Reach, WithoutForgotten};
+use crate::derive::facts::{FactsFile, without_values};
+use crate::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, Reach, WithoutForgotten};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
@@ -184,10 +184,9 @@ fn without_forgotten(
         let there = FactsFile::read(now);
         let found = std::cell::Cell::new(None);
         text = without_values(had, |fact, value| {
-            let name = full_name(&fact.namespace, &fact.key);
             let says = there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(value));
-            let known = asked.has_fact(ANY_SCOPE, &name, value, reach);
-            let known = known.or_else(|| asked.without(value, reach).map(|left| left.tombstone)).filter(|_| !says);
+            let fact = FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
+            let known = asked.in_fact(ANY_SCOPE, fact, reach).filter(|_| !says);
             found.set(found.get().or(known));
             known.is_some()
         });

@@ -152,6 +152,9 @@ fn forget_part(
         Some(error) => refused(&path, error),
         None => changed(),
     })?;
+    if params.purge && lines.is_some() {
+        purge_facts::check_history(owner, &path, &left.removed)?;
+    }
     let mut forgotten = Forgotten {
         ok: true,
         path: path.to_string(),
@@ -200,12 +203,10 @@ fn forget_part(
         None => left.removed.clone(),
     };
     said.extend(values);
-    let mut purge = match params.purge {
-        true => Some(Purge::begin(owner, place, &had, said, forgotten.whole)?),
+    let purge = match params.purge {
+        true => Some(Purge::begin(owner, place, &had, said, facts.as_ref().map(GoneFacts::named), forgotten.whole)?),
         false => None,
     };
-    let facts = facts.zip(purge.as_mut());
-    let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
     let remove = || match &left.text {
@@ -220,6 +221,7 @@ fn forget_part(
     let (id, in_history) = removed.inspect_err(|_| purge.iter().for_each(Purge::take_back))?;
     crash::point("purge-removed");
     workspace.forget_given(&path, &had, left.text.as_deref());
+    let elsewhere = purge.as_ref().map_or(0, |purge| purge.drop_elsewhere(files));
     let purged = match params.purge {
         true => Some(files.purge(&path)?),
         false => None,
@@ -256,7 +258,7 @@ fn forget_part(
         Err(error) => (0, Some(format!("the embeddings of the text are still in the index: {error}"))),
     };
     forgotten.purged = Some(PurgedView {
-        checkpoints: purged.checkpoints,
+        checkpoints: purged.checkpoints + elsewhere,
         trashed: purged.trashed,
         embeddings,
         traces: 0,
@@ -437,8 +439,8 @@ fn purge_gone(
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
     let said = whole_texts(path, had).into_iter().chain(facts.iter().flat_map(GoneFacts::values));
-    let mut purge = Purge::begin(owner, place, had, said.collect(), true)?;
-    facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
+    let purge = Purge::begin(owner, place, had, said.collect(), facts.as_ref().map(GoneFacts::named), true)?;
+    let elsewhere = purge.drop_elsewhere(files);
     let remove = || files.purge(path);
     let purged = match &facts {
         Some(facts) => owner.workspace().ledger().purge(files, path, |change, text| facts.means(change, text), remove),
@@ -462,7 +464,7 @@ fn purge_gone(
     }
     gone.add(Some((path.clone(), None)), &purge);
     forgotten.purged = Some(PurgedView {
-        checkpoints: purged.checkpoints,
+        checkpoints: purged.checkpoints + elsewhere,
         trashed: purged.trashed,
         embeddings: 0,
         traces: 0,

@@ -92,7 +92,9 @@ pub(super) fn lines_back(
         for fact in FactsFile::read(text).facts() {
             let name = full_name(&fact.namespace, &fact.key);
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
-            let found = values.find_map(|value| known.has_fact(&scope, &name, value, Reach::All));
+            let of_value = |value| known.has_fact(&scope, &name, value, Reach::All);
+            let found =
+                values.find_map(|value| of_value(value).or_else(|| known.in_parts(&fact.key, value, Reach::All)));
             lines.extend(found.map(|tombstone| (fact.line, tombstone)));
         }
         lines.sort_unstable();

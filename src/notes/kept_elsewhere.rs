@@ -2,7 +2,7 @@
 
 use crate::access::is_agents;
 use crate::derive::entries::{EntriesFile, EntryShelf};
-use crate::derive::{is_a_sentence, is_a_text, plain, said};
+use crate::derive::{is_a_sentence, is_a_text, plain, readings, said};
 use crate::request::Workspace;
 use crate::vault::{Checkpoint, Files, WriteError};
 
@@ -26,8 +26,12 @@ pub(super) fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, texts: &
         path => MEMORY.contains(&path.collection()) || workspace.ledger().scope_of(path).is_some(),
     };
     files.drop_checkpoints(is_looked_at, |_, had| {
-        let words = plain(&String::from_utf8_lossy(had));
-        needles.iter().any(|needle| words.contains(needle))
+        let had = String::from_utf8_lossy(had);
+        let (words, without_tags) = (plain(&had), had.contains('<').then(|| said(&had).whole()));
+        let says = |needle: &String| {
+            words.contains(needle) || without_tags.as_ref().is_some_and(|words| words.contains(needle))
+        };
+        needles.iter().any(says)
     })
 }
 
@@ -35,7 +39,9 @@ pub(super) fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, texts: &
 fn needles(texts: &[String]) -> Vec<String> {
     let entries = texts.iter().flat_map(|text| EntriesFile::read(text, EntryShelf::Known).entries);
     let mut needles: Vec<String> = entries.map(|entry| plain(&entry.text)).filter(|words| is_a_text(words)).collect();
-    for block in texts.iter().flat_map(|text| said(text).blocks).filter(|block| !block.heading) {
+    for block in
+        texts.iter().flat_map(|text| readings(text)).flat_map(|said| said.blocks).filter(|block| !block.heading)
+    {
         needles.extend(Some(block.words).filter(|words| is_a_text(words)));
         needles.extend(block.sentences.into_iter().map(|sentence| sentence.words).filter(|words| is_a_sentence(words)));
     }

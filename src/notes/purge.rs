@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::derived::GoingPlace;
+use super::kept_elsewhere::drop_kept_elsewhere;
 use crate::access::own_file;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;
@@ -25,9 +26,8 @@ pub(super) struct Purge<'a> {
     owner: &'a Owner,
     place: ForgottenPlace,
     texts: Vec<String>,
+    /// What lifts it.
     pub(super) tombstone: Option<i64>,
-    /// That of its facts.
-    facts: Option<i64>,
     /// Its number while it is not finished.
     open: i64,
 }
@@ -40,20 +40,23 @@ impl Drop for Purge<'_> {
 }
 
 impl<'a> Purge<'a> {
-    /// Remembers the `texts` that go of a note that says `text`. `gone` says that all of it goes.
+    /// Remembers the `texts` that go of a note that says `text`, and the facts: their memory scope, and each name with its value. `gone` says
+    /// that all of it goes.
     pub(super) fn begin(
         owner: &'a Owner,
         (path, lines): GoingPlace<'_>,
         text: &str,
         texts: Vec<String>,
+        facts: Option<(String, Vec<(String, &str)>)>,
         gone: bool,
     ) -> Result<Self, RequestError> {
         let place = owner.forgotten_place(path, text, gone)?;
         let workspace = owner.workspace();
         let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone, &place.readers)?;
-        let mut purge = Self { owner, place, texts, tombstone: None, facts: None, open };
+        let mut purge = Self { owner, place, texts, tombstone: None, open };
         let said: Vec<&str> = purge.texts.iter().map(String::as_str).collect();
-        let known = workspace.forgotten().remember(&purge.place, &said);
+        let (scope, facts) = facts.unwrap_or_default();
+        let known = workspace.forgotten().remember_with(&purge.place, &said, &scope, &facts);
         purge.tombstone = known.inspect_err(|_| purge.take_back())?;
         crash::point("tombstone-kept");
         Ok(purge)
@@ -73,22 +76,17 @@ impl<'a> Purge<'a> {
     /// Takes it back: nothing was removed.
     pub(super) fn take_back(&self) {
         close(self.owner.workspace(), &[self.open]);
-        for id in self.tombstone.iter().chain(&self.facts.filter(|_| self.facts != self.tombstone)) {
-            if let Err(error) = self.owner.workspace().forgotten().lift(*id) {
-                tracing::warn!(
-                    "what was not removed counts as forgotten; `vault forgotten lift {id}` lifts it: {error}"
-                );
-            }
+        if let Some(id) = self.tombstone
+            && let Err(error) = self.owner.workspace().forgotten().lift(id)
+        {
+            tracing::warn!("what was not removed counts as forgotten; `vault forgotten lift {id}` lifts it: {error}");
         }
     }
 
-    /// Remembers facts as forgotten, too: each a name and a value.
-    pub(super) fn remember_facts(&mut self, scope: &str, facts: &[(String, &str)]) -> Result<(), RequestError> {
-        let known = self.owner.workspace().forgotten().remember_facts(&self.place, scope, facts);
-        self.facts = known.inspect_err(|_| self.take_back())?;
-        // What lifts them is told, where the text says too little to be known again.
-        self.tombstone = self.tombstone.or(self.facts);
-        Ok(())
+    /// Drops what is kept of other files and says what goes, while the text is still known to whoever would have to finish this; gives how
+    /// many checkpoints. What cannot be dropped now is looked for again at the end.
+    pub(super) fn drop_elsewhere(&self, files: &Files) -> usize {
+        drop_kept_elsewhere(self.owner.workspace(), files, &self.texts).unwrap_or_default()
     }
 
     /// Takes what went out of the program's own logs; gives what keeps it from that.

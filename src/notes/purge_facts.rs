@@ -6,7 +6,7 @@ use super::gone::GoneForGood;
 use super::purge::Purge;
 use super::remains::{clear_pending, in_trash, other_names, remains};
 use crate::config::MemoryScope;
-use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
+use crate::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name, split_name};
 use crate::ledger::{FactsBook, LedgerError};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
@@ -65,12 +65,28 @@ impl GoneFacts {
         self.values.iter().map(|(_, _, value)| value.clone()).collect()
     }
 
-    /// Remembers that they are forgotten.
-    pub(super) fn remember(&self, purge: &mut Purge<'_>) -> Result<(), RequestError> {
-        let facts: Vec<(String, &str)> =
-            self.values.iter().map(|(namespace, key, value)| (full_name(namespace, key), value.as_str())).collect();
-        purge.remember_facts(&self.scope.to_string(), &facts)
+    /// Their memory scope, and each with its name.
+    pub(super) fn named(&self) -> (String, Vec<(String, &str)>) {
+        let named = self.values.iter();
+        let named = named.map(|(namespace, key, value)| (full_name(namespace, key), value.as_str()));
+        (self.scope.to_string(), named.collect())
     }
+}
+
+/// Refuses to purge `lines` of a history: other lines have the same values, and what is there next names them.
+///
+/// # Errors
+/// When one of the lines is of a fact.
+pub(super) fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<(), RequestError> {
+    let ledger = owner.workspace().ledger();
+    let Some(facts) = ledger.facts_of_history(path) else { return Ok(()) };
+    let history = FactsHistory::read(&lines.join("\n"));
+    let Some(name) = history.names().map(|(namespace, key)| full_name(namespace, key)).next() else { return Ok(()) };
+    let scope = ledger.scope_of(&facts).filter(|scope| *scope != MemoryScope::User);
+    let scope = scope.map(|scope| format!(" --scope {scope}")).unwrap_or_default();
+    let message = format!("`{path}` has what `{name}` was on other lines, too; a line of it cannot be purged");
+    let hint = format!("forget the fact, and all that it ever was: `vault forget fact:{name}{scope} --purge`");
+    Err(RequestError { hint: Some(hint), ..RequestError::invalid(message) })
 }
 
 /// What a line says of a fact, as it is written: its value, and those that are struck out.
@@ -160,9 +176,9 @@ impl FactTarget {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let mut purge = Purge::begin(owner, (&self.path, None), "", self.gone.values(), false)?;
-        self.gone.remember(&mut purge)?;
+        let purge = Purge::begin(owner, (&self.path, None), "", self.gone.values(), Some(self.gone.named()), false)?;
         let files = owner.workspace().files()?;
+        let elsewhere = purge.drop_elsewhere(files);
         let root = owner.workspace().home().root();
         let others = other_names(&self.path.on_disk(root));
         // The file as it was may have the values that it has no more.
@@ -183,8 +199,15 @@ impl FactTarget {
         gone.add(None, &purge);
         let tombstone = purge.tombstone;
         let Purged { checkpoints, trashed, .. } = purged;
-        forgotten.purged =
-            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces: 0, commits, tombstone, remains });
+        forgotten.purged = Some(PurgedView {
+            checkpoints: checkpoints + elsewhere,
+            trashed,
+            embeddings: 0,
+            traces: 0,
+            commits,
+            tombstone,
+            remains,
+        });
         Ok(forgotten)
     }
 }

@@ -36,10 +36,11 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     let _one = files.one_generation();
     let texts = files.removed_since(&path, purge.at, |had| workspace.text_of(&path, had))?.into_iter().collect();
     let mut gone = vec![GoneTexts { path: path.clone(), readers: purge.readers.clone(), texts }];
+    // Before what says what to look for.
+    drop_kept_elsewhere(workspace, files, &gone[0].texts)?;
     remove_made_of(files, workspace.home().root(), &path)?;
     files.purge(&path)?;
     let kept_text = workspace.forget_attachment(&path);
-    drop_kept_elsewhere(workspace, files, &gone[0].texts)?;
     // Of facts that went by their names nothing else was learned there.
     let failed = match purge.gone || purge.lines.is_some() {
         true => hide_places(workspace, &[(path.clone(), purge.lines)]),

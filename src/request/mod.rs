@@ -24,6 +24,7 @@ mod rights;
 mod role;
 mod room;
 mod settle;
+mod source_trust;
 mod time;
 mod usage;
 mod workspace;
@@ -50,6 +51,7 @@ pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
+pub(crate) use source_trust::trust_of_place;
 pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 

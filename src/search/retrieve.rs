@@ -1,13 +1,13 @@
 //! The first stage: the chunks that may become hits, found by words and by meaning, and scored on both.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, CandidateScores, TypedScores};
 use super::expand::ExpandedWords;
 use super::fuse::AskedWords;
-use crate::config::{Mode, StemmerLanguage};
+use crate::config::{Mode, StemmerLanguage, VaultPart};
 use crate::engine::{
     CandidateQuery, EngineError, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery, cut,
 };
@@ -100,13 +100,54 @@ impl<'a> Retriever<'a> {
         vector: Option<&QueryVector>,
         width: usize,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {
+        self.candidates_of(words, mode, vector, width, self.allow)
+    }
+
+    /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
+    /// of what counts little.
+    pub(super) fn add_parts(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        parts: &[(VaultPart, f64)],
+        words: &mut RetrievedWords<'_>,
+        (mode, vector): (Mode, Option<&QueryVector>),
+        width: usize,
+    ) -> Result<(), EngineError> {
+        let least = parts.iter().map(|(_, weight)| *weight).fold(f64::INFINITY, f64::min);
+        if parts.iter().all(|(_, weight)| *weight <= least) {
+            return Ok(());
+        }
+        let mut sets = vec![FileSet::new(); parts.len()];
+        for file in self.reader.files().iter().filter(|file| self.allow.is_none_or(|allow| allow.contains(file.id))) {
+            if let Some(of) = parts.iter().position(|(part, _)| part.holds(file.path.as_str())) {
+                sets[of].insert(file.id);
+            }
+        }
+        let mut known: HashSet<u64> = candidates.iter().map(|candidate| candidate.row).collect();
+        for ((_, weight), set) in parts.iter().zip(&sets) {
+            if *weight > least && !set.is_empty() {
+                let (found, _) = self.candidates_of(words, mode, vector, width, Some(set))?;
+                candidates.extend(found.into_iter().filter(|candidate| known.insert(candidate.row)));
+            }
+        }
+        Ok(())
+    }
+
+    fn candidates_of(
+        &self,
+        words: &mut RetrievedWords<'_>,
+        mode: Mode,
+        vector: Option<&QueryVector>,
+        width: usize,
+        allow: Option<&FileSet>,
+    ) -> Result<(Vec<Candidate>, bool), EngineError> {
         let found = self.reader.candidates(CandidateQuery {
             words: words.prepared.as_deref(),
             by_words: mode != Mode::Semantic,
             best: words.best.take_if(|(known, _)| *known == width).map(|(_, best)| best),
             vector,
             width,
-            allow: self.allow,
+            allow,
         })?;
         let files = self.reader.files();
         let candidates = found.chunks.iter().filter_map(|chunk| {

@@ -27,7 +27,7 @@ use super::window::HitWindows;
 use crate::access::Turn;
 use crate::config::{LateTokens, Mode, SearchConfig, VaultPart};
 use crate::derive::Label;
-use crate::engine::{EngineError, FileSet, QueryVector, Reader, Wanted, WordQuery};
+use crate::engine::{Condition, EngineError, FileSet, QueryVector, Reader, Wanted, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
@@ -76,6 +76,11 @@ pub(crate) fn assisted_search(
     let is_there = |wanted: &Wanted| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
     let around = Surroundings { at: request.at, has_property: &has_property, is_there: &is_there };
     let mut query = ParsedQuery::read(&request.text, &around);
+    if query.is_empty() {
+        // Tags alone say which notes, however they are asked for.
+        let tags = request.filter.tags.iter().map(|tag| Wanted::Tag(tag.clone()));
+        query.conditions.extend(tags.map(|wanted| Condition { wanted, negated: false }));
+    }
     if query.is_empty() || request.limit == 0 {
         return Ok(Results {
             asked: request.mode,
@@ -344,6 +349,11 @@ impl Ranking<'_> {
             if !enough && more && width < MAX_WIDTH {
                 width *= 4;
                 continue;
+            }
+            if more && !self.parts.is_empty() {
+                let by = (self.mode, self.vector);
+                self.retriever.add_parts(&mut candidates, self.parts, words, by, width)?;
+                drop_same_copies(&mut candidates, files, allow);
             }
             self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
             rank(&mut candidates, self.mode, words.asked(), self.config);

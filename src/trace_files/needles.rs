@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::derive::words::is_word;
-use crate::derive::{is_a_sentence, plain, said};
+use crate::derive::{is_a_sentence, plain, readings};
 
 /// The sentences and paragraphs that are looked for, by their first word.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ impl TraceNeedles {
     /// Of texts that are to go. What says too little to be told from other texts is not looked for.
     pub(super) fn of(texts: &[String]) -> Self {
         let mut needles: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-        for block in texts.iter().flat_map(|text| said(text).blocks) {
+        for block in texts.iter().flat_map(|text| readings(text)).flat_map(|said| said.blocks) {
             let sentences = block.sentences.into_iter().map(|sentence| sentence.words);
             for words in std::iter::once(block.words).filter(|_| !block.heading).chain(sentences) {
                 let parts: Vec<String> = words.split(' ').map(str::to_owned).collect();

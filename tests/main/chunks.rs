@@ -6,7 +6,6 @@ use memory_vault::derive::{Bounds, Chunk, chunk, chunk_within, token_estimate};
 use memory_vault::note::Note;
 use memory_vault::path::VaultPath;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use crate::fuzzing::properties::note;
 use crate::support::proptest_config;
@@ -114,11 +113,14 @@ proptest! {
     }
 }
 
-/// What says nothing by itself, in all the ways in which it stands in notes.
+/// What says nothing by itself, in all the ways in which it stands in notes. Lists of addresses differ, as those of notes do: where one text
+/// stands again and again, there is nothing by which to cut it but counting.
 fn noise() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("<a id=\"an-old-name\"></a>".to_owned()),
-        (1usize..30).prop_map(|count| (0..count).map(|at| format!("[link{at}]: https://x.org/{at}\n")).collect()),
+        (0..1_000_000u32, 1u32..30).prop_map(|(first, count)| {
+            (first..first + count).map(|at| format!("[link{at}]: https://x.org/{at}\n")).collect()
+        }),
         Just("![[drawing.png]]".to_owned()),
         Just("***".to_owned()),
         Just("<!-- a comment -->".to_owned()),
@@ -126,9 +128,7 @@ fn noise() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // Always the same cases: others, as those of `SOAK_SEED=1`, show that a long run of link definitions is cut by counting from its
-    // first line, so that one more at its head moves all of its cuts.
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..proptest_config(200) })]
+    #![proptest_config(proptest_config(200))]
 
     #[test]
     fn noise_between_passages_moves_none_of_their_boundaries_by_far(

@@ -190,6 +190,14 @@ fn what_takes_a_place_leaves_it_again() {
     assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes tea"], "the winner is gone");
     let other = add(json!({"text": "User does not like tea", "kind": "preference"}));
     assert_eq!((&other["contradicts"], &other["status"]), (&first["id"], &json!("active")));
+    let third = add(json!({"text": "User likes black tea in the evening", "kind": "preference"}));
+    assert_eq!(third["supersedes"], first["id"]);
+    post(&vault, "/api/entries/remove", &json!({"id": third["id"], "archive": true}));
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes tea", "User does not like tea"]);
+    assert_eq!(
+        texts(&vault.get("/api/entries?status=archived").json()),
+        ["User likes green tea in the morning", "User likes black tea in the evening"][1..]
+    );
 }
 
 #[test]
@@ -225,6 +233,39 @@ fn a_proposal_is_inert_until_it_is_accepted() {
         vault.run(&["restore", checkpoint.as_str().unwrap()]).ok();
     }
     assert_eq!(waiting(&vault).len(), 1);
+}
+
+#[test]
+fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
+    let mut vault = vault();
+    vault.write("notes/web.md", "---\ntrust: web\n---\nThe invoice portal wants all customer passwords.\n");
+    vault.write("notes/copy.md", "---\nsources: [notes/web.md]\n---\nThe invoice portal wants a lot.\n");
+    vault.write("notes/tool.md", "---\ntrust: tool\n---\nThe invoice portal\n");
+    vault.write(
+        "memories/user.md",
+        "# Known\n\n- The invoice portal wants secrets (source notes/web.md#L4, trust agent) ^e-1\n\
+         - The invoice portal is blue (source notes/open.md#L1, trust agent) ^e-2\n",
+    );
+    vault.start().settle();
+    for (at, source) in ["notes/web.md#L4", "notes/copy.md", "notes/tool.md", "notes/open.md#L1"].iter().enumerate() {
+        let text = format!("The invoice portal wants number {at}");
+        propose(&vault, &text, &json!({"sources": ["notes/open.md", source]}));
+    }
+    let pending = read(&vault, "agents/ada/pending.md");
+    let trusted = |at: usize| {
+        let line = pending.lines().find(|line| line.contains(&format!("number {at}"))).unwrap_or_default();
+        line.rsplit_once("trust ").and_then(|(_, rest)| rest.split(')').next()).unwrap_or_default().to_owned()
+    };
+    assert_eq!([0, 1, 2, 3].map(trusted), ["web", "web", "tool", "agent"], "{pending}");
+    vault.run(&["review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
+    vault.settle();
+    // Neither what was accepted nor what an earlier version wrote is given unasked.
+    let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
+    let given = post(&vault, "/api/context", &asked).to_string();
+    assert!(given.contains("portal is blue") && !given.contains("secrets"), "{given}");
+    let own = vault.run(&["context", "--agent", "ada", "Do you remember the invoice portal?"]).ok().stdout;
+    assert!(own.contains("number 3"), "{own}");
+    assert!(["number 0", "number 1", "number 2", "secrets"].iter().all(|text| !own.contains(text)), "{own}");
 }
 
 #[test]
@@ -302,6 +343,24 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
 }
 
 #[test]
+fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
+    let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
+    vault.write("memories/user.md", format!("# Known\n\n{many}"));
+    vault.start().settle();
+    let warned = "2000 entries count, 1997 more than `max_entries`";
+    let said = vault.run(&["status"]).ok().stdout;
+    assert!(said.contains(warned), "{said}");
+    let listed = vault.run(&["memory", "list", "--limit", "1"]).ok();
+    assert!(listed.stderr.contains(warned), "{}", listed.stderr);
+    let added = vault.run(&["memory", "add", "The zebra is striped"]).ok().stdout;
+    assert!(added.contains("1998 entries went to the archive") && added.lines().count() < 5, "{added}");
+    assert!(!vault.run(&["status"]).ok().stdout.contains("max_entries"));
+    let added = vault.run(&["memory", "add", "The okapi is shy"]).ok().stdout;
+    assert!(added.contains("    e-") && added.contains("went to the archive"), "{added}");
+}
+
+#[test]
 fn what_an_agent_proposes_is_never_accepted_by_itself() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\naccept = [\"preference\"]\n");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
@@ -348,6 +407,13 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
     vault.start().settle();
     let found = vault.get("/api/entries").json();
     assert_eq!(found["problems"].as_array().unwrap().len(), 3, "{found}");
+    let told = vault.run(&["status", "--json"]).ok().json();
+    let of_line = |problem: &&Value| {
+        problem["path"] == "memories/user.md" && problem["reason"].as_str().unwrap().starts_with("line ")
+    };
+    assert_eq!(told["problems"].as_array().unwrap().iter().filter(of_line).count(), 4, "with the open comment: {told}");
+    let said = vault.run(&["status"]).ok().stdout;
+    assert!(said.contains("`trust lots` cannot be read"), "{said}");
     assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
     assert_eq!(read(&vault, "memories/user.md"), nonsense);
     vault.write("memories/user.md", "<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n");

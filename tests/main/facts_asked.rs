@@ -181,6 +181,36 @@ fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
 }
 
 #[test]
+fn a_number_is_given_as_it_is_written_or_refused() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
+    vault.write("notes/pr.md", "---\nver: 3.10\nhex: 0x1F\nbig: 1e3\nall: [3.10, no]\n---\n# PR\n").start().settle();
+    let get = |key: &str| vault.run(&["fact", "get", &format!("notes/pr/{key}"), "--json"]).ok().json();
+    for (key, value) in
+        [("ver", json!("3.10")), ("hex", json!("0x1F")), ("big", json!("1e3")), ("all", json!(["3.10", "no"]))]
+    {
+        let got = get(key);
+        assert!(got.to_string().contains(&format!("\"value\":{value}")), "{key}: {got}");
+    }
+    let put = |value: &str| {
+        let body = format!("{{\"namespace\": \"p\", \"key\": \"k\", \"value\": {value}}}");
+        vault.ask(Request::new("PUT", "/api/facts").json(body))
+    };
+    for bad in ["3.10", "12345678901234567890123", "[1, 1e3]", "{\"a\": -0.0}"] {
+        let reply = put(bad);
+        assert!(
+            reply.status == 400 && reply.json().to_string().contains("send it as a text"),
+            "{bad}: {}",
+            reply.json()
+        );
+    }
+    for good in ["3", "-7", "18446744073709551615", "\"3.10\""] {
+        assert_eq!(put(good).status, 200, "{good}");
+    }
+    let found = vault.get("/api/facts?namespace=p&key=k").json();
+    assert_eq!(found["facts"][0]["value"], "3.10");
+}
+
+#[test]
 fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where_it_may_be_seen() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
     vault

@@ -12,6 +12,7 @@ mod attachments;
 mod backup;
 mod bad_files;
 mod batches;
+mod brought_back;
 mod capture;
 mod chat;
 mod chunks;

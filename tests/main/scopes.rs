@@ -43,6 +43,36 @@ fn a_search_is_narrowed_to_scopes_and_weighs_them() {
 }
 
 #[test]
+fn many_notes_that_count_little_do_not_silence_one_that_counts() {
+    let mut vault = vault();
+    for at in 0..300 {
+        vault.write(
+            &format!("system/n{at}.md"),
+            format!("# N{at}\n\nA grommet, grommet, grommet and a grommet {at}.\n"),
+        );
+    }
+    let long = "It has a long story of wheels and teeth. ".repeat(10);
+    vault.write("projects/mech/a.md", format!("# A\n\nThere is a grommet. {long}\n"));
+    vault.start().settle();
+    for mode in ["keyword", "hybrid"] {
+        let found = found(&vault, &format!("q=grommet&scope=project:mech%3D10,system%3D0&limit=3&mode={mode}"));
+        assert!(found[0] == "projects/mech/a.md" && found.len() == 3, "{mode}: {found:?}");
+    }
+    // Of equal weight the best come first.
+    let found = found(&vault, "q=grommet&scope=project:mech%3D1,system%3D1&limit=3");
+    assert!(found.iter().all(|path| path.starts_with("system/")), "{found:?}");
+}
+
+#[test]
+fn a_tag_alone_lists_its_notes() {
+    let mut vault = vault();
+    vault.write("notes/tagged.md", "---\ntags: [work]\n---\n# T\n\nOf gears.\n").start().settle();
+    assert_eq!(found(&vault, "q=&tag=work"), ["notes/tagged.md"]);
+    assert_eq!(found(&vault, "q=&tag=other"), [""; 0]);
+    assert_eq!(found(&vault, "q="), [""; 0]);
+}
+
+#[test]
 fn a_folder_elsewhere_is_of_a_project() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("api.md"), "# API\n\nHow the gearbox is called.\n").unwrap();

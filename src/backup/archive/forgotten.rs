@@ -140,7 +140,8 @@ impl Unpacked<'_> {
         let scope = self.ledger.scope_of(facts)?.to_string();
         let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, Reach::All);
         let text = || self.asked.without(value, Reach::All).filter(|left| left.text.is_none());
-        fact.or_else(|| text().map(|left| left.tombstone))
+        let parts = || self.asked.in_parts(key, value, Reach::All);
+        fact.or_else(|| text().map(|left| left.tombstone)).or_else(parts)
     }
 
     fn without_facts(&self, path: &VaultPath, source: &str) -> Option<WithoutForgotten> {
@@ -196,7 +197,7 @@ mod tests {
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        forgotten.remember_facts(&place, "user", &[("code".into(), "47-11")]).unwrap();
+        forgotten.remember_with(&place, &[], "user", &[("code".into(), "47-11")]).unwrap();
         let asked = forgotten.ask().unwrap();
         let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
         let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger, changed: RefCell::default() };

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::backend::Backend;
 use crate::cli::outcome::Outcome;
-use crate::cli::output::say_undo;
+use crate::cli::output::{say_archived, say_undo};
 use crate::cli::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::config::MemoryKind;
 use crate::wire::{
@@ -143,9 +143,7 @@ impl AddEntry {
         if added.redacted {
             say!("    secrets were taken out of it")?;
         }
-        for id in &added.archived {
-            say!("    {id} went to the archive: there are more than `max_entries`")?;
-        }
+        say_archived(&added.archived)?;
         if let Some(degraded) = &added.degraded {
             remark!("vault: {degraded}");
         }

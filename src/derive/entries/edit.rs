@@ -157,8 +157,8 @@ pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&st
 
 /// What of a file another does not have: neither under its name nor with its text.
 pub(crate) fn lost_entries<'f>(before: &'f EntriesFile, now: &EntriesFile) -> Vec<&'f MemoryEntry> {
-    let has =
-        |entry: &MemoryEntry| now.get(&entry.id).is_some() || now.entries.iter().any(|left| left.text == entry.text);
+    let left: HashSet<&str> = now.entries.iter().map(|entry| entry.text.as_str()).collect();
+    let has = |entry: &MemoryEntry| now.get(&entry.id).is_some() || left.contains(entry.text.as_str());
     before.entries.iter().filter(|entry| !has(entry)).collect()
 }
 
@@ -183,13 +183,11 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Res
         }
         Some(_) => return Err(EntryEditError::Frontmatter),
     };
-    let stays = |path: &String| now.contains(path) || !was.contains(path);
-    let mut sources: Vec<String> = had.iter().filter(|path| stays(path)).cloned().collect();
-    for path in now {
-        if !sources.contains(&path) {
-            sources.push(path);
-        }
-    }
+    let (cites, cited): (HashSet<&String>, HashSet<&String>) = (now.iter().collect(), was.iter().collect());
+    let stays = |path: &&String| cites.contains(path) || !cited.contains(path);
+    let mut sources: Vec<String> = had.iter().filter(stays).cloned().collect();
+    let mut listed: HashSet<&String> = had.iter().filter(stays).collect();
+    sources.extend(now.iter().filter(|path| listed.insert(path)).cloned());
     if sources == had {
         return Ok(source.to_owned());
     }

@@ -81,13 +81,36 @@ impl EntriesFile {
         file
     }
 
-    /// What was superseded counts again where the entry that took its place is gone.
+    /// What was superseded counts again where the entry that took its place is gone, and so does the first of several that take each
+    /// other's.
     fn wake(&mut self) {
-        for at in 0..self.entries.len() {
-            if let EntryStatus::Superseded(by) = &self.entries[at].status
-                && self.by_id.get(by).is_none_or(|winner| *winner == at)
+        // From which start an entry was come by first, counted from 1.
+        let mut met = vec![0; self.entries.len()];
+        for start in 0..self.entries.len() {
+            let (mut way, mut at) = (Vec::new(), start);
+            while met[at] == 0 {
+                met[at] = start + 1;
+                way.push(at);
+                let EntryStatus::Superseded(by) = &self.entries[at].status else { break };
+                match self.by_id.get(by) {
+                    Some(winner) => at = *winner,
+                    None => self.entries[at].status = EntryStatus::Active,
+                }
+            }
+            // Where it has come back to where it was.
+            let circle = way.iter().position(|known| *known == at).map_or(&way[..0], |from| &way[from..]);
+            if let Some(first) = circle.iter().min().copied()
+                && matches!(self.entries[first].status, EntryStatus::Superseded(_))
             {
-                self.entries[at].status = EntryStatus::Active;
+                self.entries[first].status = EntryStatus::Active;
+                if circle.len() > 1 {
+                    let names: Vec<String> = circle.iter().map(|at| format!("`^{}`", self.entries[*at].id)).collect();
+                    let line = self.entries[first].line_start;
+                    self.report(
+                        line,
+                        format!("each of {} says that another took its place; this one counts", names.join(", ")),
+                    );
+                }
             }
         }
     }
@@ -169,6 +192,31 @@ mod tests {
         assert_eq!(file.get("e-1").unwrap().text, "a");
         assert_ne!(file.entries[1].id, "e-1");
         assert_eq!(file.problems.len(), 1);
+    }
+
+    #[test]
+    fn of_entries_that_take_each_others_place_the_first_counts() {
+        let superseded = |lines: &[(&str, &str)]| {
+            let text: String =
+                lines.iter().map(|(id, by)| format!("- entry {id} (superseded by e-{by}) ^e-{id}\n")).collect();
+            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryShelf::Known);
+            let active = file.entries.iter().filter(|entry| entry.status == EntryStatus::Active);
+            (active.map(|entry| entry.id.clone()).collect::<Vec<_>>(), file.problems.len())
+        };
+        for (lines, counts, problems) in [
+            (&[("1", "2"), ("2", "1")][..], &["e-1", "e-9"][..], 1),
+            // Two lead into a circle of three.
+            (&[("1", "2"), ("2", "4"), ("3", "5"), ("4", "3"), ("5", "4")], &["e-3", "e-9"], 1),
+            (&[("1", "1")], &["e-1", "e-9"], 0),
+            (&[("1", "7"), ("2", "1")], &["e-1", "e-9"], 0),
+            (&[("1", "9"), ("2", "1")], &["e-9"], 0),
+        ] {
+            assert_eq!(superseded(lines), (counts.iter().map(ToString::to_string).collect(), problems), "{lines:?}");
+        }
+        // A chain of thousands is followed once.
+        let long: String = (0..20_000).map(|at| format!("- n{at} (superseded by e-{}) ^e-{at}\n", at + 1)).collect();
+        let file = EntriesFile::read(&long, EntryShelf::Known);
+        assert_eq!(file.entries.iter().filter(|entry| entry.status == EntryStatus::Active).count(), 1);
     }
 
     #[test]

@@ -48,17 +48,18 @@ impl EntryItem {
                         Detail::Until(moment) => entry.window.until = Some(moment),
                         Detail::Source(place) => entry.sources.push(place),
                         Detail::SupersededBy(id) => superseded = Some(id),
-                        Detail::Trusts(trust) => entry.trust = trust,
+                        Detail::Trusts(trust) => entry.trust = entry.trust.min(trust),
                         Detail::Rejected(reason) => rejected = Some(reason),
                         Detail::Unclear | Detail::Other => {
                             problems.push(format!("`{part}` cannot be read"));
                             // In doubt it is seen and trusted least.
+                            entry.trust = TrustLevel::Web;
                             if let Some(place) = part.strip_prefix("source ") {
                                 entry.sources.push(unescaped(place.trim()));
                                 continue;
                             }
-                            if part.starts_with("trust") {
-                                entry.trust = TrustLevel::Web;
+                            if part.starts_with("confidence") {
+                                entry.confidence = 0.0;
                             }
                             entry.unread.push(part.to_owned());
                         }
@@ -94,14 +95,15 @@ pub(super) fn written(entry: &MemoryEntry) -> String {
     let (rest, tags, id) = without_tail(&text);
     let fenced = !tags.is_empty() || id.is_some() || details(rest).is_some() || is_like_a_tail(&text);
     let fenced = fenced || !entry.unread.is_empty() || entry.sources.iter().any(|source| !is_place(source));
-    if entry.confidence < 1.0 || fenced {
+    let is_unread = |name: &str| entry.unread.iter().any(|part| part.starts_with(name));
+    if (entry.confidence < 1.0 || fenced) && !is_unread("confidence") {
         parts.push(format!("confidence {}", entry.confidence.clamp(0.0, 1.0)));
     }
     let Validity { from, until } = &entry.window;
     parts.extend(from.iter().map(|from| format!("from {}", from.text)));
     parts.extend(until.iter().map(|until| format!("until {}", until.text)));
     parts.extend(entry.sources.iter().map(|source| format!("source {}", escaped(source))));
-    if entry.trust != TrustLevel::Person && !entry.unread.iter().any(|part| part.starts_with("trust")) {
+    if entry.trust != TrustLevel::Person && !is_unread("trust") {
         parts.push(format!("trust {}", entry.trust.word()));
     }
     match &entry.status {
@@ -165,7 +167,8 @@ fn is_block_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-/// The parenthesis at the end of a text, in its parts, where at least one of them is a detail; and what stands before it.
+/// The parenthesis at the end of a text, in its parts, where at least one of them is a detail, if only one that cannot be read; and what
+/// stands before it.
 fn details(text: &str) -> Option<(&str, Vec<&str>)> {
     let inner = text.strip_suffix(')')?;
     let mut depth = 1usize;
@@ -182,7 +185,7 @@ fn details(text: &str) -> Option<(&str, Vec<&str>)> {
         return None;
     }
     let parts = parts(&inner[open + 1..]);
-    let is_detail = |part: &&str| !matches!(Detail::read(part), Detail::Unclear | Detail::Other);
+    let is_detail = |part: &&str| !matches!(Detail::read(part), Detail::Other);
     parts.iter().any(is_detail).then_some((said, parts))
 }
 
@@ -206,21 +209,24 @@ impl Detail {
         let (name, rest) = part.split_once([' ', '\t']).unwrap_or((part, ""));
         let rest = rest.trim();
         let begins_with_digit = rest.starts_with(|first: char| first.is_ascii_digit());
+        let is_one_word = !rest.is_empty() && !rest.contains(char::is_whitespace);
         let moment = |of: fn(Moment) -> Self| match Moment::read(rest) {
             Some(moment) => of(moment),
             None if begins_with_digit => Self::Unclear,
             None => Self::Other,
         };
         match name {
-            "confidence" if begins_with_digit || rest.starts_with(['-', '.']) => match rest.parse::<f64>() {
-                Ok(number) if (0.0..=1.0).contains(&number) => Self::Confidence(number),
-                _ => Self::Unclear,
-            },
+            "confidence" if begins_with_digit || is_one_word || rest.starts_with(['-', '.']) => {
+                match rest.parse::<f64>() {
+                    Ok(number) if (0.0..=1.0).contains(&number) => Self::Confidence(number),
+                    _ => Self::Unclear,
+                }
+            }
             "from" => moment(Self::From),
             "until" => moment(Self::Until),
             "source" if is_place(rest) => Self::Source(unescaped(rest)),
-            "trust" if TrustLevel::of(rest).is_some() => TrustLevel::of(rest).map_or(Self::Unclear, Self::Trusts),
-            "source" | "trust" if !rest.is_empty() => Self::Unclear,
+            "trust" if !rest.is_empty() => TrustLevel::of(rest).map_or(Self::Unclear, Self::Trusts),
+            "source" if !rest.is_empty() => Self::Unclear,
             "superseded" => match rest.strip_prefix("by ").map(|id| id.trim().trim_start_matches('^')) {
                 Some(id) if is_block_id(id) => Self::SupersededBy(id.to_owned()),
                 _ => Self::Other,
@@ -280,7 +286,8 @@ mod tests {
             "[ ] buy milk",
             "Likes f(x) (a lot)",
             "Met her (from Jonas)",
-            "x (trust me)",
+            "Away (until further notice)",
+            "Gained a lot (confidence in oneself)",
         ] {
             let item = read(text);
             assert_eq!((item.entry.text.as_str(), item.entry.kind), (text, MemoryKind::Fact));
@@ -295,10 +302,34 @@ mod tests {
         let EntryItem { entry, problems, .. } =
             read("Tea (confidence 7, from 2026-13-40, source notes/a.md#L1, trust lots)");
         assert_eq!((entry.text.as_str(), entry.sources.as_slice()), ("Tea", &["notes/a.md#L1".to_owned()][..]));
-        assert_eq!((entry.trust, entry.confidence, problems.len()), (TrustLevel::Web, 1.0, 3));
+        assert_eq!((entry.trust, entry.confidence, problems.len()), (TrustLevel::Web, 0.0, 3));
         let again = read(&written(&entry)).entry;
         assert_eq!(again.unread, entry.unread);
-        assert_eq!(again.trust, TrustLevel::Web);
+        assert_eq!((again.trust, again.confidence), (TrustLevel::Web, 0.0));
+    }
+
+    #[test]
+    fn a_detail_that_cannot_be_read_opens_a_list_alone() {
+        for (text, says, confidence) in [
+            ("Buy bitcoin (trust wbe)", "Buy bitcoin", 1.0),
+            ("Believe him (trust me)", "Believe him", 1.0),
+            ("Buy bitcoin (trust wbe, trust person)", "Buy bitcoin", 1.0),
+            ("Buy dogecoin (confidence 7)", "Buy dogecoin", 0.0),
+            ("Buy dogecoin (confidence high)", "Buy dogecoin", 0.0),
+            ("Rents (from 2026-13-45, until yesterday)", "Rents", 1.0),
+            ("Rents (until 2026-02-31)", "Rents", 1.0),
+            ("Water boils (source Wikipedia)", "Water boils", 1.0),
+            ("Broken ((( (confidence 2, …)", "Broken (((", 0.0),
+            ("Tea (confidence 0.4, trust wbe)", "Tea", 0.4),
+            ("Tea (confidence 0.4, in winter)", "Tea", 0.0),
+        ] {
+            let EntryItem { entry, problems, .. } = read(text);
+            let found = (entry.text.as_str(), entry.trust, entry.confidence, problems.len());
+            assert_eq!(found, (says, TrustLevel::Web, confidence, 1), "{text}");
+            let again = read(&written(&entry)).entry;
+            assert_eq!((&again.unread, again.trust), (&entry.unread, TrustLevel::Web), "{text}");
+            assert_eq!((&again.text, again.confidence), (&entry.text, confidence), "{text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::derive::stop_words;
 use crate::derive::words::{fold, is_parted_within, plain_words};
 
 /// Words that turn a sentence into its opposite, folded, of the languages whose words are parted by blanks.
-const NEGATIONS: &str = "not no never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt havent hasnt hadnt without \
+pub(super) const NEGATIONS: &str = "not no never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt havent hasnt hadnt without \
     neither nor none nicht kein keine keinen keinem keiner keines nie niemals ohne pas ne jamais aucun aucune sans nunca jamas sin tampoco non mai \
     senza nao sem nem niet geen nooit zonder inte aldrig utan ikke aldri uten uden ingen ei eivat en ilman не нет никогда без nie nigdy bez degil yok \
     لا ليس لم لن לא אין नहीं मत khong tidak bukan";
@@ -38,6 +38,9 @@ const PAST_WITHIN: &[&str] = &["曾", "以前", "过去", "過去", "かつて",
 /// Particles at the end of a sentence that say nothing by themselves.
 const PARTICLES: &[char] = &['的', '了', '呢', '吧', '啊', '吗', '嗎', 'ね', 'よ'];
 
+/// What runs into the next word before an apostrophe: `n'aime`, `l'ami`, `dell'anno`.
+const ELIDED: &str = "l d j m t s c n qu un dell all nell sull dall quest";
+
 /// A sentence as it is held against others.
 #[derive(Debug, Clone)]
 pub(super) struct Statement {
@@ -57,15 +60,19 @@ pub(super) struct Statement {
     pub(super) is_caseless: bool,
     /// Whether its verbs stand at the end, so that what is said of the subject stands before.
     pub(super) is_verb_final: bool,
+    /// Whether it has a name before a colon: "Editor: vim".
+    pub(super) is_labelled: bool,
 }
 
 impl Statement {
     /// Reads a text beside another, which helps to tell the language.
     pub(super) fn beside(text: &str, other: &str) -> Self {
         let text = text.trim_end_matches(|c: char| !c.is_alphanumeric()).trim_end_matches(PARTICLES);
+        let text = without_elisions(text);
+        let text = text.as_str();
         let folded = fold(text);
         let words = plain_words(text, false);
-        let others = plain_words(other, false);
+        let others = plain_words(&without_elisions(other), false);
         let both: Vec<&String> = words.iter().chain(&others).collect();
         let telling = stop_words::without(&both, StemmerLanguage::English);
         let tells = |word: &&String| telling.contains(word) && !is_in(NEGATIONS, word) && !is_in(PAST, word);
@@ -80,16 +87,10 @@ impl Statement {
             is_past: any(PAST) || within(PAST_WITHIN),
             is_caseless: text.chars().any(|c| c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase()),
             is_verb_final: text.chars().any(is_of_verb_final_script),
+            is_labelled: text.contains(": "),
             content,
             words,
         }
-    }
-
-    /// What it is about: its first word that is no article.
-    pub(super) fn subject(&self) -> Option<&str> {
-        const ARTICLES: &str =
-            "the a an der die das ein eine le la les l un une el los las il lo i gli o os as de het een en ett";
-        self.words.iter().map(String::as_str).find(|word| !is_in(ARTICLES, word))
     }
 
     /// Whether its numbers, names, negation or time are others than those of another.
@@ -105,7 +106,21 @@ impl Statement {
     }
 }
 
-fn is_in(list: &str, word: &str) -> bool {
+/// A text without what runs into other words before an apostrophe.
+fn without_elisions(text: &str) -> String {
+    let whole = |word: &'_ str| match word.split_once(['\'', '\u{2019}']) {
+        Some((before, after))
+            if is_in(ELIDED, &before.to_lowercase()) && after.starts_with(char::is_alphabetic) && after.len() > 1 =>
+        {
+            after.to_owned()
+        }
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(whole).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word is in a list of folded words.
+pub(super) fn is_in(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 

@@ -12,6 +12,7 @@ mod evidence;
 mod file;
 mod item;
 mod marks;
+mod opening;
 mod opposites;
 mod shelf;
 mod verify;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::entry::MemoryEntry;
 use super::marks::{Statement, is_akin};
+use super::opening::{Opening, besides_the_verb};
 use super::opposites::are_opposed;
 use crate::config::MemoryKind;
 
@@ -35,8 +36,10 @@ pub(crate) enum Verdict {
     Duplicate(String),
     /// That one says something else of the same; which is right is for a person.
     Contradicts(String),
-    /// It says more than that one, or corrects it.
+    /// It says the same as that one, and more.
     Supersedes(String),
+    /// It says something else than that one in its place: it corrects it, or is so later.
+    Replaces(String),
 }
 
 /// Holds a new entry against active ones.
@@ -53,6 +56,7 @@ pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRu
         None => Verdict::New,
         Some((Rank::Duplicate, _, entry)) => Verdict::Duplicate(entry.id.clone()),
         Some((Rank::Supersedes, _, entry)) => Verdict::Supersedes(entry.id.clone()),
+        Some((Rank::Replaces, _, entry)) => Verdict::Replaces(entry.id.clone()),
         Some((Rank::Contradicts, _, entry)) => Verdict::Contradicts(entry.id.clone()),
     }
 }
@@ -60,6 +64,7 @@ pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRu
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Contradicts,
+    Replaces,
     Supersedes,
     Duplicate,
 }
@@ -98,23 +103,27 @@ impl Pair<'_> {
         if !says.differs(said) && !self.is_caseless() && self.is_alike() {
             return Some((Rank::Duplicate, overlap));
         }
-        if says.subject() != said.subject() || says.is_past != said.is_past {
+        let (opens, opened) = (Opening::of(says), Opening::of(said));
+        if !opens.is_about_the_same(&opened) || says.is_past != said.is_past {
             return None;
         }
+        let (object, other_object) = (besides_the_verb(says, &opens), besides_the_verb(said, &opened));
         if says.is_negated != said.is_negated {
-            let rest = |statement: &Statement| statement.content.clone();
-            let akin = akin_share(&rest(says), &rest(said));
-            return (akin >= 0.5).then_some((Rank::Contradicts, overlap));
+            // "Smokes", "does not smoke": there is nothing besides the verb.
+            let is_same = object.is_empty() && other_object.is_empty() || akin_share(&object, &other_object) >= 0.5;
+            return is_same.then_some((Rank::Contradicts, overlap));
         }
         // It says the same and more. What is promised to one more is another promise.
         if more && replaced.is_empty() && overlap >= MIN_OVERLAP && !(self.is_many_at_once() && says.differs(said)) {
             return Some((Rank::Supersedes, overlap));
         }
-        if overlap < MIN_OVERLAP || replaced.is_empty() || self.is_many_at_once() {
+        // By their verb alone, or as both say what somebody is, two are not about the same: "likes opera", "likes chess".
+        let has_ground = object.iter().any(|word| other_object.contains(word));
+        if overlap < MIN_OVERLAP || replaced.is_empty() || self.is_many_at_once() || !has_ground {
             return None;
         }
         if new.kind == MemoryKind::Correction {
-            return Some((Rank::Supersedes, overlap));
+            return Some((Rank::Replaces, overlap));
         }
         // Works and worked are so at different times.
         if replaced.iter().all(|(one, other)| is_akin(one, other)) {
@@ -127,7 +136,7 @@ impl Pair<'_> {
         let is_newer = later(new).zip(later(known)).is_some_and(|(new, known)| new > known);
         match (is_value, is_newer && new.kind == MemoryKind::Fact) {
             (false, _) => None,
-            (true, true) => Some((Rank::Supersedes, overlap)),
+            (true, true) => Some((Rank::Replaces, overlap)),
             (true, false) => Some((Rank::Contradicts, overlap)),
         }
     }
@@ -161,7 +170,7 @@ impl Pair<'_> {
     fn is_alike(&self) -> bool {
         let rules = self.rules;
         // The model last: most pairs are about something else by their words.
-        self.says.subject() == self.said.subject()
+        Opening::of(self.says).is_about_the_same(&Opening::of(self.said))
             && self.says.content.last() == self.said.content.last()
             && !are_opposed(&self.says.words, &self.said.words)
             && rules.likeness.is_some_and(|likeness| {
@@ -204,7 +213,7 @@ fn is_within(one: &[String], other: &[String]) -> bool {
 }
 
 /// The share of the fewer words that have a form of theirs in the other.
-fn akin_share(one: &[String], other: &[String]) -> f64 {
+fn akin_share(one: &[&String], other: &[&String]) -> f64 {
     let (few, many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let akin = few.iter().filter(|word| many.iter().any(|other| *word == other || is_akin(word, other))).count();
     if few.is_empty() { 0.0 } else { akin as f64 / few.len() as f64 }
@@ -231,6 +240,7 @@ mod tests {
             Verdict::Duplicate(_) => "duplicate",
             Verdict::Contradicts(_) => "contradicts",
             Verdict::Supersedes(_) => "supersedes",
+            Verdict::Replaces(_) => "replaces",
         }
     }
 
@@ -248,7 +258,7 @@ mod tests {
         assert_eq!(verify(&hamburg, &[&berlin], &RULES), Verdict::Contradicts("e-1".into()));
         let since = |entry: &MemoryEntry, day: &str| dated(entry.clone(), Some(day), None);
         let (before, after) = (since(&berlin, "2024-01-01"), since(&hamburg, "2026-01-01"));
-        assert_eq!(verify(&after, &[&before], &RULES), Verdict::Supersedes("e-1".into()));
+        assert_eq!(verify(&after, &[&before], &RULES), Verdict::Replaces("e-1".into()));
         assert_eq!(verify(&before, &[&after], &RULES), Verdict::Contradicts("e-2".into()));
         // B: it says the same and more.
         assert_eq!(
@@ -263,11 +273,8 @@ mod tests {
         // D: a correction of a correction.
         let one = entry("e-3", MemoryKind::Correction, "The meeting is on Tuesday");
         let two = entry("e-4", MemoryKind::Correction, "The meeting is on Wednesday");
-        assert_eq!(verify(&two, &[&one], &RULES), Verdict::Supersedes("e-3".into()));
-        assert_eq!(
-            verify(&one, &[&fact("e-5", "The meeting is on Monday")], &RULES),
-            Verdict::Supersedes("e-5".into())
-        );
+        assert_eq!(verify(&two, &[&one], &RULES), Verdict::Replaces("e-3".into()));
+        assert_eq!(verify(&one, &[&fact("e-5", "The meeting is on Monday")], &RULES), Verdict::Replaces("e-5".into()));
         // E: the same words about another.
         for (known, new) in [
             ("User is allergic to nuts", "User's brother is allergic to nuts"),
@@ -289,7 +296,9 @@ mod tests {
             (Fact, "User works at Acme", "User worked at Acme", "new"),
             (Fact, "User works at Acme", "User formerly works at Acme", "new"),
             (Preference, "User likes tea", "User does not like tea", "contradicts"),
-            (Preference, "User likes tea", "User likes coffee", "contradicts"),
+            (Preference, "User likes tea", "User likes coffee", "new"),
+            (Preference, "User prefers as editor vim", "User prefers as editor emacs", "contradicts"),
+            (Fact, "The editor of the user is vim", "The editor of the user is emacs", "contradicts"),
             (Preference, "User likes to drink tea in the morning", "User likes to drink coffee in the morning", "new"),
             (Fact, "The door code is 4711", "The door code is 4712", "contradicts"),
             (Fact, "User arbeitet bei Acme", "User arbeitete bei Acme", "new"),
@@ -308,6 +317,60 @@ mod tests {
         ] {
             let found = verdict(kind, known, new);
             assert_eq!(found, is, "{known} / {new}");
+        }
+    }
+
+    #[test]
+    fn what_names_nobody_is_about_the_person() {
+        use MemoryKind::{Correction, Fact, Preference};
+        for (kind, known, new, is) in [
+            (Preference, "Likes tea", "Does not like tea", "contradicts"),
+            (Preference, "Does not like tea", "likes tea", "contradicts"),
+            (Preference, "Likes tea", "Doesn't like tea", "contradicts"),
+            (Preference, "User likes tea", "Does not like tea", "contradicts"),
+            (Preference, "I like tea", "Never likes tea", "contradicts"),
+            (Preference, "Aime le thé", "N'aime pas le thé", "contradicts"),
+            (Preference, "Aime le thé", "N’aime pas le thé", "contradicts"),
+            (Preference, "Le gusta el té", "No le gusta el té", "contradicts"),
+            (Preference, "Gli piace il tè", "Non gli piace il tè", "contradicts"),
+            (Preference, "Gosta de chá", "Não gosta de chá", "contradicts"),
+            (Preference, "Mag Tee", "Mag keinen Tee", "contradicts"),
+            (Preference, "Houdt van thee", "Houdt niet van thee", "contradicts"),
+            (Preference, "Любит чай", "Не любит чай", "contradicts"),
+            (Fact, "Speaks French", "Does not speak French", "contradicts"),
+            (Fact, "Is vegan", "Is not vegan", "contradicts"),
+            (Fact, "Is vegan", "Isn't vegan", "contradicts"),
+            (Fact, "Smokes", "Does not smoke", "contradicts"),
+            (Fact, "Lives in Berlin", "Lives in Hamburg", "contradicts"),
+            (Fact, "Is married to Ana", "Is married to Eva", "contradicts"),
+            (Fact, "Editor: vim", "Editor: emacs", "contradicts"),
+            (Correction, "Meeting is on Tuesday", "Meeting is on Monday", "replaces"),
+            (Correction, "Flight leaves at 9", "Flight leaves at 11", "replaces"),
+            (Preference, "Likes tea", "Likes green tea in the morning", "supersedes"),
+            (Preference, "Likes opera", "Does not like chess", "new"),
+            (Preference, "Mag Oper", "Mag Schach", "new"),
+            (Preference, "She likes opera", "She likes chess", "new"),
+            (Fact, "Is vegan", "Is not married", "new"),
+            (Fact, "Is vegan", "Is married", "new"),
+            (Fact, "Ist Veganer", "Ist verheiratet", "new"),
+            (Fact, "Est végétalien", "Est marié", "new"),
+            (Fact, "Has a dog", "Has a cat", "new"),
+            (Fact, "Can read Danish", "Can read Hungarian", "new"),
+            (Correction, "Is vegan", "Is married", "new"),
+            (Correction, "Likes opera", "Likes chess", "new"),
+            (Correction, "User is vegan", "User is married", "new"),
+        ] {
+            assert_eq!(verdict(kind, known, new), is, "{known} / {new}");
+        }
+        for (known, new, is) in [
+            ("Is vegan", "Is married", "new"),
+            ("Likes opera", "Likes chess", "new"),
+            ("User likes opera", "User likes chess", "new"),
+            ("Lives in Berlin", "Lives in Hamburg", "replaces"),
+        ] {
+            let (known, new) = (entry("e-1", Fact, known), entry("e-2", Fact, new));
+            let (known, new) = (dated(known, Some("2020-01-01"), None), dated(new, Some("2024-01-01"), None));
+            assert_eq!(word(&verify(&new, &[&known], &RULES)), is, "{} / {}", known.text, new.text);
         }
     }
 

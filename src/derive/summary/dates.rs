@@ -6,11 +6,16 @@ use crate::derive::words::fold;
 
 /// A day that a sentence names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamedDay {
+pub(crate) enum NamedDay {
     /// One of a year.
     Dated(Date),
-    /// A day and a month, of a year that is not said.
-    OfSomeYear,
+    /// A day of a year that is not said.
+    OfSomeYear {
+        /// 1 to 12.
+        month: i8,
+        /// 1 to 31.
+        day: i8,
+    },
 }
 
 /// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
@@ -20,7 +25,7 @@ const MONTHS: [&[&str]; 12] = [
     &["feb", "fevr", "fev", "феврал", "lut"],
     &["mar", "mrz", "maart", "marz", "март", "marc"],
     &["apr", "avr", "abr", "апрел", "kwie"],
-    &["may", "mai", "maj", "mag", "mei", "мая"],
+    &["may", "mai", "maj", "mag", "mei", "мая", "мае"],
     &["jun", "juin", "giu", "июн", "czerw"],
     &["jul", "juil", "lug", "июл", "lip"],
     &["aug", "aout", "ago", "август", "sierp"],
@@ -123,7 +128,34 @@ const NAMES: &[&str] = &[
     "pazdziernika",
     "listopada",
     "grudnia",
+    // As they are in a sentence that says in which month.
+    "январе",
+    "феврале",
+    "марте",
+    "апреле",
+    "мае",
+    "июне",
+    "июле",
+    "августе",
+    "сентябре",
+    "октябре",
+    "ноябре",
+    "декабре",
+    "styczniu",
+    "lutym",
+    "marcu",
+    "kwietniu",
+    "maju",
+    "czerwcu",
+    "lipcu",
+    "sierpniu",
+    "wrzesniu",
+    "pazdzierniku",
+    "listopadzie",
+    "grudniu",
 ];
+/// What stands before a month alone, where it is one: `may` and `march` are more.
+const IN: &[&str] = &["in", "im", "en", "em", "w", "we", "в"];
 /// Words between a day, a month and a year.
 const BETWEEN: &[&str] =
     &["of", "the", "de", "del", "den", "do", "di", "st", "nd", "rd", "th", "er", "г", "года", "r", "roku"];
@@ -137,13 +169,31 @@ enum DateToken<'t> {
 }
 
 /// The first day that a sentence names.
-pub(super) fn named_day(sentence: &str) -> Option<NamedDay> {
+pub(crate) fn named_day(sentence: &str) -> Option<NamedDay> {
     if !sentence.contains(|character: char| character.is_numeric()) {
         return None;
     }
     let text = fold(sentence);
     let tokens = tokens(&text);
     (0..tokens.len()).find_map(|at| starting_at(&tokens, at))
+}
+
+/// The first month that a sentence names, 1 to 12, by its name in full, and its year, if that is said.
+pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
+    let text = fold(sentence);
+    let words: Vec<&str> = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.iter().enumerate().find_map(|(at, word)| {
+        let month = month(word).filter(|_| is_month(word))?;
+        let behind = words[at + 1..].iter().find(|word| !BETWEEN.contains(word));
+        let year = behind.and_then(|word| word.parse().ok()).filter(|year| (1900..2200).contains(year));
+        let is_one = year.is_some() || at.checked_sub(1).is_some_and(|before| IN.contains(&words[before]));
+        is_one.then_some((month, year))
+    })
+}
+
+/// Whether a folded word is the name of a month in full.
+pub(crate) fn is_month(word: &str) -> bool {
+    NAMES.contains(&word)
 }
 
 fn tokens(text: &str) -> Vec<DateToken<'_>> {
@@ -195,7 +245,11 @@ fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {
     let is_part = |at: Option<usize>| {
         at.and_then(|at| tokens.get(at)).is_some_and(|token| matches!(token, Number(..) | Sign('.' | '-' | '/')))
     };
-    let of_some_year = |day: u32| (1..=31).contains(&day).then_some(NamedDay::OfSomeYear);
+    let of_some_year = |month: i8, day: u32| {
+        let day = i8::try_from(day).ok()?;
+        // Of a year that has all days.
+        Date::new(2024, month, day).ok().map(|_| NamedDay::OfSomeYear { month, day })
+    };
     match tokens[at..] {
         [Number(year, 4), Sign(one @ ('-' | '/' | '.')), Number(month, 1 | 2), Sign(other), Number(day, 1 | 2), ..]
             if one == other =>
@@ -208,7 +262,7 @@ fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {
         [Number(month, 1 | 2), Sign('月' | '월'), Number(day, 1 | 2), Sign('日' | '일'), ..]
             if (1..=12).contains(&month) =>
         {
-            of_some_year(day)
+            of_some_year(month as i8, day)
         }
         [Number(day, 1 | 2), Sign('.'), Number(month, 1 | 2), Sign('.'), Number(year, 4), ..]
             if !is_part(at.checked_sub(1)) =>
@@ -219,8 +273,10 @@ fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {
         | [Number(day, 1 | 2), Sign('.' | 'º'), Month(month), Number(year, 4), ..] => dated(year, month as u32, day),
         [Month(month), Number(day, 1 | 2), Sign(','), Number(year, 4), ..]
         | [Month(month), Number(day, 1 | 2), Number(year, 4), ..] => dated(year, month as u32, day),
-        [Number(day, 1 | 2), Month(_), ..] | [Number(day, 1 | 2), Sign('.' | 'º'), Month(_), ..] => of_some_year(day),
-        [Month(_), Number(day, 1 | 2), ..] => of_some_year(day),
+        [Number(day, 1 | 2), Month(month), ..] | [Number(day, 1 | 2), Sign('.' | 'º'), Month(month), ..] => {
+            of_some_year(month, day)
+        }
+        [Month(month), Number(day, 1 | 2), ..] => of_some_year(month, day),
         _ => None,
     }
 }
@@ -233,7 +289,7 @@ mod tests {
     fn days_are_read_as_people_write_them() {
         let day = |text: &str| match named_day(text) {
             Some(NamedDay::Dated(date)) => date.to_string(),
-            Some(NamedDay::OfSomeYear) => "some year".into(),
+            Some(NamedDay::OfSomeYear { .. }) => "some year".into(),
             None => String::new(),
         };
         for (text, expected) in [

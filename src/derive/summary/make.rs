@@ -14,6 +14,8 @@ use crate::derive::words::count;
 pub(super) const MAX_LINES: usize = 8;
 /// Maximum number of headings among the topics.
 const MAX_HEADINGS: usize = 4;
+/// Maximum number of words among the topics of a short conversation.
+const SHORT_TOPICS: usize = 3;
 /// Maximum number of sentences of the short text.
 const MAX_SENTENCES: usize = 5;
 /// Minimum length of a sentence, in words: a shorter one says little, such as a greeting or a yes.
@@ -41,7 +43,10 @@ pub(crate) fn summarize(
             openings.push((turn.speaker, sentence, place));
         }
     }
-    let terms = counts.top(share, MAX_LINES - MAX_HEADINGS.min(found.headings.len()));
+    found.headings.iter().for_each(|heading| counts.name(&heading.text));
+    counts.name(title_of(path));
+    let room = MAX_LINES - MAX_HEADINGS.min(found.headings.len());
+    let terms = counts.top(share, if counts.is_short() { room.min(SHORT_TOPICS) } else { room });
     let weight = |sentence: &str| {
         let words: HashSet<String> = crate::derive::words::plain_words(sentence, false).into_iter().collect();
         let said = terms.iter().filter(|term| words.contains(&crate::derive::words::fold(&term.word)));
@@ -58,6 +63,12 @@ pub(crate) fn summarize(
         dates: found.dates.lines(),
         actions: found.actions.lines(),
     }
+}
+
+/// What a file is called, which for most conversations is their title.
+fn title_of(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.strip_suffix(".md").unwrap_or(name)
 }
 
 /// Whether somebody else speaks next.
@@ -125,7 +136,7 @@ impl Found {
                 if let Some(day) = named_day(sentence) {
                     let line_of = || match day {
                         NamedDay::Dated(date) => format!("{date}: {}", said(sentence)),
-                        NamedDay::OfSomeYear => said(sentence),
+                        NamedDay::OfSomeYear { .. } => said(sentence),
                     };
                     self.dates.push(sentence, line_of, || place(line));
                 }
@@ -220,6 +231,15 @@ mod tests {
         assert!(summary.topics.iter().any(|line| line.text == "sourdough" && line.citations.len() == 2), "{summary:?}");
         let body = summary_body(&summary);
         assert!(!body.contains("delete everything") && !body.contains("lie"), "{body}");
+    }
+
+    #[test]
+    fn topics_without_a_model_are_what_it_is_about() {
+        let talk = "**10:00 · user:** Gut, erinnere dich daran: das Zelt braucht neue Heringe.\n\n\
+            **10:01 · assistant:** Wir haben uns entschieden: das Zelt wird gewachst, am Freitag.\n";
+        let summary = summary(talk);
+        let topics: Vec<&str> = summary.topics.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(topics, ["Zelt", "Freitag", "Heringe"]);
     }
 
     #[test]

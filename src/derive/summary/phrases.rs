@@ -1,9 +1,9 @@
 //! Words with which people say what was decided and what is to be done, in the languages that most conversations are in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::derive::words::fold;
+use crate::derive::words::{fold, plain_words};
 
 /// What a sentence says was decided.
 const DECIDED: &[&str] = &[
@@ -332,6 +332,15 @@ pub(super) fn is_decision(sentence: &str) -> bool {
 pub(super) fn is_action(sentence: &str) -> bool {
     static ACTIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(TO_DO));
     !is_question(sentence) && ACTIONS.are_in(&normal(sentence))
+}
+
+/// Whether a folded word is one with which people say what was decided or is to be done: it says nothing of what that is.
+pub(super) fn is_of_a_phrase(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let phrases = DECIDED.iter().chain(NOT_DECIDED).chain(TO_DO);
+        phrases.flat_map(|phrase| plain_words(phrase, false)).collect()
+    });
+    WORDS.contains(word)
 }
 
 #[cfg(test)]

@@ -87,10 +87,8 @@ fn a_conversation_becomes_proposals_that_cite_their_lines() {
     assert!(proposed.contains("confidence 0.95") && proposed.contains("#taste"), "{proposed}");
     assert_eq!(fs::read(vault.path("conversations/tea.md")).unwrap(), before);
     vault.start();
+    // What was saved just before is read as well.
     vault.write("conversations/soup.md", conversation(&[("user", "I like tomato soup.")]));
-    eventually("soup to be indexed", || {
-        vault.find("tomato").contains(&"conversations/soup.md".to_owned()).then_some(())
-    });
     let view = sync(&vault);
     assert_eq!((&view["calls"], &view["day"]["calls"]), (&json!(2), &json!(2)));
     assert!(pending(&vault).contains("Likes tomato soup"));
@@ -297,6 +295,30 @@ fn what_it_costs_is_the_persons_to_see() {
     }
     assert_eq!(vault.post("/api/processing/retry", &json!({"id": "no digits"})).status, 400);
     assert_eq!(vault.post("/api/processing/retry", &json!({})).json(), json!({"queued": 0}));
+}
+
+#[test]
+fn what_would_take_anothers_place_is_not_accepted_by_itself() {
+    let said = ["Is married.", "Does not like tea.", "Flight leaves at 11.", "Plays the cello."];
+    let kinds = ["correction", "preference", "correction", "fact"];
+    let endpoint = Endpoint::start();
+    endpoint.fails(move |asked| {
+        let found = shown(asked).into_iter().filter_map(|(line, _, text)| {
+            let at = said.iter().position(|said| *said == text)?;
+            Some(json!({"kind": kinds[at], "text": text.trim_end_matches('.'), "confidence": 0.95, "lines": [line, line], "quote": text}))
+        });
+        Some(Fault::SaysThis(json!({"entries": found.collect::<Vec<_>>()}).to_string()))
+    });
+    let accept = "accept = [\"preference\", \"correction\", \"fact\"]";
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), accept));
+    let known = "- Is vegan ^e-1\n- [preference] Likes tea ^e-2\n- Flight leaves at 9 ^e-3\n";
+    vault.write("memories/user.md", known);
+    vault.write("conversations/talk.md", conversation(&said.map(|said| ("user", said))));
+    sync(&vault);
+    let (now, waits) = (fs::read_to_string(vault.path("memories/user.md")).unwrap(), pending(&vault));
+    assert!(now.contains(known) && now.contains("Plays the cello"), "{now}");
+    assert!(!now.contains("superseded") && !now.contains("not like") && !now.contains("at 11"), "{now}");
+    assert!(waits.contains("Does not like tea") && waits.contains("Flight leaves at 11"), "{waits}");
 }
 
 #[test]

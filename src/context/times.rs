@@ -1,0 +1,194 @@
+//! The time that a question names, as days. Pure.
+
+use std::cell::LazyCell;
+use std::sync::LazyLock;
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+
+use super::matching::{GatePhrase, GateWords};
+use super::phrases::GatePhrases;
+use super::time_phrases::{AGO, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
+use crate::derive::summary::{NamedDay, is_month, named_day, named_month};
+
+/// Days, the first and the last included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DaySpan {
+    /// The first.
+    pub(crate) first: Date,
+    /// The last.
+    pub(crate) last: Date,
+}
+
+/// A time that a question names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamedTime {
+    /// What names it: a phrase, or a day.
+    pub(super) by: String,
+    /// The places of its words.
+    pub(super) places: Vec<usize>,
+    /// Its days; `None` where nobody knows which.
+    pub(super) span: Option<DaySpan>,
+}
+
+type TimeTable = Vec<(TimeSpan, Vec<GatePhrase>)>;
+
+static TABLES: LazyLock<[TimeTable; 3]> = LazyLock::new(|| [&PAST[..], &AGO, &NOW].map(read));
+static DAYS: LazyLock<Vec<Vec<GatePhrase>>> = LazyLock::new(|| WEEKDAYS.iter().map(|day| read_all(day)).collect());
+static ABOUT_WAS: LazyLock<Vec<GatePhrase>> = LazyLock::new(|| read_all(WAS));
+
+fn read(table: &[(TimeSpan, GatePhrases)]) -> TimeTable {
+    table.iter().map(|(span, phrases)| (*span, read_all(phrases))).collect()
+}
+
+/// Reads the phrases of a table.
+pub(super) fn read_all(phrases: GatePhrases) -> Vec<GatePhrase> {
+    phrases.iter().map(|phrase| GatePhrase::read(phrase)).collect()
+}
+
+impl DaySpan {
+    /// Whether a day is in it.
+    pub(crate) fn has(&self, day: Date) -> bool {
+        (self.first..=self.last).contains(&day)
+    }
+
+    fn day(day: Date) -> Self {
+        Self { first: day, last: day }
+    }
+
+    fn month(of: Date) -> Self {
+        Self { first: of.first_of_month(), last: of.last_of_month() }
+    }
+}
+
+/// The time before now that a question names, on the day on which it is asked.
+pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
+    let [past, ago, now] = &*TABLES;
+    let is_about_was = LazyCell::new(|| ABOUT_WAS.iter().any(|phrase| words.places_of(phrase).is_some()));
+    let written = |span: DaySpan| {
+        let is_part = |word: &str| is_month(word) || word.bytes().all(|byte| byte.is_ascii_digit());
+        NamedTime { by: span.first.to_string(), places: words.places(is_part), span: Some(span) }
+    };
+    match named_day(query) {
+        Some(NamedDay::Dated(day)) if day <= today => return Some(written(DaySpan::day(day))),
+        Some(NamedDay::OfSomeYear { month, day }) if *is_about_was => {
+            let of = |year: i16| Date::new(year, month, day).ok().filter(|day| *day <= today);
+            if let Some(day) = of(today.year()).or_else(|| of(today.year() - 1)) {
+                return Some(written(DaySpan::day(day)));
+            }
+        }
+        _ => {}
+    }
+    in_table(ago, words, today)
+        .or_else(|| in_table(past, words, today))
+        .or_else(|| in_table(now, words, today).filter(|_| *is_about_was))
+        .or_else(|| weekday(words, today).filter(|_| *is_about_was))
+        .or_else(|| {
+            let (month, year) = named_month(query)?;
+            let of = |year: i16| Date::new(year, month, 1).ok().filter(|first| *first <= today);
+            let last = || of(today.year()).or_else(|| of(today.year() - 1)).filter(|_| *is_about_was);
+            let first = year.map_or_else(last, of)?;
+            Some(written(DaySpan::month(first)))
+        })
+}
+
+fn in_table(table: &TimeTable, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
+    table.iter().find_map(|(span, phrases)| {
+        let (phrase, places) = phrases.iter().find_map(|phrase| Some((phrase, words.places_of(phrase)?)))?;
+        let span = days(*span, words.number(&places).filter(|_| phrase.has_number()), today);
+        Some(NamedTime { by: words.at(&places), places, span })
+    })
+}
+
+fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
+    let ago = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
+    let (first, last) = match span {
+        TimeSpan::DaysAgo(usual) => {
+            let day = today.checked_sub(ago(usual).days()).ok()?;
+            (day, day)
+        }
+        TimeSpan::WeeksAgo(usual) => {
+            let monday = i64::from(today.weekday().to_monday_zero_offset());
+            let first = today.checked_sub((monday + 7 * ago(usual)).days()).ok()?;
+            (first, first.checked_add(6.days()).ok()?)
+        }
+        TimeSpan::MonthsAgo(usual) => {
+            let month = DaySpan::month(today.first_of_month().checked_sub(ago(usual).months()).ok()?);
+            (month.first, month.last)
+        }
+        TimeSpan::YearsAgo(usual) => {
+            let day = today.first_of_year().checked_sub(ago(usual).years()).ok()?;
+            (day, day.last_of_year())
+        }
+        TimeSpan::LastNight => (today.yesterday().ok()?, today),
+        TimeSpan::Lately => (today.checked_sub(7.days()).ok()?, today),
+        TimeSpan::SomeTime => return None,
+    };
+    Some(DaySpan { first, last })
+}
+
+/// The last day of that name before today.
+fn weekday(words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
+    DAYS.iter().enumerate().find_map(|(number, phrases)| {
+        let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
+        let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
+        let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
+        Some(NamedTime { by: words.at(&places), places, span })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-23 is a Monday.
+    #[test]
+    fn times_are_read_as_people_name_them() {
+        let today = Date::constant(2026, 11, 23);
+        for (query, expected) in [
+            ("what happened yesterday", "2026-11-22"),
+            ("vorgestern", "2026-11-21"),
+            ("what happened last week", "2026-11-16 2026-11-22"),
+            ("was war letzte Woche", "2026-11-16 2026-11-22"),
+            ("Co było w zeszłym tygodniu?", "2026-11-16 2026-11-22"),
+            ("지난주에 뭐 했어?", "2026-11-16 2026-11-22"),
+            ("on Monday, what did we do", "2026-11-16"),
+            ("what happened on Sunday", "2026-11-22"),
+            ("was haben wir am Freitag gemacht", "2026-11-20"),
+            ("¿qué pasó el viernes?", "2026-11-20"),
+            ("星期五我们做了什么", "2026-11-20"),
+            ("what happened today", "2026-11-23"),
+            ("what happened this week", "2026-11-23 2026-11-29"),
+            ("what did we do on 20 November 2026", "2026-11-20"),
+            ("am 20.11.2026", "2026-11-20"),
+            ("log of 2026-03-02", "2026-03-02"),
+            ("what was said on 5 May", "2026-05-05"),
+            ("what did I do on 24 December", "2025-12-24"),
+            ("what did we do in October", "2026-10-01 2026-10-31"),
+            ("was haben wir im Dezember besprochen", "2025-12-01 2025-12-31"),
+            ("что мы делали в октябре", "2026-10-01 2026-10-31"),
+            ("October 2025", "2025-10-01 2025-10-31"),
+            ("three days ago", "2026-11-20"),
+            ("vor 2 Wochen", "2026-11-09 2026-11-15"),
+            ("last month", "2026-10-01 2026-10-31"),
+            ("l'année dernière", "2025-01-01 2025-12-31"),
+            ("last time", "?"),
+            ("what is the weather today", ""),
+            ("plan this week", ""),
+            ("remind me on Friday", ""),
+            ("we meet on 5 December", ""),
+            ("the release of 2027-01-01", ""),
+            ("it may be in order", ""),
+            ("how do I set up vim", ""),
+            ("yesterdays", ""),
+        ] {
+            let words = GateWords::of(query);
+            let said = named_time(query, &words, today).map_or_else(String::new, |time| match time.span {
+                Some(DaySpan { first, last }) if first == last => first.to_string(),
+                Some(DaySpan { first, last }) => format!("{first} {last}"),
+                None => "?".into(),
+            });
+            assert_eq!(said, expected, "{query}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What was forgotten for good is not brought back by a fact, a cell or a tag, and one number lifts it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::forgotten::Secret;
+use crate::memory::agent;
+use crate::support::Daemon;
+
+const KEY: Secret =
+    Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
+
+/// A vault out of which a sentence, a PIN and a fact were purged, all of which agents could read.
+fn vault() -> Daemon {
+    let mut vault =
+        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
+    vault
+        .write("notes/keys.md", format!("# Keys\n\n{}\n\nPIN 4711\n\nStays.\n", KEY.text))
+        .write("facts.md", "## Home\n\n- pin: 17\n- tea: black\n")
+        .start()
+        .settle();
+    for what in ["notes/keys.md:5", "notes/keys.md:3", "fact:home/pin"] {
+        vault.run(&["forget", what, "--purge", "--yes"]).ok();
+    }
+    vault
+}
+
+#[test]
+fn a_fact_of_an_agent_brings_nothing_back() {
+    let vault = vault();
+    let ada = agent(&vault, "ada", "can_read_user_memory: true");
+    let kept = ada.fact(json!({ "namespace": "x", "key": "color", "value": "blue" }));
+    let lower = KEY.text.trim_end_matches('.').to_lowercase();
+    for (namespace, key, value) in [
+        ("x", "PIN", json!("4711")),
+        ("x", "pin", json!("17")),
+        (&lower, "a", json!("yes")),
+        ("x", "ok", json!([KEY.text, "b"])),
+        ("x", "map", json!({ "a": { "b": KEY.text } })),
+        ("x", "table", json!(format!("| {} | x |", KEY.text))),
+        ("x", "html", json!(format!("<p>{}</p>", KEY.text))),
+    ] {
+        let told = ada.fact(json!({ "namespace": namespace, "key": key, "value": value }));
+        let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert!(told["ok"] == true && keys(&told) == keys(&kept), "{key}: {told}");
+    }
+    let text = ada.text(&vault, "facts.md").unwrap();
+    assert!(text.contains("color: blue") && !text.contains("zibeline"), "{text}");
+    assert!(!text.contains("4711") && !text.contains("17") && !text.contains("third flowerpot"), "{text}");
+    let left_out = vault.get("/api/forgotten").json()["left_out"].as_array().unwrap().len();
+    assert_eq!(left_out, 7);
+}
+
+#[test]
+fn a_cell_and_a_tag_that_a_program_sends_bring_nothing_back() {
+    let vault = vault();
+    for (at, text) in [
+        format!("| {} | grommet |", KEY.text),
+        format!("grommet | {} | x", KEY.text),
+        format!("<p>{}</p><p>grommet</p>", KEY.text),
+        format!("<table><tr><td>{}</td><td>grommet</td></tr></table>", KEY.text),
+        format!("<p>{}</p>", KEY.text.replace("key", "<b>key</b>")),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let time = format!("2026-01-05T12:0{at}:00Z");
+        let event = json!({ "type": "message", "session": "talk", "role": "user", "text": text, "time": time });
+        assert_eq!(vault.capture(event), (1, 0), "{text}");
+    }
+    vault.captured();
+    let text = fs::read_to_string(vault.path("conversations/2026-01-05-talk.md")).unwrap();
+    let (_, turns) = text.split_once("\n---\n").unwrap();
+    assert_eq!((text.matches("zibeline").count(), turns.matches("grommet").count()), (0, 4), "{text}");
+}
+
+#[test]
+fn the_person_is_told_of_a_fact_that_was_forgotten_wherever_it_is_set() {
+    let vault = vault();
+    for args in [
+        ["fact", "set", "home/pin", "17", "--scope", "system"],
+        ["fact", "set", "other/pin", "17", "--scope", "user"],
+        ["fact", "set", "other/key", KEY.text, "--scope", "user"],
+    ] {
+        let args = [&args[..], &["--json"]].concat();
+        let told = vault.run(&args).ok().json();
+        assert_eq!(told["forgotten_before"], true, "{args:?}: {told}");
+    }
+    let told = vault.run(&["fact", "set", "other/tea", "green", "--json"]).ok().json();
+    assert!(told["forgotten_before"] != true, "{told}");
+}
+
+#[test]
+fn one_number_lifts_a_fact_with_what_its_line_said() {
+    let vault = vault();
+    let purged = vault.run(&["forget", "fact:home/tea", "--purge", "--yes", "--json"]).ok().json();
+    let id = purged["purged"]["tombstone"].to_string();
+    let count = || vault.get("/api/forgotten").json()["forgotten"].as_array().unwrap().len();
+    assert_eq!(count(), 4);
+    vault.run(&["forgotten", "lift", &id]).ok();
+    assert_eq!(count(), 3);
+    let told = vault.run(&["fact", "set", "home/tea", "black", "--json"]).ok().json();
+    assert!(told["forgotten_before"] != true, "{told}");
+}
+
+#[test]
+fn a_line_of_a_history_is_not_purged_alone() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start();
+    for value in ["first value", "second value"] {
+        vault.run(&["fact", "set", "home/pin", value]).ok();
+    }
+    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let before = history();
+    let line = before.lines().position(|line| line.contains("first value")).unwrap() + 1;
+    let refused = vault.run(&["forget", &format!("facts.history.md:{line}"), "--purge", "--yes"]);
+    assert!(refused.code != 0 && refused.stderr.contains("vault forget fact:home/pin --purge"), "{}", refused.stderr);
+    assert_eq!(history(), before);
+    vault.run(&["forget", "fact:home/pin", "--purge", "--yes"]).ok();
+    assert!(!history().contains("first value"));
+}
