@@ -119,7 +119,8 @@ impl<'q> GateWords<'q> {
     pub(super) fn at(&self, places: &[usize]) -> String {
         let mut text = String::new();
         for word in places.iter().filter_map(|at| self.words.get(*at)) {
-            if !text.is_empty() && !(word.joins && word.said.starts_with(is_unspaced)) {
+            let is_joined = word.joins && word.said.starts_with(is_unspaced);
+            if !text.is_empty() && !is_joined {
                 text.push(' ');
             }
             text += &word.folded;
@@ -144,7 +145,8 @@ impl<'q> GateWords<'q> {
             if places.contains(&at) || word.said.is_empty() {
                 continue;
             }
-            if !left.is_empty() && !(word.joins && last == at.checked_sub(1)) {
+            let is_joined = word.joins && last == at.checked_sub(1);
+            if !left.is_empty() && !is_joined {
                 left.push(' ');
             }
             left += word.said;

@@ -358,7 +358,8 @@ fn digests_of<'p>(
     paths: impl Iterator<Item = &'p str>,
     is_given: impl Fn(&str) -> bool,
 ) -> Vec<&'p str> {
-    let (mut weeks, mut days): (Vec<(Date, &str)>, Vec<(Date, &str)>) = (Vec::new(), Vec::new());
+    let mut weeks: Vec<(Date, &str)> = Vec::new();
+    let mut days: Vec<(Date, &str)> = Vec::new();
     for path in paths {
         let Some(name) = path.strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md")) else { continue };
         if let Some(day) = name.strip_prefix("days/").and_then(|day| day.parse().ok()) {

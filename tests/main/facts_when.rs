@@ -58,7 +58,9 @@ fn a_span_of_the_past_is_said_better_and_taken_back() {
     let set = |name: &str, value: &str, from: &str| {
         vault.run(&["fact", "set", name, value, "--from", from]).ok();
     };
-    [("A", "2026-01-01"), ("B", "2026-03-01"), ("B", "2026-04-01")].map(|(value, from)| set("ref/x", value, from));
+    for (value, from) in [("A", "2026-01-01"), ("B", "2026-03-01"), ("B", "2026-04-01")] {
+        set("ref/x", value, from);
+    }
     assert_eq!(vault.run(&["fact", "get", "ref/x", "--as-of", "2026-03-15"]).ok().stdout, "A\n");
     set("u/p", "right", "2024-01-01");
     let span = ["--from", "2025-01-01", "--until", "2025-06-01"];
