@@ -37,7 +37,7 @@ fn what_begins_later_hides_nothing_that_is_true_now() {
     assert_eq!(mcp.tool("fact_get", json!({ "name": "p/branch" }))["facts"][0]["value"], "main");
     mcp.finish();
     eventually("it to be counted", || {
-        let counted = vault.get("/api/status").json()["facts"].clone();
+        let counted = vault.status()["facts"].clone();
         ((&counted["current"], &counted["future"]) == (&json!(1), &json!(1))).then_some(())
     });
     // Whoever knows the value of now sets it; taken back, what was to come leaves what is.
