@@ -387,8 +387,15 @@ fn tag(rest: &str) -> Option<(usize, PartEnd)> {
         name if INLINE_TAGS.contains(&name) => PartEnd::Mark,
         _ => return None,
     };
-    let is_one = behind.starts_with(['>', '/', ' ', '\t']);
-    let end = rest.bytes().take(MAX_TAG_BYTES).position(|byte| byte == b'>').filter(|_| is_one)?;
+    let end = behind.bytes().take(MAX_TAG_BYTES).position(|byte| matches!(byte, b'<' | b'>'))?;
+    let (attributes, behind) = behind.split_at(end);
+    let attributes = attributes.trim_end_matches('/');
+    // "a <b and c> d" has none.
+    let is_one = attributes.trim().is_empty() || (attributes.starts_with([' ', '\t']) && attributes.contains('='));
+    if !(is_one && behind.starts_with('>')) {
+        return None;
+    }
+    let end = rest.len() - behind.len();
     Some((end + 1, ends))
 }
 
@@ -446,6 +453,7 @@ mod tests {
         }
         assert_eq!(words("<p>The <b>key</b> lies<br>here</p>"), ["the key lies here"]);
         assert_eq!(words("3 <4711> <xylograph> <b 5 <https://a.b>"), ["3 4711 xylograph b 5 https a b"]);
+        assert_eq!(words("if a <b and 4711> c"), ["if a b and 4711 c"]);
         let whole = |text: &str| readings(text).iter().map(Said::whole).collect::<Vec<_>>();
         assert_eq!(whole("a <b>c</b>"), ["a c", "a b c b"]);
         assert_eq!(whole("a < c"), ["a c"]);

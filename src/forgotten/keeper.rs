@@ -229,7 +229,7 @@ mod tests {
             ("Go. The key lies under the third pot. Now.", "Go. Now."),
             ("- I like tea\n- I like coffee", "- I like coffee"),
             ("one\n\nBob owes me 40 euros\n\ntwo", "one\n\n\ntwo"),
-            ("| The key lies under the third pot. | x |", "|  | x |"),
+            ("| The key lies under the third pot. | x |", "| | x |"),
             ("<tr><td>I like tea</td><td>x</td></tr>", "<tr><td></td><td>x</td></tr>"),
             ("one | Bob owes me 40 euros | two", "one | | two"),
             ("See: a.\nThe key lies under\nthe third pot. End.", "See: a.\nEnd."),
