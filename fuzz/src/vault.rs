@@ -66,7 +66,7 @@ impl Vault {
                 guarded(Arc::clone(&app), &live, guard, Router::new()),
             ],
             app,
-            runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),
+            runtime: tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime"),
             _folder: folder,
         }
     }

@@ -10,7 +10,7 @@ use super::lines::LineSight;
 use super::names::named;
 use super::sections::{EntriesWanted, Sections};
 use crate::access::{Principal, PromptMemoryMode};
-use crate::derive::token_estimate;
+use crate::derive::{said_text, token_estimate};
 use crate::request::{Edge, RequestError, Viewer, parse};
 use crate::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 
@@ -129,6 +129,10 @@ fn made(
 ) -> Result<(ContextView, Vec<String>), RequestError> {
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
+    // What a program puts before a question is none of it.
+    let typed = said_text(query);
+    let is_behind = !typed.trim().is_empty() && query.ends_with(typed.trim());
+    let query = if is_behind { typed.trim() } else { query };
     let now = viewer.at().to_zoned(TimeZone::system());
     let mut sections = Sections::new(viewer, sight);
     let named = named(query, sight);

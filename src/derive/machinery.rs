@@ -71,6 +71,11 @@ pub(super) fn said_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Vec<(u
     if is_speech { left } else { Vec::new() }
 }
 
+/// What is left of a text when what programs put into it is taken out; empty where that was all.
+pub(crate) fn said_text(text: &str) -> String {
+    said_lines(text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether a turn of this text was made by a program: it begins as those do.
 pub(crate) fn is_housekeeping(text: &str) -> bool {
     let first = text.trim_start_matches(['*', '_', '#', ' ', '\t', '\n', '\r']);
