@@ -133,7 +133,7 @@ proptest! {
     #[test]
     fn noise_between_passages_moves_none_of_their_boundaries_by_far(
         blocks in prop::collection::vec(prop_oneof![3 => block(), 2 => noise()], 1..40),
-        more in prop_oneof![paragraph().prop_filter("fits a chunk", |text| token_estimate(text) <= 128), noise()],
+        more in prop_oneof![paragraph(), noise()].prop_filter("fits a chunk", |text| token_estimate(text) <= 128),
         at in any::<prop::sample::Index>(),
     ) {
         let before = blocks.join("\n\n");
