@@ -8,7 +8,6 @@ use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
 use super::said::{without_marks, without_sources};
 use super::then::{EntriesThen, lines_of, text_at};
-use super::trust::with_sources;
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, is_trace_of};
 use crate::derive::generated::is_generated;
@@ -17,7 +16,7 @@ use crate::engine::FileEntry;
 use crate::layers::entries_path;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Viewer, gives_history};
+use crate::request::{ReadScope, RequestError, Viewer, gives_history, with_sources};
 use crate::wire::citation;
 
 /// What of the vault who asks sees: the person's memory, and for an agent its own.

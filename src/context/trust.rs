@@ -1,14 +1,11 @@
 //! What may be given to who did not ask for it: nothing of the web or of tools, which may have been planted.
 
-use std::collections::HashSet;
-
+use crate::derive::entries::TrustLevel;
 use crate::derive::{CONVERSATIONS, Label, Speakers, goes_on_and_begins};
 use crate::engine::{FileEntry, FileTable};
-use crate::request::ReadScope;
+use crate::request::{ReadScope, trust_of_note};
 use crate::wire::HitView;
 
-/// What a note says of itself that is of others.
-const PLANTED: [&str; 3] = ["web", "tool", "untrusted"];
 /// Collections of what programs noted, in which nobody said anything.
 const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
 /// Speakers that are no people and no models.
@@ -16,22 +13,9 @@ const TOOLS: [&str; 3] = ["tool", "system", "function"];
 /// Maximum number of chunks of a turn that are looked at to find who speaks. Of a longer turn it is not known.
 const MAX_TURN_CHUNKS: usize = 1_000;
 
-/// A file, and all that it was made of, as far as that is indexed.
-pub(super) fn with_sources<'f>(files: &'f FileTable, file: &'f FileEntry) -> Vec<&'f FileEntry> {
-    let (mut all, mut known) = (vec![file], HashSet::from([file.id]));
-    let mut at = 0;
-    while let Some(file) = all.get(at).copied() {
-        let sources = file.sources.iter().filter_map(|source| files.at(source)).map(AsRef::as_ref);
-        all.extend(sources.filter(|source| known.insert(source.id)));
-        at += 1;
-    }
-    all
-}
-
 /// Whether a note, or one that it was made of, is of the web or of tools, or a document: most are of others.
 pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
-    let is_of_others = |file: &FileEntry| PLANTED.iter().any(|trust| says(file, "trust", trust));
-    with_sources(files, file).into_iter().any(|file| file.path.is_document() || is_of_others(file))
+    trust_of_note(files, file) <= TrustLevel::Tool
 }
 
 /// Whether a hit may be given to who did not ask for it.

@@ -51,7 +51,7 @@ pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
-pub(crate) use source_trust::trust_of_place;
+pub(crate) use source_trust::{trust_of_note, trust_of_place, with_sources};
 pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 

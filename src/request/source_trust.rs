@@ -19,15 +19,24 @@ const SAID: [(&str, TrustLevel); 4] = [
 ///
 /// Hidden notes count as well: nobody but the person is told.
 pub(crate) fn trust_of_place(files: &FileTable, place: &str) -> TrustLevel {
-    let Some(first) = files.at(source_path(place)) else { return TrustLevel::Person };
-    let (mut all, mut known) = (vec![first.as_ref()], HashSet::from([first.id]));
+    files.at(source_path(place)).map_or(TrustLevel::Person, |file| trust_of_note(files, file))
+}
+
+/// The same of a note.
+pub(crate) fn trust_of_note(files: &FileTable, file: &FileEntry) -> TrustLevel {
+    with_sources(files, file).into_iter().map(trust_of_file).min().unwrap_or(TrustLevel::Person)
+}
+
+/// A file, and all that it was made of, as far as that is indexed.
+pub(crate) fn with_sources<'f>(files: &'f FileTable, file: &'f FileEntry) -> Vec<&'f FileEntry> {
+    let (mut all, mut known) = (vec![file], HashSet::from([file.id]));
     let mut at = 0;
     while let Some(file) = all.get(at).copied() {
         let sources = file.sources.iter().filter_map(|source| files.at(source)).map(AsRef::as_ref);
         all.extend(sources.filter(|source| known.insert(source.id)));
         at += 1;
     }
-    all.into_iter().map(trust_of_file).min().unwrap_or(TrustLevel::Person)
+    all
 }
 
 /// How far a file is trusted by itself.
