@@ -95,6 +95,20 @@ impl FactChange {
         self.clock.unwrap_or(self.learned)
     }
 
+    /// The line whose value the file has after this one, where it had that of `stood` before: nothing where it has none. What takes back
+    /// another value than that one, as after a merge of two histories, leaves it.
+    pub(super) fn leaves<'h>(&'h self, stood: Option<&'h Self>) -> Option<&'h Self> {
+        match &self.kind {
+            FactChangeKind::Set { .. } | FactChangeKind::Corrected { .. } => Some(self),
+            FactChangeKind::Was { .. } | FactChangeKind::WasNot { .. } => stood,
+            FactChangeKind::Unset => None,
+            FactChangeKind::Retracted => stood.filter(|stood| {
+                let stands = stood.kind.value().map(|(text, _)| text);
+                self.old.as_deref().is_some_and(|taken_back| stands != Some(taken_back))
+            }),
+        }
+    }
+
     /// Where it stands in the order of what was learned.
     pub(super) fn order(&self) -> (i64, Option<i64>) {
         (self.learned, self.clock)

@@ -126,9 +126,10 @@ impl FactsHistory {
         self.by_name.iter().flat_map(|(namespace, keys)| keys.keys().map(move |key| (namespace.as_str(), key.as_str())))
     }
 
-    /// What was last noticed of a fact's value.
+    /// The value that a file has of a fact, as far as that was noticed.
     fn last(&self, namespace: &str, key: &str) -> Option<(&str, &Validity)> {
-        self.last_said(namespace, key).and_then(|change| change.kind.value())
+        let stands = self.of(namespace, key).fold(None, |stood, change| change.leaves(stood));
+        stands.and_then(|change| change.kind.value())
     }
 
     /// The last change of what the file says of a fact.
@@ -477,6 +478,21 @@ mod tests {
         // There and back is another change each time.
         let text = played(&["- a: 1\n", "- a: 2\n", "- a: 1\n", "- a: 2\n"]);
         assert_eq!(FactsHistory::read(&text).changes().len(), 4);
+    }
+
+    /// One replaced a value while another took it back as never true.
+    #[test]
+    fn a_value_that_was_taken_back_elsewhere_ends_no_other() {
+        let mut begun = FactsHistory::read(&played(&["- a: 1\n"]));
+        let replaced = begun.unnoticed(&FactsFile::read("- a: 2\n"), &by(1_000));
+        let taken_back = begun.unnoticed(&FactsFile::read("- a: ~~1~~\n"), &by(2_000));
+        begun = begun.with(&replaced).with(&taken_back);
+        assert_eq!(begun.unnoticed(&FactsFile::read("- a: 2\n"), &by(3_000)), []);
+        let gone = begun.unnoticed(&FactsFile::read("- a: ~~1~~\n"), &by(3_000));
+        assert_eq!((gone[0].old.as_deref(), &gone[0].kind), (Some("2"), &FactChangeKind::Unset));
+        let ended = begun.with(&gone);
+        assert!(windows(ended.of("", "a")).iter().all(|window| !window.holds(3_000)));
+        assert_eq!(ended.unnoticed(&FactsFile::read("- a: ~~1~~\n"), &by(4_000)), []);
     }
 
     #[test]

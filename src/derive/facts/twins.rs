@@ -104,9 +104,7 @@ impl<'h> FactChains<'h> {
                     }
                 }
             }
-            if line.kind.is_said() {
-                stands = line.kind.value().map(|_| *line);
-            }
+            stands = line.leaves(stands);
         }
     }
 
