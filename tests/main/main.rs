@@ -63,6 +63,7 @@ mod passing;
 mod profile;
 mod purging;
 mod qmd;
+mod rebuilt;
 mod recipes;
 mod reviewed;
 mod scopes;
