@@ -31,6 +31,7 @@ mod disk;
 mod docs;
 mod endpoint;
 mod entries;
+mod entry_uses;
 mod eval;
 mod extraction;
 mod facts;
