@@ -5,6 +5,7 @@
 mod authenticator;
 mod globs;
 mod grant;
+mod modes;
 mod policy;
 mod principal;
 mod rules_reader;
@@ -20,8 +21,8 @@ pub(crate) use globs::{GlobError, Globs};
 #[cfg(test)]
 pub(crate) use grant::GrantedCollections;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
+pub(crate) use modes::{PromptMemoryMode, WriteMode};
 pub use policy::Policy;
-pub(crate) use policy::{PromptMemoryMode, WriteMode};
 pub use principal::{Caller, Principal, Session};
 pub use scope::Scope;
 pub(crate) use scope::{is_agents_elsewhere, own_file};

@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use super::globs::Globs;
-use super::policy::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
+use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
 use crate::config::{AGENT_RANGES, ChannelScope, MemoryScope};
 
 /// Reads values, and remembers what makes no sense.
