@@ -350,7 +350,7 @@ fn holds(
         for item in found(kind, &broken).0 {
             match item {
                 ImportItem::Note(note) => {
-                    assert!(note.text.len() <= 512 << 10 && note.title.len() <= 400 && note.id.len() <= 400)
+                    assert!(note.text.len() <= 512 << 10 && note.title.len() <= 400 && note.id.len() <= 2000)
                 }
                 ImportItem::Event(event) => {
                     let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
