@@ -16,6 +16,9 @@ use super::zipped::of_zip;
 /// Maximum number of folders within one another.
 const MAX_DEPTH: usize = 32;
 
+/// Whether a file is taken that was named itself, and seems to be that.
+type TakesAlone<'t> = dyn Fn(&str, Option<Seeming>) -> Result<(), ImportReadError> + 't;
+
 /// Counts what is read.
 struct CountedSource<R> {
     from: R,
@@ -53,7 +56,7 @@ pub(crate) fn size(path: &Path) -> u64 {
 pub(super) fn each_file<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
-    takes: &dyn Fn(&str, Option<Seeming>) -> Result<(), ImportReadError>,
+    takes: &TakesAlone<'_>,
     only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,

@@ -36,7 +36,8 @@ pub(super) fn of_zip<'s>(
             return sink.leave_out(unwanted(&name));
         }
         files.wanted += 1;
-        let place = path.join(&name).to_string_lossy().into_owned();
+        // A name in an archive is none of a path, whatever it begins with.
+        let place = format!("{}/{name}", path.display());
         each(FoundFile { name, place, at_ms, from }, sink);
     };
     let is_whole = match ZipArchive::new(&mut from) {
