@@ -7,6 +7,7 @@ mod globs;
 mod grant;
 mod policy;
 mod principal;
+mod rules_reader;
 mod scope;
 mod session;
 mod session_mark;
