@@ -79,12 +79,12 @@ fn is_model(role: &str) -> bool {
 }
 
 /// What is left of a turn, and the rules by which something of it was taken out.
-struct Left {
+struct LeftOfTurn {
     text: String,
     rules: Vec<&'static str>,
 }
 
-impl Left {
+impl LeftOfTurn {
     /// Puts what a rule leaves in the place of the text, where it leaves something else.
     fn by(&mut self, rule: &'static str, left: Option<String>) {
         if let Some(text) = left {
@@ -98,7 +98,7 @@ impl Left {
 
 /// What somebody said of a turn of a kind of source, and the rules by which something of it was taken out. `role` says who speaks.
 pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'static str>) {
-    let mut left = Left { text: text.to_owned(), rules: Vec::new() };
+    let mut left = LeftOfTurn { text: text.to_owned(), rules: Vec::new() };
     if kind == SourceKind::Codex {
         left.by(INJECTED, without_instructions(&left.text));
     }
