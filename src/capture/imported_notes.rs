@@ -145,25 +145,31 @@ impl<'i> NoteImporter<'i> {
     /// A note that was imported before.
     fn again(&self, before: NoteOrigin, source: String, text: &str) -> Result<NoteFate, RequestError> {
         let Ok(path) = VaultPath::try_from(before.path.clone()) else { return Ok(NoteFate::Edited) };
-        let there = self.files.read(&path)?;
-        let Some((_, now)) = there.filter(|(_, now)| now.to_hex().as_str() == before.after) else {
+        let after = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let there = self.files.read(&path)?.map(|(_, hash)| hash);
+        let is_done = there.is_some_and(|now| now.to_hex().as_str() == after);
+        let Some(now) = there.filter(|now| is_done || now.to_hex().as_str() == before.after) else {
             return Ok(NoteFate::Edited);
         };
         let Some(import) = self.import else { return Ok(NoteFate::Updated) };
-        let after = blake3::hash(text.as_bytes()).to_hex().to_string();
+        // A kill came between, or the person was faster.
+        if is_done {
+            self.keep(import, NoteOrigin { source, after, ..before }, None)?;
+            return Ok(NoteFate::Updated);
+        }
         let checkpoint = match self.imports.file(import, path.as_str()).map_err(|error| kept_from(&error))? {
             Some(_) => None,
             None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
         self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
-        self.files.replace(&path, now, text, Action::Edit.done_by(&format!("import {import}")))?;
-        // Where one of those comes back it has a note of its own.
+        // Those that are there no more: where one comes back, it is one of its own.
         for other in self.imports.notes_at(path.as_str()).map_err(|error| kept_from(&error))? {
             if other.key != before.key {
                 self.imports.drop_note(other.key).map_err(|error| kept_from(&error))?;
             }
         }
+        self.files.replace(&path, now, text, Action::Edit.done_by(&format!("import {import}")))?;
         self.keep(import, NoteOrigin { source, after, ..before }, None)?;
         Ok(NoteFate::Updated)
     }

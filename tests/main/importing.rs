@@ -197,6 +197,26 @@ fn a_copied_note_that_was_changed_here_is_left_alone() {
 }
 
 #[test]
+fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
+    for point in ["checkpoint-kept:1", "note-replaced:1"] {
+        let vault = Daemon::vault();
+        let theirs = folder_of(&[("Plan.md", "Sow the rye.\n")]);
+        let from = theirs.path().to_str().unwrap();
+        assert_eq!(import(&vault, "folder", from)["added"], 1);
+        fs::write(theirs.path().join("Plan.md"), "Sow the rye, newer.\n").unwrap();
+        let mut killed = vault.command(&["import", "--from", "folder", from]);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        let again = import(&vault, "folder", from);
+        assert_eq!((&again["updated"], &again["edited"]), (&1.into(), &0.into()), "{point} {again}");
+        assert_eq!(import(&vault, "folder", from)["existing"], 1, "{point}");
+        let notes = texts(&vault, "notes");
+        assert!(notes.len() == 1 && notes[0].contains("newer"), "{point} {notes:?}");
+        vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+        assert!(!texts(&vault, "notes")[0].contains("newer"), "{point}");
+    }
+}
+
+#[test]
 fn many_notes_of_one_title_have_a_file_each() {
     let vault = Daemon::vault();
     let theirs = vault.path(".vault/theirs");
