@@ -279,7 +279,7 @@ impl Backend {
 
     pub(super) fn context(&mut self, params: &ContextParams) -> anyhow::Result<ContextView> {
         match self {
-            Self::Daemon(client) => client.post("/api/context", params),
+            Self::Daemon(client) => client.post_idempotent("/api/context", params),
             Self::Here(app) => Ok(app.context(&app.owner(), params)?),
         }
     }
@@ -508,14 +508,14 @@ impl Backend {
 
     pub(super) fn reindex(&mut self, full: bool) -> anyhow::Result<Reindexing> {
         match self {
-            Self::Daemon(client) => client.post("/reindex", &ReindexParams { full }),
+            Self::Daemon(client) => client.post_idempotent("/reindex", &ReindexParams { full }),
             Self::Here(app) => Ok(jobs::reindex(&app.owner(), full)?),
         }
     }
 
     pub(super) fn verify(&mut self) -> anyhow::Result<Verification> {
         match self {
-            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/verify", &()),
+            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post_idempotent("/verify", &()),
             Self::Here(app) => Ok(jobs::verify(&app.owner())?),
         }
     }
