@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
+use super::librarian::{
+    FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
+};
 use crate::config::{AGENT_RANGES, ChannelScope, CollectionConfig, MemoryScope, MemoryScopesConfig};
 use crate::path::folded;
 
@@ -31,6 +34,8 @@ pub struct Policy {
     pub shares_memory_with: Vec<String>,
     /// Whether a model reads what it tells of its work, for its own memory.
     pub librarian: bool,
+    /// How that is to be done.
+    pub(crate) librarian_rules: LibrarianRules,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -157,6 +162,7 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
+        let librarian_rules = reader.librarian_rules();
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -186,6 +192,7 @@ impl Policy {
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
             librarian: librarian && problems.is_empty(),
+            librarian_rules,
             limits,
             problems,
         }
@@ -247,6 +254,35 @@ impl RulesReader<'_> {
                 false
             }
         }
+    }
+
+    /// A switch that is on unless it is said to be off.
+    fn switch_on(&mut self, key: &str) -> bool {
+        self.value(key).is_none() || self.switch(key)
+    }
+
+    /// One of some words; the usual one where nothing is said.
+    fn word(&mut self, key: &str, words: &[&str], usual: String) -> String {
+        match self.value(key).cloned() {
+            None => usual,
+            Some(Value::String(text)) if words.contains(&text.trim()) => text.trim().to_owned(),
+            // YAML takes `off` for a switch.
+            Some(Value::Bool(false)) if words.contains(&"off") => "off".into(),
+            Some(other) => {
+                self.problems.push(format!("`{key}` is {other}; it takes {}", words.join(", ")));
+                usual
+            }
+        }
+    }
+
+    fn librarian_rules(&mut self) -> LibrarianRules {
+        let usual = LibrarianRules::default();
+        let off = self.names(LIBRARIAN_OFF);
+        if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
+            self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
+        }
+        let fanout = self.word(LIBRARIAN_FANOUT, &FANOUT_LEVELS, usual.fanout);
+        LibrarianRules { off, fanout, fanout_auto_scale: self.switch_on(LIBRARIAN_FANOUT_AUTO_SCALE) }
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
