@@ -8,6 +8,7 @@ mod grant;
 mod librarian;
 mod policy;
 mod principal;
+mod rules_reader;
 mod scope;
 mod session;
 mod session_mark;

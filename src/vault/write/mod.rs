@@ -5,6 +5,7 @@ mod checkpoint_id;
 mod checkpoints;
 mod contents;
 mod error;
+mod exchange;
 mod files;
 mod held;
 mod leftovers;
@@ -12,6 +13,7 @@ mod names;
 mod note_change;
 mod quota;
 mod tally;
+mod trash;
 mod undo;
 
 pub(crate) use checkpoint::{Act, Action, Checkpoint};
@@ -20,7 +22,7 @@ pub(crate) use error::WriteError;
 pub(crate) use files::Files;
 pub(crate) use names::{free_name, is_folder_name, note_names, slug};
 pub(crate) use quota::Quota;
-pub(crate) use undo::Purged;
+pub(crate) use trash::Purged;
 
 #[cfg(test)]
 mod tests {
