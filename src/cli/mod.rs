@@ -3,6 +3,8 @@
 mod agent;
 mod annotate;
 mod backend;
+mod backend_daemon;
+mod backend_here;
 mod backup;
 mod checkpoints;
 mod client;
