@@ -36,7 +36,7 @@ struct Connection {
 }
 
 /// A request, kept for as long as it may have to be sent again.
-struct Asked {
+struct ClientRequest {
     method: Method,
     uri: String,
     body: Bytes,
@@ -104,7 +104,7 @@ impl Client {
     /// Asks with `GET`.
     pub(super) fn get<T: DeserializeOwned>(&mut self, path: &str, params: &impl Serialize) -> anyhow::Result<T> {
         let uri = format!("{path}?{}", serde_urlencoded::to_string(params)?);
-        self.send(&Asked { method: Method::GET, uri, body: Bytes::new(), is_idempotent: true })
+        self.send(&ClientRequest { method: Method::GET, uri, body: Bytes::new(), is_idempotent: true })
     }
 
     /// Asks with `POST`.
@@ -119,7 +119,7 @@ impl Client {
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
         let body = serde_json::to_vec(body)?.into();
-        self.send(&Asked { method: Method::POST, uri: path.to_owned(), body, is_idempotent: true })
+        self.send(&ClientRequest { method: Method::POST, uri: path.to_owned(), body, is_idempotent: true })
     }
 
     /// Asks with another method.
@@ -130,10 +130,10 @@ impl Client {
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
         let body = serde_json::to_vec(body)?.into();
-        self.send(&Asked { method, uri: path.to_owned(), body, is_idempotent: false })
+        self.send(&ClientRequest { method, uri: path.to_owned(), body, is_idempotent: false })
     }
 
-    fn send<T: DeserializeOwned>(&mut self, asked: &Asked) -> anyhow::Result<T> {
+    fn send<T: DeserializeOwned>(&mut self, asked: &ClientRequest) -> anyhow::Result<T> {
         let mut answer = self.exchange(asked)?;
         if let Err(Unanswered::Lost { is_sent, .. }) = answer
             && (asked.is_idempotent || !is_sent)
@@ -170,7 +170,7 @@ impl Client {
     ///
     /// # Errors
     /// When there can be no such request.
-    fn exchange(&mut self, asked: &Asked) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
+    fn exchange(&mut self, asked: &ClientRequest) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
         let mut request = Request::builder()
             .method(&asked.method)
             .uri(&asked.uri)

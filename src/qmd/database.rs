@@ -46,11 +46,11 @@ pub(super) struct DocumentsDatabase {
 
 struct OpenDatabase {
     connection: Connection,
-    is: FileIdentity,
+    is: DatabaseFileId,
 }
 
 /// Which file it is, by whatever name: its device and its inode.
-type FileIdentity = (u64, u64);
+type DatabaseFileId = (u64, u64);
 
 impl DocumentsDatabase {
     /// Opens the one at a path, and makes it where there is none of ours.
@@ -86,7 +86,7 @@ impl DocumentsDatabase {
     }
 }
 
-fn identity(file: &Path) -> Option<FileIdentity> {
+fn identity(file: &Path) -> Option<DatabaseFileId> {
     let meta = file.symlink_metadata().ok()?;
     Some((meta.dev(), meta.ino()))
 }

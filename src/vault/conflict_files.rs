@@ -15,7 +15,7 @@ use crate::path::VaultPath;
 /// Maximum size of two files that are compared byte by byte; longer ones are taken to differ.
 const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
-/// So many times as long as it takes to look it is not looked again, where what was seen lately will do.
+/// How many times as long as a look takes the next one is put off, where what was seen lately will do.
 const PAUSES_FOR_LOOKS: u32 = 10;
 
 /// A conflict copy on disk.

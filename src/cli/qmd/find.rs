@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::FOR_QMD;
 use super::collection::not_found_text;
 use super::index::QmdIndex;
-use super::shapes::{QmdFormat, QmdFormatArgs, QmdHit, numbered, on_disk, print_hits};
+use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, numbered, on_disk, print_hits};
 use crate::cli::outcome::Outcome;
 use crate::config::Mode;
 use crate::qmd::QmdError;

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::FOR_QMD;
 use super::index::QmdIndex;
-use super::shapes::{GivenDocument, QmdFormatArgs, QmdNumbersArgs, numbered, on_disk, print_documents};
+use super::shapes::{FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, numbered, on_disk, print_documents};
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::{QmdDocument, QmdError};

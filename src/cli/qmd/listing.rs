@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::FOR_QMD;
 use super::collection::not_found;
 use super::index::QmdIndex;
+use super::shapes::FOR_QMD;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::bytes;
 use crate::cli::terminal::{remark, say, stdout};

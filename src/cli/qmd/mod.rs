@@ -19,14 +19,12 @@ use std::path::Path;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use self::index::QmdIndex;
+use self::shapes::FOR_QMD;
 pub(super) use self::typed::dashed_query_last;
 use super::outcome::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
 use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
-
-/// What is taken so that calls of QMD work as they are.
-const FOR_QMD: &str = "Taken as QMD takes them, without effect here";
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]

@@ -10,6 +10,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{DIM, TITLE, stdout};
 use crate::qmd::QmdDocument;
 
+/// Above the options that are taken so that calls of QMD work as they are.
+pub(super) const FOR_QMD: &str = "Taken as QMD takes them, without effect here";
+
 /// How it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum QmdFormat {
