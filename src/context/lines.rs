@@ -193,6 +193,11 @@ impl LineSight {
     /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
     /// the person alone.
     pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
+        self.cited_lines(path).into_iter().map(|(line, _)| line).collect()
+    }
+
+    /// The same, each with the places that it names as its sources.
+    pub(super) fn cited_lines(&self, path: &str) -> Vec<(MemoryLine, Vec<String>)> {
         let Some(page) = self.page(path) else { return Vec::new() };
         let SeenPage { path, text, .. } = &page;
         let note = Note::parse(text, path.stem());
@@ -218,7 +223,8 @@ impl LineSight {
                     continue;
                 }
                 let text = said.chars().take(MAX_LINE_CHARS).collect();
-                lines.push(MemoryLine { text, place: citation(path.as_str(), number as u32, number as u32) });
+                let line = MemoryLine { text, place: citation(path.as_str(), number as u32, number as u32) };
+                lines.push((line, sources.into_iter().map(str::to_owned).collect()));
             }
         }
         lines

@@ -1,5 +1,7 @@
 //! A context, from what is asked to what is given.
 
+use std::collections::{BTreeSet, HashSet};
+
 use jiff::tz::TimeZone;
 
 use super::block::{BlockSection, BlockSize, block};
@@ -56,9 +58,10 @@ pub(super) fn context_of(
         log(viewer, params, &view);
         return Ok((view, looked));
     }
-    let (view, chunks) = made(viewer, &sight, params)?;
+    let MadeContext { view, chunks, entries } = made(viewer, &sight, params)?;
     log(viewer, params, &view);
     viewer.count_given(chunks.iter().map(String::as_str));
+    viewer.count_entries(entries.iter().map(String::as_str));
     let looked = sight.looked();
     cache.put(key, view.clone(), looked.clone());
     Ok((view, looked))
@@ -122,11 +125,15 @@ pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
 }
 
-fn made(
-    viewer: &Viewer,
-    sight: &LineSight,
-    params: &ContextParams,
-) -> Result<(ContextView, Vec<String>), RequestError> {
+/// A context, with the names of what is given in it, each once.
+struct MadeContext {
+    view: ContextView,
+    chunks: BTreeSet<String>,
+    /// As `memories/user.md#^e-1`.
+    entries: BTreeSet<String>,
+}
+
+fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<MadeContext, RequestError> {
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     // What a program puts before a question is none of it.
@@ -182,9 +189,12 @@ fn made(
     let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
     let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
     let places = receipt.places();
-    let chunks = sections.hits.into_iter().filter(|(place, _)| places.contains(place)).map(|(_, chunk)| chunk);
-    let chunks = chunks.collect();
-    Ok((ContextView { text, receipt }, chunks))
+    let places: HashSet<&str> = places.iter().map(String::as_str).collect();
+    let given = |names: Vec<(String, String)>| {
+        names.into_iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name).collect()
+    };
+    let (chunks, entries) = (given(sections.hits), given(sections.entries));
+    Ok(MadeContext { view: ContextView { text, receipt }, chunks, entries })
 }
 
 fn decided(gate: Gate, why: &str, query: &str) -> Gated {

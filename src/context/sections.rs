@@ -14,7 +14,7 @@ use super::times::DaySpan;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::CONVERSATIONS;
-use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of};
+use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
 use crate::engine::{FileEntry, Filter};
 use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::search::SearchRequest;
@@ -68,6 +68,8 @@ pub(super) struct Sections<'a> {
     config: SearchConfig,
     /// Places of hits, with their chunks' names.
     pub(super) hits: Vec<(String, String)>,
+    /// Places of lines, each with an entry that it says: `memories/user.md#^e-1`.
+    pub(super) entries: Vec<(String, String)>,
 }
 
 impl<'a> Sections<'a> {
@@ -85,7 +87,7 @@ impl<'a> Sections<'a> {
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, sight, config, hits: Vec::new() }
+        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new() }
     }
 
     fn memory(&self) -> &'a MemoryConfig {
@@ -98,13 +100,17 @@ impl<'a> Sections<'a> {
     }
 
     /// Who the person is.
-    pub(super) fn profile(&self) -> BlockSection {
-        let lines = self.sight.user().into_iter().chain(self.sight.lines(PROFILE)).collect();
+    pub(super) fn profile(&mut self) -> BlockSection {
+        let mut lines = self.sight.user();
+        for (line, sources) in self.sight.cited_lines(PROFILE) {
+            self.entries.extend(sources.into_iter().map(|source| (line.place.clone(), source)));
+            lines.push(line);
+        }
         BlockSection::new("profile", "The user", Some(self.memory().profile_tokens), lines)
     }
 
     /// Of who the person is what has a word of a question.
-    pub(super) fn profile_like(&self, query: &str) -> BlockSection {
+    pub(super) fn profile_like(&mut self, query: &str) -> BlockSection {
         let mut words = self.words_of(query);
         let mut section = self.profile();
         section.lines.retain(|line| words.in_text(&line.text) > 0);
@@ -116,7 +122,7 @@ impl<'a> Sections<'a> {
     }
 
     /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest.
-    pub(super) fn entries(&self, query: &str, wanted: EntriesWanted) -> BlockSection {
+    pub(super) fn entries(&mut self, query: &str, wanted: EntriesWanted) -> BlockSection {
         let mut words = self.words_of(query);
         let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
@@ -149,6 +155,7 @@ impl<'a> Sections<'a> {
         let line = |(_, entry, place): (usize, MemoryEntry, String)| {
             let window = entry.window.to_string();
             let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
+            self.entries.push((place.clone(), format!("{}#^{}", source_path(&place), entry.id)));
             MemoryLine { text, place }
         };
         let lines = known.into_iter().map(line).collect();

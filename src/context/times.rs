@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use super::matching::{GatePhrase, GateWords};
 use super::phrases::GatePhrases;
 use super::time_phrases::{AGO, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
-use crate::derive::summary::{NamedDay, is_month, named_day, named_month};
+use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, is_month, named_day, named_month};
 
 /// Days, the first and the last included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +65,8 @@ impl DaySpan {
 pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
     let [past, ago, now] = &*TABLES;
     let is_about_was = LazyCell::new(|| ABOUT_WAS.iter().any(|phrase| words.places_of(phrase).is_some()));
-    let written = |span: DaySpan| {
-        let is_part = |word: &str| is_month(word) || word.bytes().all(|byte| byte.is_ascii_digit());
-        NamedTime { by: span.first.to_string(), places: words.places(is_part), span: Some(span) }
-    };
+    let written =
+        |span: DaySpan| NamedTime { by: span.first.to_string(), places: places_of_date(words), span: Some(span) };
     match named_day(query) {
         Some(NamedDay::Dated(day)) if day <= today => return Some(written(DaySpan::day(day))),
         Some(NamedDay::OfSomeYear { month, day }) if *is_about_was => {
@@ -90,6 +88,27 @@ pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Opt
             let first = year.map_or_else(last, of)?;
             Some(written(DaySpan::month(first)))
         })
+}
+
+/// The places of the words that a written date has: numbers, months, and the signs behind a number (`10月`).
+fn places_of_date(words: &GateWords<'_>) -> Vec<usize> {
+    let is_number = |word: &str| {
+        let rest = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest.len() < word.len() && (rest.is_empty() || rest.starts_with(['년', '월', '일']))
+    };
+    let mut places = words.places(|word| is_month(word) || is_number(word));
+    let signs = words.places(|word| matches!(word, "年" | "月" | "日" | "号" | "號"));
+    let numerals = words.places(|word| SIGNS_OF_NUMBERS.contains(word));
+    for sign in signs {
+        let of_sign = (0..sign).rev().take_while(|at| numerals.contains(at));
+        let numbers: Vec<usize> = of_sign.chain(sign.checked_sub(1).filter(|at| places.contains(at))).collect();
+        if !numbers.is_empty() {
+            places.extend(numbers.into_iter().chain([sign]));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 fn in_table(table: &TimeTable, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
@@ -168,6 +187,19 @@ mod tests {
             ("was haben wir im Dezember besprochen", "2025-12-01 2025-12-31"),
             ("что мы делали в октябре", "2026-10-01 2026-10-31"),
             ("October 2025", "2025-10-01 2025-10-31"),
+            ("10月に何をした？", "2026-10-01 2026-10-31"),
+            ("我们10月决定了什么", "2026-10-01 2026-10-31"),
+            ("十二月我们说了什么", "2025-12-01 2025-12-31"),
+            ("2025年10月的计划", "2025-10-01 2025-10-31"),
+            ("10월에 뭐 했어?", "2026-10-01 2026-10-31"),
+            ("11月21号我们说了什么", "2026-11-21"),
+            ("10个月前我们说了什么", "2026-01-01 2026-01-31"),
+            ("सोमवार को क्या हुआ था?", "2026-11-16"),
+            ("शुक्रवार को हमने क्या तय किया", "2026-11-20"),
+            ("हमने रविवार को किस बारे में बात की थी", "2026-11-22"),
+            ("ماذا حدث يوم الجمعة؟", "2026-11-20"),
+            ("ماذا قررنا الاثنين", "2026-11-16"),
+            ("عن ماذا تحدثنا يوم الأحد؟", "2026-11-22"),
             ("three days ago", "2026-11-20"),
             ("vor 2 Wochen", "2026-11-09 2026-11-15"),
             ("last month", "2026-10-01 2026-10-31"),
@@ -177,6 +209,10 @@ mod tests {
             ("plan this week", ""),
             ("remind me on Friday", ""),
             ("we meet on 5 December", ""),
+            ("10月の予定", ""),
+            ("शुक्रवार को याद दिलाना", ""),
+            ("ذكرني يوم الجمعة", ""),
+            ("ذكر هذا الأحد", ""),
             ("the release of 2027-01-01", ""),
             ("it may be in order", ""),
             ("how do I set up vim", ""),

@@ -6,14 +6,12 @@ use crate::engine::{FileEntry, FileTable};
 use crate::request::{ReadScope, trust_of_note};
 use crate::wire::HitView;
 
-/// Collections of what programs noted, in which nobody said anything.
-const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
 /// Speakers that are no people and no models.
 const TOOLS: [&str; 3] = ["tool", "system", "function"];
 /// Maximum number of chunks of a turn that are looked at to find who speaks. Of a longer turn it is not known.
 const MAX_TURN_CHUNKS: usize = 1_000;
 
-/// Whether a note, or one that it was made of, is of the web or of tools, or a document: most are of others.
+/// Whether a note, or one that it was made of, is of the web or of tools, was noted by a program, or is a document: most are of others.
 pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
     trust_of_note(files, file) <= TrustLevel::Tool
 }
@@ -22,12 +20,7 @@ pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
 pub(super) fn is_trusted(scope: &ReadScope, hit: &HitView) -> bool {
     let files = scope.reader().files();
     let Some(file) = files.at(&hit.chunk.path) else { return false };
-    let is_noted = || NOTED.contains(&hit.chunk.collection.as_str()) && says(file, "source", "capture");
-    !(is_planted(files, file) || is_noted() || is_of_a_tool(scope, file, hit))
-}
-
-fn says(file: &FileEntry, key: &str, value: &str) -> bool {
-    has(file, Label::of_property(key, Some(value)))
+    !(is_planted(files, file) || is_of_a_tool(scope, file, hit))
 }
 
 fn has(file: &FileEntry, label: Label) -> bool {

@@ -88,6 +88,11 @@ impl Label {
         name.map_or_else(|| Self::new("related", ""), |name| Self::new("relation", &fold(name.trim())))
     }
 
+    /// Of what a program has captured, as its frontmatter says.
+    pub(crate) fn of_capture() -> Self {
+        Self::new("captured", "")
+    }
+
     /// Of a language, by its code.
     pub(crate) fn of_language(code: &str) -> Self {
         Self::new("language", code)
@@ -120,6 +125,7 @@ impl Label {
         let speakers: BTreeSet<&String> = speakers.collect();
         labels.extend(speakers.into_iter().take(MAX_SPEAKERS).map(|term| Self::of_speaker(term)));
         labels.extend(note.metadata.get("session").and_then(Value::as_str).map(Self::of_conversation));
+        labels.extend(is_captured(&note.metadata).then(Self::of_capture));
         labels.sort_unstable();
         labels.dedup();
         labels.into()
@@ -168,6 +174,11 @@ impl Label {
         let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
         Self(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
+}
+
+/// Whether a program has captured a note.
+fn is_captured(metadata: &Map<String, Value>) -> bool {
+    metadata.get("source").and_then(Value::as_str) == Some("capture")
 }
 
 /// What `has:` may be asked for.
@@ -227,6 +238,10 @@ mod tests {
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);
+        let captured = "---\nsource: capture\nurl: https://e.org\n---\n";
+        let labels = Label::all(&Note::parse(captured, "n"), "n", captured, None, [].iter());
+        assert!(labels.contains(&Label::of_capture()) && labels.contains(&Label::of_property("url", None)));
+        assert!(!labels.contains(&Label::of_property("source", None)), "how a note came is none of what it is");
         let fields = "rating:: 8\n\nSeen [with:: Ann], std::vec. `code:: no`\n";
         let labels = Label::all(&Note::parse(fields, "n"), "n", fields, None, [].iter());
         let has = |key| labels.contains(&Label::of_field(key));

@@ -16,6 +16,8 @@ mod properties;
 mod property_text;
 mod relations;
 mod said;
+mod said_marks;
+mod said_parts;
 mod sentences;
 mod sources;
 pub(crate) mod stop_words;

@@ -83,6 +83,9 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
         }
     };
     if let Ok(path) = entries_path(&holder, shelf) {
+        if params.archive != Some(true) {
+            workspace.forget_given_entry(&path, &params.id);
+        }
         workspace.settled_in_time(&path);
     }
     Ok(changed(&params.id, checkpoints))

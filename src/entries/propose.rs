@@ -107,7 +107,8 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let written = layers.change(&writer, &holder, EntryShelf::Known, &edits)?;
     added.id = written.added.into_iter().next().unwrap_or_default();
     let max = workspace.config().memory.max_entries;
-    let (archived, undone) = layers.keep_to_cap(writer.files, &holder, max, workspace.usage())?;
+    let new = [added.id.clone()];
+    let (archived, undone) = layers.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
     added.archived = archived;
     added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
     if let Ok(path) = entries_path(&holder, EntryShelf::Known) {

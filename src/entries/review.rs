@@ -167,9 +167,10 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         let mut undo = Vec::new();
         if !decided.accepts.is_empty() {
             undo = layers.accept(&writer, holder, &decided.accepts, &rules)?;
-            done.accepted.extend(decided.accepts.iter().map(|choice| choice.id.clone()));
+            let accepted: Vec<String> = decided.accepts.iter().map(|choice| choice.id.clone()).collect();
             let (max, usage) = (workspace.config().memory.max_entries, workspace.usage());
-            let (archived, more) = layers.keep_to_cap(writer.files, holder, max, usage)?;
+            let (archived, more) = layers.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
+            done.accepted.extend(accepted);
             done.archived.extend(archived);
             undo.splice(0..0, more);
         }

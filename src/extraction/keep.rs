@@ -87,9 +87,11 @@ pub(super) fn propose(
     let all = layers.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
-    if all.outcomes.iter().any(|outcome| matches!(outcome, Proposed::Accepted(_))) {
+    let accepted = |outcome: &Proposed| if let Proposed::Accepted(id) = outcome { Some(id.clone()) } else { None };
+    let accepted: Vec<String> = all.outcomes.iter().filter_map(accepted).collect();
+    if !accepted.is_empty() {
         let max = workspace.config().memory.max_entries;
-        layers.keep_to_cap(writer.files, &holder, max, workspace.usage())?;
+        layers.keep_to_cap(writer.files, &holder, &accepted, max, workspace.usage())?;
     }
     for outcome in &all.outcomes {
         if let Proposed::Forgotten(tombstone) = outcome {

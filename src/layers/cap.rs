@@ -2,13 +2,25 @@
 
 use super::{LayerWriter, Layers, LayersError};
 use crate::derive::chunk;
-use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder};
+use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, entry_key};
 use crate::note::Note;
+use crate::path::VaultPath;
 use crate::state::UsageTable;
 use crate::vault::{Action, CheckpointId, Files, read};
 
+/// How an entry was given to anybody so far: what was of less use goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum EntryUse {
+    Never,
+    /// In a passage that a search found.
+    InPassage,
+    /// In a context: itself, or a line of the profile that was made of it.
+    Itself,
+}
+
 impl Layers {
-    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it.
+    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it. Those that were `added` now could
+    /// not be given yet, and go no sooner than what was.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
@@ -16,6 +28,7 @@ impl Layers {
         &self,
         files: &Files,
         holder: &MemoryHolder,
+        added: &[String],
         max: usize,
         usage: &UsageTable,
     ) -> Result<(Vec<String>, Vec<CheckpointId>), LayersError> {
@@ -25,13 +38,17 @@ impl Layers {
         if max == 0 || active.len() <= max {
             return Ok((Vec::new(), Vec::new()));
         }
-        let used = self.uses(holder, usage);
+        let uses = book.path.as_ref().and_then(|path| self.uses(path, &active, usage));
         // What stands first is oldest, unless it says since when it is so.
         let key = |at: &usize| {
             let entry = active[*at];
-            let was_used = used.iter().any(|(first, last)| *first <= entry.line_end && entry.line_start <= *last);
+            let used = match &uses {
+                _ if added.contains(&entry.id) => EntryUse::Itself,
+                Some(uses) => uses[*at],
+                None => EntryUse::Never,
+            };
             let since = entry.window.from.as_ref().and_then(|from| from.ms).unwrap_or(0);
-            (was_used, (entry.confidence * 1000.0) as i64, since, *at)
+            (used, (entry.confidence * 1000.0) as i64, since, *at)
         };
         let mut order: Vec<usize> = (0..active.len()).collect();
         order.sort_by_cached_key(key);
@@ -41,25 +58,28 @@ impl Layers {
         Ok((goes, done))
     }
 
-    /// The lines of the passages that were ever given, to the person or to the agent whose memory it is.
-    fn uses(&self, holder: &MemoryHolder, usage: &UsageTable) -> Vec<(usize, usize)> {
-        let read = || {
-            let path = self.entries(holder).ok()?.path.clone()?;
-            let text = read(&self.root, &path, self.max_file_bytes).ok()?.text;
-            let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
-            let names: Vec<u64> = chunks.iter().map(|chunk| chunk.id.to_bits()).collect();
-            let readers = match holder {
-                MemoryHolder::Person => vec![""],
-                MemoryHolder::Agent(slug) => vec!["", slug.as_str()],
-            };
-            let mut lines = Vec::new();
-            for reader in readers {
-                let counts = usage.of(reader, &names).ok()?;
-                let used = chunks.iter().zip(counts).filter(|(_, given)| given.count > 0);
-                lines.extend(used.map(|(chunk, _)| chunk.lines));
-            }
-            Some(lines)
+    /// How each of these entries of a file was given so far; `None` where that cannot be read, which keeps no entry from being added.
+    fn uses(&self, path: &VaultPath, entries: &[&MemoryEntry], usage: &UsageTable) -> Option<Vec<EntryUse>> {
+        let keys: Vec<u64> = entries.iter().map(|entry| entry_key(path, &entry.id)).collect();
+        let given = usage.given_to_anybody(&keys).ok()?;
+        let passages = self.passages_given(path, usage).unwrap_or_default();
+        let in_passage = |entry: &MemoryEntry| {
+            passages.iter().any(|(first, last)| *first <= entry.line_end && entry.line_start <= *last)
         };
-        read().unwrap_or_default()
+        let how = |(entry, given): (&&MemoryEntry, bool)| match given {
+            true => EntryUse::Itself,
+            false if in_passage(entry) => EntryUse::InPassage,
+            false => EntryUse::Never,
+        };
+        Some(entries.iter().zip(given).map(how).collect())
+    }
+
+    /// The lines of the passages of a file that were ever given.
+    fn passages_given(&self, path: &VaultPath, usage: &UsageTable) -> Option<Vec<(usize, usize)>> {
+        let text = read(&self.root, path, self.max_file_bytes).ok()?.text;
+        let chunks = chunk(path, &Note::parse(&text, path.stem()), &text);
+        let names: Vec<u64> = chunks.iter().map(|chunk| chunk.id.to_bits()).collect();
+        let given = usage.given_to_anybody(&names).ok()?;
+        Some(chunks.iter().zip(given).filter(|(_, given)| *given).map(|(chunk, _)| chunk.lines).collect())
     }
 }

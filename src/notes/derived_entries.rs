@@ -24,6 +24,7 @@ pub(super) fn forget_entry(
     if !purge {
         let edits = [EntryEdit::Remove(id.to_owned())];
         let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
+        workspace.forget_given_entry(&path, id);
         return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
     }
     let book = layers.book(&holder, shelf)?;

@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use super::compose::{Contribution, body, compare, contributions, count};
 use crate::config::MemoryScope;
-use crate::derive::entries::{EntryShelf, MemoryHolder};
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::generated::{GeneratedNote, compose_generated};
 use crate::fs::crash;
 use crate::layers::entries_path;
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError, Workspace};
+use crate::request::{Owner, RequestError, Workspace, trust_of_place};
 use crate::vault::{Action, CheckpointId, WriteError};
 use crate::wire::{ProfileMade, ProfileState};
 
@@ -76,7 +76,21 @@ fn of_person(workspace: &Workspace) -> Result<Vec<Contribution>, RequestError> {
     let entries_path = entries_path(&MemoryHolder::Person, EntryShelf::Known)?;
     let facts = workspace.ledger().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
-    Ok(contributions((entries.entries(), entries_path.as_str()), (facts.true_at(now), facts.path.as_str()), now))
+    let entries = as_trusted(workspace, entries.entries());
+    Ok(contributions((&entries, entries_path.as_str()), (facts.true_at(now), facts.path.as_str()), now))
+}
+
+/// Entries, each trusted no more than what it was learned from.
+fn as_trusted(workspace: &Workspace, entries: &[MemoryEntry]) -> Vec<MemoryEntry> {
+    let snapshot = workspace.shared().snapshot();
+    let mut entries = entries.to_vec();
+    if let Some(snapshot) = &snapshot {
+        for entry in &mut entries {
+            let of_sources = entry.sources.iter().map(|place| trust_of_place(snapshot.files(), place));
+            entry.trust = of_sources.fold(entry.trust, Ord::min);
+        }
+    }
+    entries
 }
 
 fn texts(metadata: &Map<String, Value>, key: &str) -> Vec<String> {
@@ -105,6 +119,10 @@ pub(crate) fn regenerate(owner: &Owner) -> Result<ProfileMade, RequestError> {
 /// # Errors
 /// As [`regenerate`].
 pub(super) fn refresh(workspace: &Workspace) -> Result<Option<CheckpointId>, RequestError> {
+    if workspace.shared().snapshot().is_none() {
+        // How far the sources of entries are trusted is not known yet.
+        return Ok(None);
+    }
     let after = workspace.config().memory.regenerate_after;
     make(workspace, |page| page.is_due(after))
 }

@@ -1,4 +1,4 @@
-//! How often chunks were given to those who asked, and when last. Each reader's counts are apart: what an agent was given moves nothing
+//! How often chunks, and entries by keys of their own, were given to those who asked, and when last. Each reader's counts are apart: what an agent was given moves nothing
 //! of another's, and what it was not given moves nothing of its own.
 
 use std::collections::BTreeMap;
@@ -47,9 +47,9 @@ pub struct ChunkUse {
 /// What there is in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageTotals {
-    /// Chunks that were given to somebody.
+    /// Chunks, and entries by themselves, that were given to somebody.
     pub chunks: u64,
-    /// How often chunks were given.
+    /// How often they were given.
     pub times: u64,
 }
 
@@ -83,6 +83,18 @@ impl UsageTable {
             chunks.iter().map(one).collect()
         });
         Ok(found?.unwrap_or_else(|| vec![ChunkUse::default(); chunks.len()]))
+    }
+
+    /// Whether each of these was ever given to anybody, in their order.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn given_to_anybody(&self, chunks: &[u64]) -> Result<Vec<bool>, StateError> {
+        let found = self.table.written().if_there(|opened| {
+            let mut select = opened.connection.prepare_cached("SELECT 1 FROM usage WHERE chunk = ?1 LIMIT 1")?;
+            chunks.iter().map(|chunk| select.exists([*chunk as i64])).collect()
+        });
+        Ok(found?.unwrap_or_else(|| vec![false; chunks.len()]))
     }
 
     /// Takes back what is counted of chunks, for whoever it is. It is safe on disk when this returns.
@@ -221,6 +233,7 @@ mod tests {
         let of = |count, last_ms| ChunkUse { count, last_ms };
         assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [of(2, 10), of(0, 0), of(1, 10)]);
         assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [of(1, 20), of(1, 20)]);
+        assert_eq!(usage.given_to_anybody(&[2, 3, u64::MAX]).unwrap(), [true, false, true]);
         assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 3, times: 5 });
         drop(usage);
         assert_eq!(counted(&UsageTable::new(&state)).unwrap().times, 5, "a stop writes what waits");

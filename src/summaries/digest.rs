@@ -22,6 +22,8 @@ const MAX_NOTES: usize = 1_000;
 const MAX_SOURCE_BYTES: usize = 48 << 10;
 /// Collections that are derived, or an agent's own.
 const NOT_THE_PERSONS: [&str; 4] = [SUMMARIES, "agents", "memories", "profile"];
+/// Collections of what was captured of the web and of other programs: it is counted, and nothing that it says is told.
+const TOLD_BY_OTHERS: [&str; 2] = ["bookmarks", "snippets"];
 /// Maximum number of chunks that are counted of a word. One that more have says nothing of a day.
 const MAX_COUNTED: usize = 200;
 
@@ -69,6 +71,10 @@ pub(super) fn made_of(
                 continue;
             }
             maker.add_list(named, &note, &source);
+        } else if is_captured && TOLD_BY_OTHERS.contains(&named.0) {
+            maker.add_counted(named, is_new);
+            sources.push(file.path.to_string());
+            continue;
         } else {
             maker.add_note(named, is_new, &note, &source);
         }

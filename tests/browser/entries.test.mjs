@@ -55,6 +55,33 @@ describe("entries", () => {
   });
 });
 
+describe("what is compared by its words alone", () => {
+  const degraded = "compared by words alone: no model is ready";
+  const answering = (more) => async (route) => {
+    const reply = await route.fetch();
+    await route.fulfill({ json: { ...(await reply.json()), ...more } });
+  };
+
+  test("is told beside the proposals, and when an entry is written", async () => {
+    const page = await opened("#/entries");
+    await page.route(/\/api\/review(\?|$)/, answering({ degraded }));
+    await page.route(/\/api\/entries$/, async (route) => (route.request().method() === "POST" ? answering({ degraded })(route) : route.fallback()));
+    assert.equal(await page.locator(".degraded").count(), 0);
+    await page.click("#add-entry");
+    await page.fill("#entry-text", "Rows on Wednesdays");
+    await page.click(".fact-form button[type=submit]");
+    await row(page, "Rows on Wednesdays").waitFor();
+    assert.equal(await text(page, ".degraded"), degraded);
+    assert.equal(await text(page, "#said"), `Saved; ${degraded}`);
+    await row(page, "Rows on Wednesdays").locator("button", { hasText: "Remove" }).click();
+    await row(page, "Rows on Wednesdays").waitFor({ state: "detached" });
+    await page.goto(vault.origin + "/#/review");
+    await page.waitForSelector(".proposal");
+    assert.equal(await text(page, ".degraded"), degraded);
+    assert.deepEqual(await violations(page), []);
+  });
+});
+
 describe("review", () => {
   test("a proposal is accepted in its place, edited, or rejected with a reason", async () => {
     const page = await opened("#/review");

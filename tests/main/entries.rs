@@ -17,7 +17,7 @@ const KNOWN: &str = "---\nsources: [notes/open.md, notes/secret.md]\n---\n# What
     - [fact] Lives by the harbour (source notes/open.md#L1) ^e-2\n- [fact] The quokka bites (source notes/secret.md#L3) ^e-3\n\
     - Likes tea\n";
 
-fn vault() -> Daemon {
+pub fn vault() -> Daemon {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     vault.write("notes/open.md", "The harbour is nice.\nI moved there in May.\n");
     vault.write("notes/secret.md", "---\nprivate: true\n---\nThe quokka bites.\n");
@@ -25,29 +25,29 @@ fn vault() -> Daemon {
     vault
 }
 
-fn read(vault: &Daemon, path: &str) -> String {
+pub fn read(vault: &Daemon, path: &str) -> String {
     fs::read_to_string(vault.path(path)).unwrap_or_default()
 }
 
 #[track_caller]
-fn post(vault: &Daemon, path: &str, body: &Value) -> Value {
+pub fn post(vault: &Daemon, path: &str, body: &Value) -> Value {
     let reply = vault.post(path, body);
     assert_eq!(reply.status, 200, "{path} {body}: {}", reply.json());
     reply.json()
 }
 
 #[track_caller]
-fn texts(found: &Value) -> Vec<String> {
+pub fn texts(found: &Value) -> Vec<String> {
     let entries = found["entries"].as_array().unwrap_or_else(|| panic!("{found}"));
     entries.iter().map(|entry| entry["text"].as_str().unwrap().to_owned()).collect()
 }
 
-fn ada(vault: &Daemon) -> String {
+pub fn ada(vault: &Daemon) -> String {
     let made = vault.post("/api/agents/ada/rotate", &json!({}));
     made.json()["token"].as_str().unwrap().to_owned()
 }
 
-fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
+pub fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let mut body = json!({ "text": text });
     body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());

@@ -37,7 +37,7 @@ fn what_a_search_gives_is_counted_until_it_is_forgotten() {
     assert_eq!((hashes(&one).len(), hashes(&both).len()), (1, 2));
     is_counted(&vault, 2, 3);
     assert!(vault.get("/api/user-memory/browse").json()["chunks"].as_array().unwrap().len() >= 2);
-    assert!(vault.run(&["status"]).ok().stdout.contains("2 passages, 3 times"));
+    assert!(vault.run(&["status"]).ok().stdout.contains("2 passages or entries, 3 times"));
     let before = std::fs::read(vault.path("notes/a.md")).unwrap();
     let forgotten = vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "purge": true }));
     assert_eq!(forgotten.status, 200, "{}", forgotten.error());

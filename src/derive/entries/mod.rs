@@ -11,6 +11,7 @@ mod entry;
 mod evidence;
 mod file;
 mod item;
+mod key;
 mod marks;
 mod opening;
 mod opposites;
@@ -23,5 +24,6 @@ pub(crate) use edit::{
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
 pub(crate) use evidence::{is_trace_of, trace_source, traced, traces_of};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
+pub(crate) use key::{entry_key, entry_key_of};
 pub(crate) use shelf::{shelf_name, shelf_of};
 pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};

@@ -10,9 +10,12 @@ mod change;
 mod edit;
 mod file;
 mod history;
+mod history_text;
 mod inline;
 mod item;
 mod name;
+mod next_change;
+mod order;
 mod timeline;
 mod twins;
 mod value;
@@ -23,7 +26,8 @@ pub(crate) use edit::{
     EditedFacts, FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
 };
 pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
-pub(crate) use history::{FactsHistory, NoticedBy, line_noticed_at, lines_after, without_changes, without_sources};
+pub(crate) use history::{FactsHistory, NoticedBy};
+pub(crate) use history_text::{line_noticed_at, lines_after, without_changes, without_sources};
 pub(crate) use inline::inline_fields;
 pub(crate) use item::{is_key, is_tag, without_tags};
 pub(crate) use name::{full_name, split_name};

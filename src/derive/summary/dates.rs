@@ -154,6 +154,10 @@ const NAMES: &[&str] = &[
     "listopadzie",
     "grudniu",
 ];
+/// The numbers of months as Chinese and Japanese write them in words.
+const MONTHS_IN_SIGNS: [&str; 12] = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"];
+/// Their signs.
+pub(crate) const SIGNS_OF_NUMBERS: &str = "一二三四五六七八九十";
 /// What stands before a month alone, where it is one: `may` and `march` are more.
 const IN: &[&str] = &["in", "im", "en", "em", "w", "we", "в"];
 /// Words between a day, a month and a year.
@@ -178,9 +182,12 @@ pub(crate) fn named_day(sentence: &str) -> Option<NamedDay> {
     (0..tokens.len()).find_map(|at| starting_at(&tokens, at))
 }
 
-/// The first month that a sentence names, 1 to 12, by its name in full, and its year, if that is said.
+/// The first month that a sentence names, 1 to 12, by its name in full or as `10月`, and its year, if that is said.
 pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
     let text = fold(sentence);
+    if let Some(named) = signed_month(&text) {
+        return Some(named);
+    }
     let words: Vec<&str> = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.iter().enumerate().find_map(|(at, word)| {
         let month = month(word).filter(|_| is_month(word))?;
@@ -189,6 +196,40 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
         let is_one = year.is_some() || at.checked_sub(1).is_some_and(|before| IN.contains(&words[before]));
         is_one.then_some((month, year))
     })
+}
+
+/// The first month that a folded text writes with a sign, and no day of it: `10月`, `十月`, `2025年10月`, `10월`.
+fn signed_month(text: &str) -> Option<(i8, Option<i16>)> {
+    use DateToken::{Number, Sign, Word};
+    if !text.contains(['月', '월']) {
+        return None;
+    }
+    let tokens = tokens(text);
+    (0..tokens.len()).find_map(|at| {
+        let month = match tokens[at..] {
+            [_, Sign('月' | '월'), Number(_, 1 | 2), Sign('日' | '일' | '号' | '號'), ..] => return None,
+            [Number(month, 1 | 2), Sign('月' | '월'), ..] => i8::try_from(month).ok()?,
+            [Word(word), Sign('月'), ..] => month_in_signs(word)?,
+            _ => return None,
+        };
+        let year = match tokens[..at] {
+            [.., Number(year, 4), Sign('年' | '년')] => {
+                i16::try_from(year).ok().filter(|year| (1900..2200).contains(year))
+            }
+            _ => None,
+        };
+        (1..=12).contains(&month).then_some((month, year))
+    })
+}
+
+/// The number that a word ends with, where it is one of a month: `十`, `在十一`.
+fn month_in_signs(word: &str) -> Option<i8> {
+    let (before, month) =
+        MONTHS_IN_SIGNS.iter().zip(1..=12).rev().find_map(|(signs, month)| Some((word.strip_suffix(signs)?, month)))?;
+    // `每一月` and `第十月` are no months, nor is `二十月`.
+    let is_other =
+        before.ends_with(|before| "第每这這那同某几幾十百千".contains(before) || SIGNS_OF_NUMBERS.contains(before));
+    (!is_other).then_some(month)
 }
 
 /// Whether a folded word is the name of a month in full.
@@ -226,7 +267,7 @@ fn tokens(text: &str) -> Vec<DateToken<'_>> {
 }
 
 fn is_sign_of_date(character: char) -> bool {
-    matches!(character, '年' | '月' | '日' | '년' | '월' | '일')
+    matches!(character, '年' | '月' | '日' | '号' | '號' | '년' | '월' | '일')
 }
 
 fn month(word: &str) -> Option<i8> {
@@ -259,7 +300,7 @@ fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {
         [Number(year, 4), Sign('年' | '년'), Number(month, _), Sign('月' | '월'), Number(day, _), ..] => {
             dated(year, month, day)
         }
-        [Number(month, 1 | 2), Sign('月' | '월'), Number(day, 1 | 2), Sign('日' | '일'), ..]
+        [Number(month, 1 | 2), Sign('月' | '월'), Number(day, 1 | 2), Sign('日' | '일' | '号' | '號'), ..]
             if (1..=12).contains(&month) =>
         {
             of_some_year(month as i8, day)
@@ -286,6 +327,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn months_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("in October 2025", Some((10, Some(2025)))),
+            ("10月に何をした", Some((10, None))),
+            ("我们在十一月说了什么", Some((11, None))),
+            ("2025年10月的计划", Some((10, Some(2025)))),
+            ("10월에 뭐 했어", Some((10, None))),
+            ("11月21日に会う", None),
+            ("11月21号见", None),
+            ("上个月", None),
+            ("三个月前", None),
+            ("第十月", None),
+            ("13月", None),
+        ] {
+            assert_eq!(named_month(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn days_are_read_as_people_write_them() {
         let day = |text: &str| match named_day(text) {
             Some(NamedDay::Dated(date)) => date.to_string(),
@@ -303,6 +363,7 @@ mod tests {
             ("3 мая 2026 года", "2026-05-03"),
             ("2026年11月21日出发", "2026-11-21"),
             ("11月21日に会う", "some year"),
+            ("11月21号见", "some year"),
             ("See you on 5 May.", "some year"),
             ("May 5 is fine", "some year"),
             ("It may rain, 5 of them.", ""),

@@ -113,6 +113,11 @@ impl DigestMaker {
         }
     }
 
+    /// Adds a note of which nothing is told but that there is one.
+    pub(crate) fn add_counted(&mut self, (collection, path): (&str, &str), is_new: bool) {
+        self.collection(collection, path, is_new);
+    }
+
     /// Adds a list of what was captured on a day: a line an event.
     pub(crate) fn add_list(&mut self, (collection, path): (&str, &str), note: &Note, source: &str) {
         let entries = source[note.body.clone()].lines().filter(|line| line.starts_with("- ")).count();

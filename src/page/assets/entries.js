@@ -11,8 +11,11 @@ export const KINDS = ["fact", "preference", "decision", "correction", "commitmen
 const STATUSES = { active: "What counts", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
 
 let view;
+/** Why what was written last was compared by its words alone. */
+let degraded;
 
 export function show(main) {
+  degraded = undefined;
   view = { place: h("div", { class: "ledger" }) };
   main.replaceChildren(view.place);
   answers.begin();
@@ -69,6 +72,7 @@ function list({ entries, agents = [], problems = [], cut = false }) {
       h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry")),
     filters(agents),
     h("p", { class: "summary" }, `${entries.length ? count(entries.length, "entry", "entries") : "No entries"}${cut ? `. Of more than ${MOST} the first are shown` : ""}`),
+    degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     problems.length ? h("section", { class: "problems", "aria-label": "Problems" }, h("h3", {}, count(problems.length, "problem")), h("ul", {}, problems.map((problem) => h("li", {}, problem)))) : "",
     h("ul", { class: "fact-list", "aria-label": "Entries" }, entries.map(item)),
     entries.length || status ? "" : h("p", { class: "hint" },
@@ -133,7 +137,9 @@ function write(entry, at) {
     const body = { text: text.value, kind: kind.value, agent: (entry?.agent ?? route().agent) || undefined };
     try {
       const done = entry ? await api.editEntry({ id: entry.id, ...body }) : await api.addEntry(body);
-      say(done.status === "duplicate" ? "An entry says it already" : "Saved");
+      const saved = done.status === "duplicate" ? "An entry says it already" : "Saved";
+      say(done.degraded ? `${saved}; ${done.degraded}` : saved);
+      degraded = done.degraded;
       form.remove();
       answers.load();
     } catch (error) {

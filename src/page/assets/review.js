@@ -40,18 +40,19 @@ const answers = answered({
     // What is being written meanwhile stays: the list is made anew once that is done.
     return isWriting() ? undefined : answer;
   },
-  draw: ({ proposals, more = 0 }) => list(proposals, more),
+  draw: list,
   fail: (error, again) => view.place.replaceChildren(title(), failure(error, again)),
 });
 
 const title = () => h("h2", { tabindex: -1 }, "Review");
 
-function list(proposals, more) {
+function list({ proposals, more = 0, degraded }) {
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
   view.place.replaceChildren(
     h("div", { class: "agents-head" }, title()),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
     h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more wait` : ""}` : "Nothing waits"),
+    degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     h("ul", { class: "fact-list", "aria-label": "Proposals" }, proposals.map(item)),
     proposals.length ? "" : h("p", { class: "hint" }, "What agents and models would remember waits here, and counts for nothing until you accept it."));
 }

@@ -24,6 +24,32 @@ fn the_page_of_memory_shows_what_the_program_says() {
 }
 
 #[test]
+fn the_page_of_memory_shows_a_day_as_it_is() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/memory.md")).unwrap();
+    let day = page.split("\n## A day\n").nth(1).unwrap().split("\n## Settings\n").next().unwrap();
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let parts: Vec<&str> = day.split("```markdown\n").collect();
+    for pair in parts.windows(2) {
+        let path = pair[0].rsplit('`').nth(1).filter(|path| path.ends_with(".md"));
+        let path = path.or_else(|| pair[0].rsplit('`').find(|word| word.ends_with(".md"))).unwrap();
+        vault.write(path, pair[1].split("```").next().unwrap());
+    }
+    assert_eq!(parts.len(), 4, "a conversation, proposals and a note");
+    vault.write("notes/bakery.md", "---\ntitle: Bakery\ntype: place\ncreated: 2026-02-01\n---\nOpens at six.\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n");
+    vault.start().settle();
+    assert_eq!(assert_recorded(&vault, day), 15);
+    // As the page says, what was made of the conversation goes with it.
+    vault.run(&["forget", "conversations/2026-03-02-flour.md", "--derived", "--yes"]).ok();
+    for path in ["summaries/2026-03-02-flour.md", "summaries/days/2026-03-02.md"] {
+        assert!(!vault.path(path).exists(), "{path}");
+    }
+    for path in ["agents/ada/entries.md", "memories/user.md"] {
+        assert!(!fs::read_to_string(vault.path(path)).unwrap().contains("^e-"), "{path}");
+    }
+}
+
+#[test]
 fn the_page_of_memory_shows_a_context_and_a_profile_as_they_are() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/memory.md")).unwrap();
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");

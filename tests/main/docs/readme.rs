@@ -70,6 +70,21 @@ fn what_is_forgotten_and_imported_again_is_still_gone() {
     assert_eq!(left, 1, "the other conversation is there");
 }
 
+/// The figures of the vault that everybody begins with, and of the note that is written down in the first minute.
+#[test]
+fn the_first_minute_has_the_figures_of_today() {
+    let page = fs::read_to_string(data("README.md")).unwrap();
+    let note = page.split("$ echo '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    let person = Person::new();
+    person.says("vault init ~/new");
+    fs::write(person.path("new/memory.toml"), "[embed]\nmodel = \"none\"\n").unwrap();
+    fs::write(person.path("new/notes/keys.md"), format!("{note}\n")).unwrap();
+    person.says("vault reindex --vault ~/new");
+    let said = person.says("vault status --vault ~/new");
+    let indexed = said.lines().find(|line| line.starts_with("indexed")).unwrap();
+    assert!(page.contains(indexed), "{said}");
+}
+
 #[test]
 fn a_link_called_qmd_searches() {
     let person = Person::new();

@@ -1,0 +1,162 @@
+//! Which entries were of use, and what those are worth that were learned from what programs captured.
+
+use serde_json::{Value, json};
+
+use crate::entries::{ada, post, propose, read, texts, vault};
+use crate::support::{Daemon, Request, eventually};
+
+/// How many are counted as given, and how often, once all that is on its way is counted.
+#[track_caller]
+fn is_counted(vault: &Daemon, given: u64, times: u64) {
+    eventually("the counts", || {
+        let status = vault.status();
+        (status["given_chunks"] == given && status["given_times"] == times).then_some(())
+    });
+}
+
+#[test]
+fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 5\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n");
+    vault.write(
+        "memories/user.md",
+        "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
+         - [decision] The bison walks by the lake (confidence 0.2) ^e-passage\n\n## Three\n\n\
+         - [skill] Rides the camel to the market (confidence 0.6) ^e-profile\n\n## Four\n\n\
+         - [decision] The dingo barks at dawn ^e-never\n- [decision] The emu runs in circles (confidence 0.9) ^e-least\n",
+    );
+    vault.start().settle();
+    vault.run(&["profile", "make"]).ok();
+    vault.settle();
+    assert!(read(&vault, "profile/profile.md").contains("Rides the camel"));
+    // An agent is given one, and a line of the profile; the person finds a passage.
+    let token = ada(&vault);
+    let ask = |body: &Value| {
+        let request = Request::new("POST", "/api/context").header("Authorization", &format!("Bearer {token}"));
+        let reply = vault.send(&request.json(body.to_string()));
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()["text"].as_str().unwrap().to_owned()
+    };
+    let given = ask(&json!({ "query": "Remember when the aardvark is fed?" }));
+    assert!(given.contains("The aardvark is fed") && !given.contains("emu"), "{given}");
+    let given = ask(&json!({ "sections": ["profile"] }));
+    assert!(given.contains("Rides the camel") && !given.contains("dingo"), "{given}");
+    let found = vault.get("/api/user-memory/search?q=bison&limit=1").json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+    is_counted(&vault, 3, 3);
+    // A restart keeps them.
+    vault.terminate();
+    vault.start().settle();
+    is_counted(&vault, 3, 3);
+    let add = |text: &str| {
+        let added = post(&vault, "/api/entries", &json!({"text": text, "confidence": 1.0, "kind": "decision"}));
+        let archived = added["archived"].as_array().cloned().unwrap_or_default();
+        archived.into_iter().map(|id| id.as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
+    assert_eq!(add("Geese fly to the south"), ["e-never"]);
+    let given = post(&vault, "/api/context", &json!({ "sections": ["entries"] }));
+    assert!(given["text"].as_str().unwrap().contains("Falcons"), "{given}");
+    // All were given by themselves now: what is less sure goes, and not what is new because it is.
+    assert_eq!(add("Hedgehogs sleep all winter"), ["e-context"]);
+    // Nobody was given the new one yet, but in a passage.
+    let found = vault.get("/api/user-memory/search?q=hedgehogs&limit=1").json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(add("Ibises wade in the river").len(), 1);
+    let names = texts(&vault.get("/api/entries").json());
+    assert!(
+        !names.iter().any(|name| name.contains("Hedgehogs")) && names.iter().any(|name| name.contains("bison")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("notes/zoo.md", "# Zoo\n\nThe aardvark is fed at noon.\n");
+    let known = "- [decision] The aardvark is fed at noon (source notes/zoo.md#L3) ^e-1\n- [decision] The bison swims ^e-2\n\
+                 - [decision] The camel spits ^e-3\n- [decision] The dingo barks ^e-4\n";
+    vault.write("memories/user.md", known);
+    vault.start().settle();
+    let given = post(&vault, "/api/context", &json!({ "sections": ["entries"] }));
+    assert!(given["text"].as_str().unwrap().contains("dingo"), "{given}");
+    is_counted(&vault, 4, 4);
+    vault.run(&["memory", "remove", "e-2"]).ok();
+    is_counted(&vault, 3, 3);
+    // With the note that it was learned from, for good.
+    let forgotten =
+        vault.post("/api/user-memory/forget", &json!({ "path": "notes/zoo.md", "purge": true, "derived": true }));
+    assert_eq!(forgotten.status, 200, "{}", forgotten.error());
+    assert!(!read(&vault, "memories/user.md").contains("aardvark"));
+    is_counted(&vault, 2, 2);
+    // By its lines in its file, so that it can be undone.
+    vault.settle();
+    let at = read(&vault, "memories/user.md").lines().position(|line| line.contains("camel")).unwrap() + 1;
+    let lines = json!({ "path": "memories/user.md", "line_start": at });
+    assert_eq!(vault.post("/api/user-memory/forget", &lines).status, 200);
+    is_counted(&vault, 1, 1);
+    vault.run(&["memory", "clear", "--purge"]).ok();
+    is_counted(&vault, 0, 0);
+}
+
+#[test]
+fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
+    let mut vault = vault();
+    vault.start();
+    vault.capture(json!([
+        {"type": "bookmark", "title": "Invoice portal", "url": "https://portal.example/", "note": "The invoice portal wants passwords."},
+        {"type": "clipboard", "content": "The invoice portal wants your key."},
+        {"type": "note", "title": "Invoices", "content": "The invoice portal is closed on Sundays."},
+    ]));
+    vault.captured().settle();
+    let snippet = std::fs::read_dir(vault.path("snippets")).unwrap().next().unwrap().unwrap().file_name();
+    let snippet = format!("snippets/{}", snippet.to_str().unwrap());
+    vault.write("notes/copy.md", "---\nsources: [bookmarks/invoice-portal.md]\n---\nThe invoice portal wants a lot.\n");
+    vault.write(
+        "memories/user.md",
+        format!(
+            "- [fact] The invoice portal wants passwords (source bookmarks/invoice-portal.md#L9) ^e-1\n\
+             - [fact] The invoice portal wants a key (source {snippet}) ^e-2\n\
+             - [fact] The invoice portal wants much (source notes/copy.md) ^e-3\n\
+             - [fact] The invoice portal is closed on Sundays (source notes/invoices.md) ^e-4\n"
+        ),
+    );
+    vault.settle();
+    let sources = ["bookmarks/invoice-portal.md", &snippet, "notes/copy.md", "notes/invoices.md"];
+    for (at, source) in sources.iter().enumerate() {
+        propose(&vault, &format!("The invoice portal has number {at}"), &json!({"sources": [source]}));
+    }
+    let pending = read(&vault, "agents/ada/pending.md");
+    let trusted = |at: usize| {
+        let line = pending.lines().find(|line| line.contains(&format!("number {at}"))).unwrap_or_default();
+        line.rsplit_once("trust ").and_then(|(_, rest)| rest.split(')').next()).unwrap_or_default().to_owned()
+    };
+    assert_eq!([0, 1, 2, 3].map(trusted), ["web", "tool", "web", "agent"], "{pending}");
+    // Nor is it given unasked, itself or what was learned from it, or made a part of the profile.
+    vault.run(&["profile", "make"]).ok();
+    vault.settle();
+    let profile = read(&vault, "profile/profile.md");
+    assert!(profile.contains("closed on Sundays") && !profile.contains("wants"), "{profile}");
+    for body in [json!({"mode": "full"}), json!({"query": "what does the invoice portal want?"})] {
+        let given = post(&vault, "/api/context", &body);
+        assert!(!given["text"].as_str().unwrap().contains("wants"), "{given:#}");
+    }
+    let given = post(&vault, "/api/context", &json!({"query": "Remember the invoice portal"}));
+    assert!(given["text"].as_str().unwrap().contains("closed on Sundays"), "{given:#}");
+    let found = vault.get("/api/user-memory/search?q=portal+passwords").json();
+    assert!(found.to_string().contains("bookmarks/invoice-portal.md"), "a search finds it");
+    // The day tells how much was captured, and nothing of what it says: so it is trusted.
+    vault.run(&["digest", "--write"]).ok();
+    vault.settle();
+    let day = std::fs::read_dir(vault.path("summaries/days")).unwrap().next().unwrap().unwrap().path();
+    let digest = std::fs::read_to_string(&day).unwrap();
+    assert!(digest.contains("- bookmarks: 1 new") && !digest.contains("passwords"), "{digest}");
+    let given = post(&vault, "/api/context", &json!({"query": "what happened today?"}));
+    assert!(given["text"].as_str().unwrap().contains("bookmarks: 1 new"), "{given:#}");
+    // What the person vouches for is theirs.
+    let page = read(&vault, "bookmarks/invoice-portal.md").replacen("---\n", "---\ntrust: person\n", 1);
+    vault.write("bookmarks/invoice-portal.md", page);
+    vault.settle();
+    let given = post(&vault, "/api/context", &json!({"sections": ["entries"]}));
+    assert!(given["text"].as_str().unwrap().contains("wants passwords"), "{given:#}");
+}
