@@ -132,7 +132,8 @@ impl QmdSearch {
                 }
             };
             for collection in asked {
-                let found: SearchResponse = client.get(
+                let found: SearchResponse = index.get(
+                    &mut client,
                     "/api/user-memory/search",
                     &SearchQuery {
                         q: self.query.clone(),

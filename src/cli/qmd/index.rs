@@ -4,12 +4,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::keep;
 use crate::cli::client::{Client, PATIENCE};
 use crate::cli::terminal::remark;
 use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments};
+use crate::request::{ErrorKind, RequestError};
 use crate::vault::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -87,6 +90,25 @@ impl QmdIndex {
         client.reconnect_by(move || started(&folder).map(Some));
         client.ask_as(Some(AGENT));
         Ok(client)
+    }
+
+    /// Asks with `GET`, as the agent. Where the index is just being opened, for another command, it is waited for.
+    pub(super) fn get<T: DeserializeOwned>(
+        &self,
+        client: &mut Client,
+        path: &str,
+        params: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let is_early = |error: &anyhow::Error| {
+            error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
+        };
+        match client.get(path, params) {
+            Err(error) if is_early(&error) => {
+                self.catch_up(client)?;
+                client.get(path, params)
+            }
+            answer => answer,
+        }
     }
 
     /// What the process says of itself.

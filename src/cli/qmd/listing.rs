@@ -122,7 +122,7 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     let mut client = index.client()?;
     let status = index.status(&mut client)?;
     // What a program may see, counted as it sees it.
-    let seen: Value = client.get("/status", &())?;
+    let seen: Value = index.get(&mut client, "/status", &())?;
     let chunks = seen["chunks"].as_u64().unwrap_or_default();
     let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
     let collections = index.collections.collections.iter().map(|collection| {
