@@ -6,6 +6,7 @@ mod authenticator;
 mod globs;
 mod grant;
 mod librarian;
+mod modes;
 mod policy;
 mod principal;
 mod rules_reader;
@@ -24,8 +25,8 @@ pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
 pub(crate) use librarian::{
     FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
 };
+pub(crate) use modes::{PromptMemoryMode, WriteMode};
 pub use policy::Policy;
-pub(crate) use policy::{PromptMemoryMode, WriteMode};
 pub use principal::{Caller, Principal, Session};
 pub use scope::Scope;
 pub(crate) use scope::{is_agents_elsewhere, own_file};

@@ -9,7 +9,7 @@ use super::globs::Globs;
 use super::librarian::{
     FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
 };
-use super::policy::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
+use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
 use crate::config::{AGENT_RANGES, ChannelScope, MemoryScope};
 
 /// Reads values, and remembers what makes no sense.
