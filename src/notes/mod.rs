@@ -11,6 +11,7 @@ mod derived;
 mod derived_entries;
 mod derived_facts;
 mod forget;
+mod forget_target;
 mod forgotten;
 mod generated;
 mod gone;
