@@ -105,13 +105,33 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
             }
         }
         let before = identity(file);
-        let connection = connect(file)?;
+        let connection = match connect(file) {
+            Err(error) if error.is_damage() => {
+                put_damaged_aside(file)?;
+                connect(file)?
+            }
+            connected => connected?,
+        };
         match identity(file) {
             Some(is) if before == Some(is) => return Ok(OpenDatabase { connection, is }),
             // Replaced while it was opened.
             _ => {}
         }
     }
+}
+
+/// Puts a database of ours aside that cannot be read, and makes one that is empty. Another process may have been quicker, whose new one is
+/// put aside then, too.
+///
+/// # Errors
+/// When nothing can be renamed or written there.
+pub(super) fn put_damaged_aside(file: &Path) -> Result<(), QmdError> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let guard = File::open(folder).on("open", folder)?;
+    guard.lock().on("lock", folder)?;
+    tracing::warn!("{} is damaged, and is made anew", file.display());
+    set_aside(file)?;
+    make(file)
 }
 
 /// Whether a database of ours is at a path. It is asked as one that does not change: so SQLite takes no lock, and reads the mark also where
@@ -201,7 +221,7 @@ fn set_aside(file: &Path) -> Result<(), FsError> {
                     // Most of them are not there.
                     drop(move_new(&with(file, end), &with(&to, end)));
                 }
-                tracing::warn!("{} is another program's, and is now {}", file.display(), to.display());
+                tracing::warn!("{} cannot be used, and is now {}", file.display(), to.display());
                 return Ok(());
             }
         }
@@ -212,6 +232,28 @@ fn set_aside(file: &Path) -> Result<(), FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_is_damaged_is_put_aside_and_another_serves() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("index.sqlite");
+        drop(DocumentsDatabase::open(&file).unwrap());
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[4096..].fill(0);
+        fs::write(&file, &bytes).unwrap();
+        let damaged = DocumentsDatabase::open(&file).unwrap();
+        let asked = |database: &DocumentsDatabase| {
+            let connection = database.connection().unwrap();
+            let found = connection.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0));
+            found.map_err(QmdError::of(&file))
+        };
+        if asked(&damaged).is_err_and(|error| error.is_damage()) {
+            put_damaged_aside(&file).unwrap();
+        }
+        assert!(damaged.is_replaced());
+        assert_eq!(asked(&damaged).unwrap(), 0);
+        assert!(folder.path().join("index.sqlite.before").exists());
+    }
 
     #[test]
     fn one_of_another_version_is_emptied_and_serves() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::collection::QmdCollections;
-use super::database::DocumentsDatabase;
+use super::database::{DocumentsDatabase, put_damaged_aside};
 use super::error::QmdError;
 use super::place::IndexPlace;
 use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
@@ -77,8 +77,18 @@ impl QmdDocuments {
         Ok(digest.as_deref() == Some(self.files.rules_digest()))
     }
 
+    /// What SQLite said. A database that is damaged is put aside, so that the next who asks has a new one: all of it is derived.
     fn refused(&self) -> impl Fn(rusqlite::Error) -> QmdError + use<> {
-        QmdError::of(self.database.path())
+        let (refused, file) = (QmdError::of(self.database.path()), self.database.path().to_owned());
+        move |error| {
+            let refused = refused(error);
+            if refused.is_damage()
+                && let Err(error) = put_damaged_aside(&file)
+            {
+                tracing::warn!("it stays where it is: {error}");
+            }
+            refused
+        }
     }
 
     /// Reads the rules anew: the person may have changed them.

@@ -39,6 +39,13 @@ pub(crate) enum QmdError {
 }
 
 impl QmdError {
+    /// Whether the file is no database that can be read.
+    pub(crate) fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let Self::Sqlite { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    }
+
     /// What SQLite said of a file.
     pub(super) fn of(path: &Path) -> impl Fn(rusqlite::Error) -> Self + use<> {
         let path = path.to_owned();

@@ -299,7 +299,11 @@ fn parts(text: &str) -> Vec<QueryPart<'_>> {
     parts
 }
 
+/// A sign and what follows it. `-5` is a number: what begins with a digit is left out as `-"5"`.
 fn sign(text: &str) -> (Option<Sign>, &str) {
+    if text.strip_prefix('-').is_some_and(|after| after.starts_with(|next: char| next.is_ascii_digit())) {
+        return (None, text);
+    }
     let starts = |after: &&str| after.starts_with(|next: char| next == '"' || next == '[' || next.is_alphanumeric());
     for (character, sign) in [('-', Sign::Excluded), ('+', Sign::Required)] {
         if let Some(after) = text.strip_prefix(character).filter(starts) {
@@ -363,6 +367,7 @@ mod tests {
         read("cats -dogs -\"big birds\"", "cats", "", "dogs big+birds");
         read("\"unbalanced quote", "unbalanced quote", "", "");
         read("-only -\"two words\"", "", "", "only two+words");
+        read("fridge at -5 degrees -\"6\"", "fridge at 5 degrees", "", "6");
         read("serde_json::Value", "serde_json serde json value", "", "");
         read("well-known a - b", "well known a b", "", "");
         read("\"one\"", "", "one", "");

@@ -72,8 +72,9 @@ fn sessions_of(store: &Value) -> HashMap<String, SessionChannel> {
         let name = name.map(str::to_owned).or(told.name);
         let found = SessionChannel { scope, name };
         let narrower = |known: &SessionChannel| {
+            // A key that says nothing of it takes nothing from one that does.
             let order = |scope: Option<ChannelScope>| {
-                ChannelScope::ALL.iter().position(|one| Some(*one) == scope).unwrap_or_default()
+                ChannelScope::ALL.iter().position(|one| Some(*one) == scope).unwrap_or(ChannelScope::ALL.len())
             };
             order(found.scope) < order(known.scope)
         };

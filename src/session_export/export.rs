@@ -8,7 +8,7 @@ use std::path::Path;
 use super::channel::{ChannelStores, SessionChannel};
 use super::part::{NotExported, SessionWriter};
 use super::render::SessionAbout;
-use crate::config::{SessionProgram, SessionsConfig};
+use crate::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::forgotten::ForgottenLookup;
 use crate::fs::crash;
 use crate::imports::{SessionTranscript, SourceKind, session, session_kind};
@@ -82,8 +82,10 @@ impl SessionExporter<'_> {
         let at_ms = file.stamp.mtime_ns / 1_000_000;
         let transcript = session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size));
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
+        // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
+        let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
         let about = SessionAbout {
-            scope: channel.scope.unwrap_or(self.entry.scope),
+            scope: told_scope.unwrap_or(self.entry.scope),
             channel: channel.name.clone(),
             agent: self.entry.agent.clone(),
         };
@@ -93,6 +95,7 @@ impl SessionExporter<'_> {
             entry: self.entry_key,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
+            told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
             ..before.cloned().unwrap_or_default()
         };
         if turns == 0 {

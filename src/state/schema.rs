@@ -112,7 +112,6 @@ CREATE TABLE librarian_parts(
     agent TEXT NOT NULL, key BLOB NOT NULL, events INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(agent, key)) WITHOUT ROWID;
 ";
 
-/// What each format adds to the one before. What was released stays as it is; what comes is a step more.
 // Where the source of a note that was imported is: another of the same text may be a copy of it, or it moved.
 const NOTE_ORIGINS: &str = "
 ALTER TABLE import_notes ADD COLUMN origin TEXT NOT NULL DEFAULT '';
@@ -120,8 +119,26 @@ CREATE INDEX import_notes_by_source ON import_notes(source);
 CREATE INDEX import_notes_by_path ON import_notes(path);
 ";
 
-const STEPS: &[&str] =
-    &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES, SESSIONS, NOTE_ORIGINS];
+// From what kind of channel a session was told to come, last that anything told it.
+const TOLD_SCOPES: &str = "
+ALTER TABLE session_sources ADD COLUMN told_scope TEXT NOT NULL DEFAULT '';
+";
+
+/// What each format adds to the one before. What was released stays as it is; what comes is a step more.
+const STEPS: &[&str] = &[
+    TOKENS,
+    READ_LOG,
+    QUEUE,
+    USAGE,
+    FORGOTTEN,
+    FACTS_SEEN,
+    JOBS,
+    IMPORTS,
+    OPEN_PURGES,
+    SESSIONS,
+    NOTE_ORIGINS,
+    TOLD_SCOPES,
+];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

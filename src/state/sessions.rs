@@ -31,6 +31,8 @@ pub struct SessionSource {
     pub generation: u32,
     /// Whether its notes went to the trash for their age or number.
     pub is_out: bool,
+    /// From what kind of channel it was told to come, last that anything told it; empty where nothing has.
+    pub told_scope: String,
 }
 
 /// A note that was made of a file of a session, or of a part of it.
@@ -95,9 +97,9 @@ impl SessionTable {
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
         self.0.with(|opened| {
-            let keep = "INSERT OR REPLACE INTO session_sources(key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-            let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out } =
+            let keep = "INSERT OR REPLACE INTO session_sources(key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+            let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope } =
                 source;
             let row = params![
                 &key[..],
@@ -110,7 +112,8 @@ impl SessionTable {
                 turns.cast_signed(),
                 &digest[..],
                 generation,
-                is_out
+                is_out,
+                told_scope
             ];
             opened.connection.prepare_cached(keep)?.execute(row)
         })?;
@@ -230,7 +233,7 @@ impl SessionTable {
     }
 }
 
-const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out";
+const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope";
 
 fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
     Ok(SessionSource {
@@ -244,6 +247,7 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
         digest: row.get(7)?,
         generation: row.get(8)?,
         is_out: row.get(9)?,
+        told_scope: row.get(10)?,
     })
 }
 

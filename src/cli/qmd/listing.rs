@@ -16,7 +16,7 @@ use crate::cli::terminal::{remark, say, stdout};
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What to list.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct QmdLsArgs {
     /// COLLECTION, COLLECTION/FOLDER or qmd://COLLECTION/FOLDER; the collections unless told.
     what: Option<String>,
@@ -83,7 +83,7 @@ fn collections(index: &QmdIndex, as_json: bool) -> anyhow::Result<Outcome> {
 }
 
 /// How to print the status.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct QmdStatusArgs {
     /// Print JSON.
     #[arg(long)]
@@ -174,7 +174,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
 }
 
 /// How QMD is told to embed. Here all that has changed is embedded, as it comes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct QmdEmbedArgs {
     /// What has changed is embedded anew in any case.
     #[arg(short, long, help_heading = FOR_QMD)]

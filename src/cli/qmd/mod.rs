@@ -27,7 +27,7 @@ use crate::config::Mode;
 use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(name = "qmd", version = QMD_VERSION, disable_help_subcommand = true)]
 pub(super) struct QmdCli {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) struct QmdCli {
 /// A link called `qmd` that leads to `vault` does the same. Each `--index`, XDG_CACHE_HOME and QMD_CONFIG_DIR (or XDG_CONFIG_HOME) names an
 /// index of its own; the files are only read, and private notes are not in it. The first call starts a process in the background that
 /// answers the next ones, and ends after ten minutes without any.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     version = QMD_VERSION,
     display_name = "qmd",
@@ -63,7 +63,7 @@ pub(super) struct QmdCommand {
     action: QmdAction,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum QmdAction {
     /// Add, list, show, rename and remove collections: folders whose Markdown files are searched.
     #[command(subcommand)]
@@ -117,7 +117,12 @@ impl QmdCommand {
         if let QmdAction::Keep = self.action {
             return keep::keep();
         }
-        match self.asked() {
+        // A damaged database was put aside: what is asked again is answered from a new one.
+        let done = match self.clone().asked() {
+            Err(error) if error.downcast_ref::<QmdError>().is_some_and(QmdError::is_damage) => self.asked(),
+            done => done,
+        };
+        match done {
             // Programs that call `qmd` look for 1, and for these words.
             Err(error) if error.downcast_ref::<QmdError>().is_some() => {
                 remark!("{error}");
