@@ -38,5 +38,6 @@ pub(crate) use properties::{other_names, property_line, property_names, values_o
 pub(crate) use property_text::property_as_written;
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
+pub(crate) use sentences::sentence_bounds;
 pub(crate) use sources::note_sources;
 pub(crate) use user_page::{USER_FILE, UserPage};
