@@ -15,8 +15,11 @@ use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::CONVERSATIONS;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
-use crate::engine::{FileEntry, Filter};
-use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
+use crate::derive::{CONVERSATIONS, without_machinery};
+use crate::engine::{Condition, FileEntry, Filter, Wanted};
+use crate::request::{
+    Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
+};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
@@ -175,10 +178,15 @@ impl<'a> Sections<'a> {
             MemoryLine { text: relation.line, place: relation.citation }
         };
         // What is related now says nothing of then.
-        let found =
-            if self.sight.as_of.is_some() { Vec::new() } else { key_relations(self.viewer, &names, MAX_RELATIONS)? };
-        let lines = found.into_iter().map(line).collect();
-        Ok(BlockSection::new("relations", "Key relationships", Some(self.memory().relation_tokens), lines))
+        let found = match self.sight.as_of {
+            Some(_) => KeyRelations::default(),
+            None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
+        };
+        let lines = found.given.into_iter().map(line).collect();
+        let budget = Some(self.memory().relation_tokens);
+        let mut section = BlockSection::new("relations", "Key relationships", budget, lines);
+        section.withheld = (found.withheld > 0).then_some((found.withheld, NOT_TRUSTED));
+        Ok(section)
     }
 
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
