@@ -149,6 +149,16 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
+    /// Whether a checkpoint of a file has a content that is meant.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn has_had(&self, path: &VaultPath, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, WriteError> {
+        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
+        let mut known = self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path);
+        Ok(known.any(|checkpoint| had(&checkpoint).is_some_and(|had| is_meant(&had))))
+    }
+
         let mut later = self.checkpoints.since(path, at_ms)?.into_iter();
         let first = later.find(|checkpoint| checkpoint.at.as_millisecond() > at_ms);
         match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
