@@ -69,19 +69,35 @@ impl Files {
         act: Act<'_>,
         instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
     ) -> Result<(VaultPath, CheckpointId), WriteError> {
+        self.restore_where(id, act, |_, _, _| force, instead)
+    }
+
+    /// The same over what has changed since where `may_replace` says so, given the checkpoint, what it has, and what the file is now.
+    ///
+    /// # Errors
+    /// As [`Files::restore`].
+    pub fn restore_where(
+        &self,
+        id: &CheckpointId,
+        act: Act<'_>,
+        may_replace: impl FnOnce(&Checkpoint, &[u8], &[u8]) -> bool,
+        instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
+    ) -> Result<(VaultPath, CheckpointId), WriteError> {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
-        let path = checkpoint.path;
+        let path = checkpoint.path.clone();
         let there = self.read(&path)?;
         let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {
             return Ok((path, id.clone()));
         }
-        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after && !force {
+        let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
+        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after
+            && !may_replace(&checkpoint, content.as_deref().unwrap_or_default(), has.unwrap_or_default())
+        {
             return Err(WriteError::Changed(path));
         }
-        let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
         let content = match content.as_deref().and_then(|had| instead(had, has.unwrap_or_default())) {
             None => content,
             Some(Some(text)) if has != Some(text.as_bytes()) => Some(text.into_bytes()),
@@ -133,6 +149,16 @@ impl Files {
         Ok(count)
     }
 
+    /// Whether a checkpoint of a file has a content that is meant.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn has_had(&self, path: &VaultPath, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, WriteError> {
+        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
+        let mut known = self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path);
+        Ok(known.any(|checkpoint| had(&checkpoint).is_some_and(|had| is_meant(&had))))
+    }
+
     /// What a note that is not there had last, as far as a checkpoint knows.
     ///
     /// # Errors
@@ -149,16 +175,6 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
-    /// Whether a checkpoint of a file has a content that is meant.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn has_had(&self, path: &VaultPath, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, WriteError> {
-        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
-        let mut known = self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path);
-        Ok(known.any(|checkpoint| had(&checkpoint).is_some_and(|had| is_meant(&had))))
-    }
-
         let mut later = self.checkpoints.since(path, at_ms)?.into_iter();
         let first = later.find(|checkpoint| checkpoint.at.as_millisecond() > at_ms);
         match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
