@@ -432,11 +432,11 @@ mod tests {
             "summaries/tent.md",
             "notes/days/2026-11-16.md",
         ];
-        let of = |first: Date, last: Date| digests_of(DaySpan { first, last }, paths.into_iter(), |_| true);
+        let of = |first: Date, last: Date| digests_of(DaySpan::from(first, last), paths.into_iter(), |_| true);
         let day = |day: i8| Date::constant(2026, 11, day);
         assert_eq!(of(day(16), day(22)), ["summaries/weeks/2026-W47.md"]);
         assert_eq!(of(day(16), day(16)), ["summaries/days/2026-11-16.md"]);
-        let week = DaySpan { first: day(16), last: day(22) };
+        let week = DaySpan::from(day(16), day(22));
         assert_eq!(digests_of(week, paths.into_iter(), |_| false), ["summaries/days/2026-11-16.md"]);
         assert_eq!(
             of(day(14), day(23)),
