@@ -1,5 +1,7 @@
 //! The sections of a context, each as far as who asks sees it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
@@ -13,7 +15,6 @@ use super::names::is_known;
 use super::times::DaySpan;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
-use crate::derive::CONVERSATIONS;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
 use crate::derive::{CONVERSATIONS, without_machinery};
 use crate::engine::{Condition, FileEntry, Filter, Wanted};
@@ -200,7 +201,7 @@ impl<'a> Sections<'a> {
             None => {}
         };
         let since = self.summaries_since();
-        let is_one = |file: &&std::sync::Arc<FileEntry>| {
+        let is_one = |file: &&Arc<FileEntry>| {
             let path = file.path.as_str().strip_prefix(SUMMARIES);
             path.is_some_and(|rest| !rest.contains('/')) && since.is_none_or(|since| file.created_ms >= since)
         };
@@ -211,9 +212,7 @@ impl<'a> Sections<'a> {
             let paths = self.sight.given.files().map(|file| file.path.as_str());
             digests_of(span, paths, is_given).into_iter().for_each(&mut give);
         }
-        let of_span = |file: &&std::sync::Arc<FileEntry>| {
-            span.is_none_or(|span| self.day(file.created_ms).is_some_and(|day| span.has(day)))
-        };
+        let of_span = |file: &&Arc<FileEntry>| span.is_none_or(|span| self.is_of(span, file));
         newest.into_iter().filter(of_span).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
         let budget = Some(self.memory().summary_tokens);
         let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
@@ -221,9 +220,17 @@ impl<'a> Sections<'a> {
         section
     }
 
-    /// Summaries that answer a question.
-    pub(super) fn found_summaries(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let filter = Filter { path: Some(SUMMARIES.to_owned()), since_ms: self.summaries_since(), ..self.filter() };
+    /// Summaries that answer a question, of some days or of those for which they are kept in mind. As a conversation is as old as its last
+    /// turn, whenever its summary was written, the time of that counts.
+    pub(super) fn found_summaries(&mut self, query: &str, span: Option<DaySpan>) -> Result<BlockSection, RequestError> {
+        let since = self.summaries_since();
+        let of_time = |file: &&Arc<FileEntry>| {
+            since.is_none_or(|since| file.created_ms >= since) && span.is_none_or(|span| self.is_of(span, file))
+        };
+        let ids = self.sight.given.files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
+        let wanted = Wanted::Among(ids.filter(of_time).map(|file| file.id).collect());
+        let conditions = vec![Condition { wanted, negated: false }];
+        let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: false };
         let budget = self.memory().summary_tokens;
@@ -287,6 +294,16 @@ impl<'a> Sections<'a> {
 
     fn day(&self, ms: i64) -> Option<Date> {
         Some(Timestamp::from_millisecond(ms).ok()?.to_zoned(jiff::tz::TimeZone::system()).date())
+    /// Whether a summary or a digest is of some days: that of a week where all of them are meant.
+    fn is_of(&self, span: DaySpan, file: &FileEntry) -> bool {
+        let path = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"));
+        let monday = path.and_then(|rest| rest.strip_prefix("weeks/")).and_then(monday_of);
+        match monday {
+            Some(monday) => is_whole(span, monday),
+            None => self.day(file.created_ms).is_some_and(|day| span.has(day)),
+        }
+    }
+
     }
 
     fn floor(&self) -> f64 {
@@ -348,13 +365,9 @@ impl<'a> Sections<'a> {
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
         self.sight.look_at_indexed(scope, &hit.chunk.path);
-        let text: String = match looking.whole {
-            true => hit.chunk.content.chars().take(TURN_CHARS).collect(),
-            false => hit.snippet.clone(),
-        };
-        let day = hit.chunk.created_at.get(..10).filter(|_| hit.chunk.collection == CONVERSATIONS);
+        let day = hit.chunk.created_at.get(..10).filter(|_| is_talk);
         let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
-        MemoryLine { text, place }
+        Some(MemoryLine { text, place })
     }
 }
 
@@ -380,8 +393,7 @@ fn digests_of<'p>(
         if let Some(day) = name.strip_prefix("days/").and_then(|day| day.parse().ok()) {
             days.extend(span.has(day).then_some((day, path)));
         } else if let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) {
-            let is_whole = span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday));
-            weeks.extend((is_whole && is_given(path)).then_some((monday, path)));
+            weeks.extend((is_whole(span, monday) && is_given(path)).then_some((monday, path)));
         }
     }
     let has = |monday: &Date, day: Date| (*monday..=monday.saturating_add(6.days())).contains(&day);
@@ -407,6 +419,11 @@ fn as_words(query: &str) -> String {
         query.to_owned()
     };
     let plain = |character: char| match character {
+/// Whether all days of a week are meant.
+fn is_whole(span: DaySpan, monday: Date) -> bool {
+    span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday))
+}
+
         '"' | '+' | ':' | '[' | ']' | '*' | '(' | ')' | '^' | '~' | '“' | '”' | '„' => ' ',
         blank if blank.is_whitespace() || blank.is_control() => ' ',
         other => other,
