@@ -41,6 +41,8 @@ const MAX_RELATIONS: usize = 30;
 const NEWEST_SUMMARIES: usize = 5;
 /// Characters of a turn that is asked for word by word.
 const TURN_CHARS: usize = 1_500;
+/// Characters of a turn of which only a part was said by somebody.
+const SNIPPET_CHARS: usize = 500;
 /// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
 
@@ -279,7 +281,7 @@ impl<'a> Sections<'a> {
             let Some(file) = file.filter(|file| shelf_of(&file.path).is_none()) else { continue };
             match is_planted(own.reader().files(), file) {
                 true => withheld += 1,
-                false => section.lines.push(self.line(&own, &hit, &looking)),
+                false => section.lines.extend(self.line(&own, &hit, &looking)),
             }
         }
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
@@ -292,8 +294,6 @@ impl<'a> Sections<'a> {
         (days > 0).then(|| self.viewer.at().as_millisecond() - span)
     }
 
-    fn day(&self, ms: i64) -> Option<Date> {
-        Some(Timestamp::from_millisecond(ms).ok()?.to_zoned(jiff::tz::TimeZone::system()).date())
     /// Whether a summary or a digest is of some days: that of a week where all of them are meant.
     fn is_of(&self, span: DaySpan, file: &FileEntry) -> bool {
         let path = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"));
@@ -304,6 +304,8 @@ impl<'a> Sections<'a> {
         }
     }
 
+    fn day(&self, ms: i64) -> Option<Date> {
+        Some(Timestamp::from_millisecond(ms).ok()?.to_zoned(jiff::tz::TimeZone::system()).date())
     }
 
     fn floor(&self) -> f64 {
@@ -331,7 +333,7 @@ impl<'a> Sections<'a> {
                 withheld += 1;
                 continue;
             }
-            section.lines.push(self.line(&self.sight.given, &hit, &looking));
+            section.lines.extend(self.line(&self.sight.given, &hit, &looking));
         }
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
@@ -361,7 +363,21 @@ impl<'a> Sections<'a> {
         Ok(found)
     }
 
-    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> MemoryLine {
+    /// What a hit says; `None` where nobody says it.
+    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> Option<MemoryLine> {
+        let is_talk = hit.chunk.collection == CONVERSATIONS;
+        let text: String = match (is_talk.then(|| without_machinery(&hit.chunk.content)), looking.whole) {
+            // A snippet may begin within what a program put in.
+            (Some(Cow::Owned(said)), whole) => {
+                said.chars().take(if whole { TURN_CHARS } else { SNIPPET_CHARS }).collect()
+            }
+            (_, true) => hit.chunk.content.chars().take(TURN_CHARS).collect(),
+            (Some(_), false) => without_machinery(&hit.snippet).into_owned(),
+            (None, false) => hit.snippet.clone(),
+        };
+        if text.trim().is_empty() {
+            return None;
+        }
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
         self.sight.look_at_indexed(scope, &hit.chunk.path);
@@ -403,6 +419,11 @@ fn digests_of<'p>(
     all.into_iter().map(|(_, path)| path).collect()
 }
 
+/// Whether all days of a week are meant.
+fn is_whole(span: DaySpan, monday: Date) -> bool {
+    span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday))
+}
+
 /// The first day of a week: `2026-W47`.
 fn monday_of(week: &str) -> Option<Date> {
     let (year, week) = week.split_once("-W")?;
@@ -419,11 +440,6 @@ fn as_words(query: &str) -> String {
         query.to_owned()
     };
     let plain = |character: char| match character {
-/// Whether all days of a week are meant.
-fn is_whole(span: DaySpan, monday: Date) -> bool {
-    span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday))
-}
-
         '"' | '+' | ':' | '[' | ']' | '*' | '(' | ')' | '^' | '~' | '“' | '”' | '„' => ' ',
         blank if blank.is_whitespace() || blank.is_control() => ' ',
         other => other,

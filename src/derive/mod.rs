@@ -33,7 +33,7 @@ pub(crate) use common::CommonWords;
 pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
-pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text};
+pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
 pub(crate) use properties::{other_names, property_line, property_names, values_of, without_links};
 pub(crate) use property_text::property_as_written;
 pub(crate) use relations::{Relation, relations};
