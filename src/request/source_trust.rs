@@ -45,10 +45,12 @@ pub(crate) fn trust_of_note(files: &FileTable, file: &FileEntry) -> TrustLevel {
     with_sources(files, file).into_iter().map(trust).min().unwrap_or(TrustLevel::Person)
 }
 
-/// Whether others may have put into a note what it says: it is of the web or of tools, was captured, or a tool speaks in it.
+/// Whether others may have put into a note what it says: it is of the web or of tools, was captured and nobody vouches for it, or a tool
+/// speaks in it.
 pub(super) fn may_be_planted(files: &FileTable, file: &FileEntry) -> bool {
     let by_tool = || SPEAKING_TOOLS.iter().any(|term| has(file, Label::of_speaker(term)));
-    trust_of_note(files, file) <= TrustLevel::Tool || has(file, Label::of_capture()) || by_tool()
+    let is_captured = || has(file, Label::of_capture()) && said(file) != Some(TrustLevel::Person);
+    trust_of_note(files, file) <= TrustLevel::Tool || is_captured() || by_tool()
 }
 
 /// A file, and all that it was made of, as far as that is indexed.

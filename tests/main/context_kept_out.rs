@@ -43,14 +43,14 @@ fn relations_that_others_may_have_planted_are_counted_and_not_given() {
             "bookmarks/osprey.md",
             "---\nsource: capture\nurl: https://example.org/\n---\n# Osprey Project\n\nowner:: [[Mallory Evil]]\n",
         )
-        .write("notes/heron.md", "# Heron Project\n\nowner:: [[Ann]]\nlike:: [[Kestrel Project]]\n");
+        .write("notes/heron.md", "# Heron Project\n\nowner:: [[Ann]]\nresembles:: [[Kestrel Project]]\n");
     vault.start().settle();
     for (name, withheld) in [("Kestrel", 2), ("Osprey", 1), ("Heron", 1)] {
         for mode in ["gate", "full"] {
             let query = format!("What about the {name} Project?");
             for view in given(&vault, &json!({ "query": query, "mode": mode })) {
                 assert!(text(&view).contains("Works on the Kestrel Project"), "{view:#}");
-                assert!(!text(&view).contains("Mallory") && !text(&view).contains("like"), "{view:#}");
+                assert!(!text(&view).contains("Mallory") && !text(&view).contains("resembles→"), "{view:#}");
                 assert_eq!(text(&view).contains("owner→ Ann"), name == "Heron", "{view:#}");
                 let sections = view["receipt"]["sections"].as_array().unwrap();
                 let relations = sections.iter().find(|section| section["name"] == "relations").unwrap();
