@@ -6,6 +6,7 @@ use super::copies::copies_of;
 use super::derived::{GoingPlace, derived, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{forget_learned, hide_places, learned_from};
+use super::forget_target::{ForgottenPart, Target, refused, remainder, target};
 use super::generated::{add_unindexed, citing, is_only_generated};
 use super::gone::GoneForGood;
 use super::kept_elsewhere::drop_kept_elsewhere;
@@ -14,34 +15,16 @@ use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
 use super::told::learned_from_told;
+use crate::derive::ChunkId;
 use crate::derive::entries::shelf_of;
-use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
-use crate::engine::{ContentHash, FileEntry};
+use crate::engine::ContentHash;
 use crate::fs::crash;
-use crate::note::{Note, summary_of, without_summary};
+use crate::note::{summary_of, without_summary};
 use crate::path::VaultPath;
-use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
+use crate::request::{Owner, RequestError, Workspace, note_path};
 use crate::summary_files::summary_path;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 use crate::wire::{DerivedNote, ForgetParams, Forgotten, PurgedView};
-
-/// The first and the last line.
-type LineSpan = (usize, usize);
-
-/// What of a note is to go.
-enum ForgottenPart {
-    Whole,
-    Chunk(ChunkId),
-    Lines(usize, usize),
-}
-
-/// What is to go, as it was found.
-struct Target {
-    path: VaultPath,
-    part: ForgottenPart,
-    /// BLAKE3 of the note as the caller knows it.
-    seen: Option<[u8; 32]>,
-}
 
 /// Maximum number of steps from what is forgotten to a page that was made of a page of it.
 const MOST_STEPS: usize = 8;
@@ -356,55 +339,6 @@ fn forget_derived(
     }
 }
 
-fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> {
-    let lines = match (params.line_start, params.line_end) {
-        (None, None) => None,
-        (Some(first), last) if first > 0 && last.unwrap_or(first) >= first => Some((first, last.unwrap_or(first))),
-        _ => return Err(RequestError::invalid("`line_start` and `line_end` are lines of the note, from 1")),
-    };
-    match (&params.hash, &params.path, lines) {
-        (Some(hash), None, None) => named(owner, hash),
-        (None, Some(path), lines) => {
-            let path = note_path(path)?;
-            let Some((first, last)) = lines else { return Ok(Target { path, part: ForgottenPart::Whole, seen: None }) };
-            // Lines are those of the note as the index, and so a search, has told of it.
-            let seen = match &params.seen {
-                Some(_) => None,
-                None => owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash),
-            };
-            if seen.is_none() && params.seen.is_none() && !params.dry_run && is_there(owner.workspace(), &path) {
-                let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
-                let hint = Some("send `seen`, which a `dry_run` gives".into());
-                return Err(RequestError { hint, ..RequestError::conflict(message) });
-            }
-            Ok(Target { path, part: ForgottenPart::Lines(first, last), seen })
-        }
-        _ => Err(RequestError::invalid("give `hash`, or `path` with or without lines")),
-    }
-}
-
-fn is_there(workspace: &Workspace, path: &VaultPath) -> bool {
-    path.on_disk(workspace.home().root()).is_file()
-}
-
-/// The chunk, or the note, that a hash names.
-fn named(owner: &Owner, hash: &str) -> Result<Target, RequestError> {
-    let id: ChunkId =
-        hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
-    let scope = owner.now()?;
-    let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
-    if let Some((file, _)) = scope.chunk_of(id)? {
-        return Ok(target(file, ForgottenPart::Chunk(id)));
-    }
-    match scope.note_of(id) {
-        Some(file) => Ok(target(file, ForgottenPart::Whole)),
-        None => {
-            let message = format!("no passage or note has the hash {hash}; it changes when the text does");
-            Err(RequestError::not_found(message))
-        }
-    }
-}
-
 /// A note that is gone already may have left traces.
 fn purge_gone(
     owner: &Owner,
@@ -489,30 +423,4 @@ fn contents_of(workspace: &Workspace, path: &VaultPath, hash: Hash) -> Vec<Conte
         .as_ref()
         .and_then(|snapshot| snapshot.files().iter().find(|file| file.path == *path && file.hash == *hash.as_bytes()));
     file.map(|file| file.chunks.iter().filter_map(|chunk| chunk.content).collect()).unwrap_or_default()
-}
-
-/// The text without a part, and the lines of that; no error when the part is not in it.
-fn remainder(
-    path: &VaultPath,
-    text: &str,
-    part: ForgottenPart,
-) -> Result<(Remainder, Option<LineSpan>), Option<RemoveError>> {
-    let note = Note::of(path, text);
-    match part {
-        ForgottenPart::Lines(first, last) => Ok((without_lines(&note, text, first, last)?, Some((first, last)))),
-        ForgottenPart::Chunk(id) => {
-            let chunks = chunk(path, &note, text);
-            let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or(None)?;
-            Ok((without_chunk(&note, text, chunk)?, Some(chunk.lines)))
-        }
-        ForgottenPart::Whole => Ok((Remainder { text: None, removed: vec![text.to_owned()] }, None)),
-    }
-}
-
-fn refused(path: &VaultPath, error: RemoveError) -> RequestError {
-    let kind = match error {
-        RemoveError::Nothing | RemoveError::Outside => ErrorKind::Invalid,
-        RemoveError::Entangled | RemoveError::KeepsPrivate => ErrorKind::Conflict,
-    };
-    RequestError { kind, message: format!("`{path}`: {error}"), hint: None }
 }
