@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use crate::clock::{Edge, moment};
+use crate::derive::without_machinery;
 use crate::request::{RequestError, rfc3339};
 use crate::wire::{IngestTurn, TurnsParams};
 
 /// Maximum number of turns that are taken at a time: each is two events.
 const MAX_TURNS: usize = super::check::MAX_EVENTS / 2;
 
-/// The events of turns, in their order. The same turn of the same conversation has the same id, however often it is sent and with whatever
+/// The events of turns, in their order, without what programs put into them. The same turn of the same conversation has the same id, however often it is sent and with whatever
 /// before it.
 ///
 /// # Errors
@@ -30,6 +31,7 @@ pub(crate) fn events(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value
         let nth = times.entry(said.clone()).or_default();
         *nth += 1;
         for (role, text) in [("user", &turn.user), ("assistant", &turn.assistant)] {
+            let text = without_machinery(text);
             if text.trim().is_empty() {
                 continue;
             }
@@ -72,5 +74,20 @@ mod tests {
         let all = of(vec![one.clone(), two.clone(), two.clone()]);
         assert_eq!((all.len(), &of(vec![one.clone()])[..], &of(vec![two.clone()])[..]), (4, &all[..2], &all[2..3]));
         assert_ne!(all[2], all[3], "who says yes twice has said it twice");
+    }
+    #[test]
+    fn what_programs_put_into_turns_is_not_taken() {
+        let turns = vec![
+            IngestTurn {
+                user: "<relevant-memories>\nLikes rum\n</relevant-memories>\nIs my wombat okay?".into(),
+                assistant: "<think>secret</think>Your  wombat is fine.".into(),
+                date: None,
+            },
+            IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it</think>".into(), date: None },
+        ];
+        let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+        let events = events(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let texts: Vec<&str> = events.as_array().unwrap().iter().map(|event| event["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is "]);
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::backend::Backend;
 use super::outcome::Outcome;
 use super::terminal::{remark, stdout};
+use crate::derive::without_machinery;
 use crate::wire::{ContextMode, ContextParams};
 
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
@@ -126,7 +127,11 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
         if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
             continue;
         }
-        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+        let said = without_machinery(text);
+        if said.is_empty() {
+            continue;
+        }
+        let text = &said[..said.floor_char_boundary(MAX_TEXT_BYTES)];
         let session = line["sessionId"].as_str().filter(|_| session.is_empty()).unwrap_or(session);
         let mut message = json!({ "type": "message", "session": session, "role": role, "text": text });
         for (key, from) in [("id", "uuid"), ("time", "timestamp")] {
@@ -163,11 +168,14 @@ mod tests {
             json!({"type": "user", "uuid": "3", "message": {"content": [{"type": "tool_result", "content": "secret"}]}}),
             json!({"type": "user", "uuid": "4", "isMeta": true, "message": {"content": "Caveat"}}),
             json!({"type": "user", "uuid": "5", "message": {"content": "<command-name>/clear</command-name>"}}),
+            json!({"type": "user", "uuid": "6", "message": {"content": "<system-reminder>be brief</system-reminder>"}}),
+            json!({"type": "user", "uuid": "7", "message": {"content": "<system-reminder>\nbe brief\n</system-reminder>\nGo on"}}),
+            json!({"type": "assistant", "uuid": "8", "message": {"content": "<think>hm</think>Sure"}}),
         ];
         let text = lines.map(|line| line.to_string()).join("\n") + "\nnot json\n{\"type\": \"us";
         let said = messages(&text, "s1");
         let texts: Vec<&str> = said.iter().map(|message| message["text"].as_str().unwrap()).collect();
-        assert_eq!(texts, ["Hello", "Hi"]);
+        assert_eq!(texts, ["Hello", "Hi", "Go on", "Sure"]);
         assert_eq!(
             said[0],
             json!({"type": "message", "session": "s1", "role": "user", "text": "Hello", "id": "1", "time": "2026-01-05T10:00:00Z"})

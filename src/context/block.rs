@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::gate::Gate;
 use super::said::{without_marks, without_sources};
+use crate::derive::sentence_bounds;
 use crate::derive::words::fold;
 use crate::fence::{RECALLED, escaped, recalled};
 use crate::wire::{ContextReceipt, ContextSection};
@@ -183,16 +184,16 @@ struct SaidLines {
     places: HashSet<String>,
     /// Lines of files, the first and the last.
     ranges: Vec<(String, u32, u32)>,
-    /// All of it, a line each.
-    texts: String,
+    /// Whole texts, their lines and their sentences, as [`plain`] has them. A part of a sentence may say something else.
+    texts: HashSet<String>,
 }
 
 impl SaidLines {
     /// What a line says that those before do not: all of it; of a passage that has lines which were given those that were not; `None` where
     /// that is nothing.
     fn rest_of(&self, line: MemoryLine) -> Option<MemoryLine> {
-        let text = plain(&line.text);
-        if self.places.contains(&line.place) || text.trim().is_empty() || self.texts.contains(&text) {
+        let says_nothing = plain(&line.text).trim().is_empty();
+        if says_nothing || self.places.contains(&line.place) || self.has(&line.text) {
             return None;
         }
         let has_given = lines_of(&line.place).is_some_and(|(path, first, last)| {
@@ -203,8 +204,7 @@ impl SaidLines {
         }
         let is_new = |part: &&str| {
             let (said, _) = without_sources(without_marks(part));
-            let said = plain(&said);
-            said.trim().is_empty() || !self.texts.contains(&said)
+            plain(&said).trim().is_empty() || !self.has(&said)
         };
         let left: Vec<&str> = line.text.lines().filter(is_new).collect();
         // A heading alone says nothing.
@@ -212,12 +212,32 @@ impl SaidLines {
         left.iter().any(says).then(|| MemoryLine { text: left.join("\n"), ..line.clone() })
     }
 
+    /// Whether a text was said as a whole, or each of its sentences was.
+    fn has(&self, text: &str) -> bool {
+        let mut sentences = lines_said(text).flat_map(|line| sentences_of(&line)).peekable();
+        self.texts.contains(&plain(text))
+            || (sentences.peek().is_some() && sentences.all(|said| self.texts.contains(&said)))
+    }
+
     fn add(&mut self, line: &MemoryLine) {
         self.places.insert(line.place.clone());
         self.ranges.extend(lines_of(&line.place).map(|(path, first, last)| (path.to_owned(), first, last)));
-        self.texts += &plain(&line.text);
-        self.texts.push('\n');
+        self.texts.insert(plain(&line.text));
+        for said in lines_said(&line.text) {
+            self.texts.extend(sentences_of(&said));
+            self.texts.insert(plain(&said));
+        }
     }
+}
+
+/// What the lines of a text say.
+fn lines_said(text: &str) -> impl Iterator<Item = String> {
+    text.lines().map(|line| without_sources(without_marks(line)).0)
+}
+
+/// The sentences of a line, as [`plain`] has them.
+fn sentences_of(line: &str) -> Vec<String> {
+    sentence_bounds(line).map(plain).filter(|said| !said.trim().is_empty()).collect()
 }
 
 /// The lines of a place: `notes/a.md#L3-L5`.
@@ -292,6 +312,22 @@ mod tests {
         let (block, receipt) = of(vec![profile, BlockSection::new("excerpts", "Excerpts", None, again)], None);
         assert_eq!((receipt.sections[1].items.clone(), receipt.sections[1].left_out), (vec!["c.md#L1".to_owned()], 2));
         assert_eq!(receipt.sections[1].why.as_deref(), Some(REPEATS), "{block}");
+    }
+
+    #[test]
+    fn what_is_part_of_another_sentence_is_said_on_its_own() {
+        let lines = [
+            "Ben is allergic to nuts",
+            "Is allergic to nuts",
+            "is allergic to NUTS.",
+            "Lives in Bonn. Sails on Sundays.",
+            "Sails on Sundays",
+            "Sails on Sundays. Is allergic to nuts.",
+            "Ben",
+        ];
+        let lines = lines.iter().enumerate().map(|(at, text)| line(text, &format!("a.md#L{at}"))).collect();
+        let (block, receipt) = of(vec![BlockSection::new("entries", "E", None, lines)], None);
+        assert_eq!(receipt.sections[0].items, ["a.md#L0", "a.md#L1", "a.md#L3", "a.md#L6"], "{block}");
     }
 
     #[test]

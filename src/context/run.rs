@@ -222,9 +222,9 @@ fn of_gate(
         Gate::Summaries => {
             let about = telling(&gated.rest);
             match gated.span {
-                Some(span) => vec![sections.summaries(Some(span)), sections.found_summaries(&about)?],
+                Some(span) => vec![sections.summaries(Some(span)), sections.found_summaries(&about, Some(span))?],
                 None if about.is_empty() => vec![sections.summaries(None)],
-                None => vec![sections.found_summaries(&about)?],
+                None => vec![sections.found_summaries(&about, None)?],
             }
         }
         Gate::Entries if named.is_some() => {
@@ -243,7 +243,11 @@ fn of_gate(
             let mut all = vec![sections.profile(), sections.entries(query, EntriesWanted::All)];
             all.extend([sections.summaries(None), sections.relations(named)?]);
             if !query.is_empty() {
-                all.extend([sections.excerpts(query)?, sections.memories(query)?, sections.found_summaries(query)?]);
+                all.extend([
+                    sections.excerpts(query)?,
+                    sections.memories(query)?,
+                    sections.found_summaries(query, None)?,
+                ]);
             }
             all
         }
@@ -256,7 +260,7 @@ fn of_gate(
                     ContextPart::Relations => sections.relations(named)?,
                     ContextPart::Transcript => sections.transcript(query)?,
                     ContextPart::Summaries if query.is_empty() => sections.summaries(None),
-                    ContextPart::Summaries => sections.found_summaries(query)?,
+                    ContextPart::Summaries => sections.found_summaries(query, None)?,
                     ContextPart::Excerpts => sections.excerpts(query)?,
                     ContextPart::Memories => sections.memories(query)?,
                 });

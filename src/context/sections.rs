@@ -1,5 +1,7 @@
 //! The sections of a context, each as far as who asks sees it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
@@ -13,10 +15,12 @@ use super::names::is_known;
 use super::times::DaySpan;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
-use crate::derive::CONVERSATIONS;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
-use crate::engine::{FileEntry, Filter};
-use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
+use crate::derive::{CONVERSATIONS, without_machinery};
+use crate::engine::{Condition, FileEntry, Filter, Wanted};
+use crate::request::{
+    Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
+};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
@@ -37,6 +41,8 @@ const MAX_RELATIONS: usize = 30;
 const NEWEST_SUMMARIES: usize = 5;
 /// Characters of a turn that is asked for word by word.
 const TURN_CHARS: usize = 1_500;
+/// Characters of a turn of which only a part was said by somebody.
+const SNIPPET_CHARS: usize = 500;
 /// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
 
@@ -175,10 +181,15 @@ impl<'a> Sections<'a> {
             MemoryLine { text: relation.line, place: relation.citation }
         };
         // What is related now says nothing of then.
-        let found =
-            if self.sight.as_of.is_some() { Vec::new() } else { key_relations(self.viewer, &names, MAX_RELATIONS)? };
-        let lines = found.into_iter().map(line).collect();
-        Ok(BlockSection::new("relations", "Key relationships", Some(self.memory().relation_tokens), lines))
+        let found = match self.sight.as_of {
+            Some(_) => KeyRelations::default(),
+            None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
+        };
+        let lines = found.given.into_iter().map(line).collect();
+        let budget = Some(self.memory().relation_tokens);
+        let mut section = BlockSection::new("relations", "Key relationships", budget, lines);
+        section.withheld = (found.withheld > 0).then_some((found.withheld, NOT_TRUSTED));
+        Ok(section)
     }
 
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
@@ -192,7 +203,7 @@ impl<'a> Sections<'a> {
             None => {}
         };
         let since = self.summaries_since();
-        let is_one = |file: &&std::sync::Arc<FileEntry>| {
+        let is_one = |file: &&Arc<FileEntry>| {
             let path = file.path.as_str().strip_prefix(SUMMARIES);
             path.is_some_and(|rest| !rest.contains('/')) && since.is_none_or(|since| file.created_ms >= since)
         };
@@ -203,9 +214,7 @@ impl<'a> Sections<'a> {
             let paths = self.sight.given.files().map(|file| file.path.as_str());
             digests_of(span, paths, is_given).into_iter().for_each(&mut give);
         }
-        let of_span = |file: &&std::sync::Arc<FileEntry>| {
-            span.is_none_or(|span| self.day(file.created_ms).is_some_and(|day| span.has(day)))
-        };
+        let of_span = |file: &&Arc<FileEntry>| span.is_none_or(|span| self.is_of(span, file));
         newest.into_iter().filter(of_span).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
         let budget = Some(self.memory().summary_tokens);
         let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
@@ -213,9 +222,17 @@ impl<'a> Sections<'a> {
         section
     }
 
-    /// Summaries that answer a question.
-    pub(super) fn found_summaries(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let filter = Filter { path: Some(SUMMARIES.to_owned()), since_ms: self.summaries_since(), ..self.filter() };
+    /// Summaries that answer a question, of some days or of those for which they are kept in mind. As a conversation is as old as its last
+    /// turn, whenever its summary was written, the time of that counts.
+    pub(super) fn found_summaries(&mut self, query: &str, span: Option<DaySpan>) -> Result<BlockSection, RequestError> {
+        let since = self.summaries_since();
+        let of_time = |file: &&Arc<FileEntry>| {
+            since.is_none_or(|since| file.created_ms >= since) && span.is_none_or(|span| self.is_of(span, file))
+        };
+        let ids = self.sight.given.files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
+        let wanted = Wanted::Among(ids.filter(of_time).map(|file| file.id).collect());
+        let conditions = vec![Condition { wanted, negated: false }];
+        let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: false };
         let budget = self.memory().summary_tokens;
@@ -264,7 +281,7 @@ impl<'a> Sections<'a> {
             let Some(file) = file.filter(|file| shelf_of(&file.path).is_none()) else { continue };
             match is_planted(own.reader().files(), file) {
                 true => withheld += 1,
-                false => section.lines.push(self.line(&own, &hit, &looking)),
+                false => section.lines.extend(self.line(&own, &hit, &looking)),
             }
         }
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
@@ -275,6 +292,16 @@ impl<'a> Sections<'a> {
         let days = self.memory().summary_retention_days;
         let span = i64::try_from(days).ok()?.checked_mul(86_400_000)?;
         (days > 0).then(|| self.viewer.at().as_millisecond() - span)
+    }
+
+    /// Whether a summary or a digest is of some days: that of a week where all of them are meant.
+    fn is_of(&self, span: DaySpan, file: &FileEntry) -> bool {
+        let path = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"));
+        let monday = path.and_then(|rest| rest.strip_prefix("weeks/")).and_then(monday_of);
+        match monday {
+            Some(monday) => is_whole(span, monday),
+            None => self.day(file.created_ms).is_some_and(|day| span.has(day)),
+        }
     }
 
     fn day(&self, ms: i64) -> Option<Date> {
@@ -306,7 +333,7 @@ impl<'a> Sections<'a> {
                 withheld += 1;
                 continue;
             }
-            section.lines.push(self.line(&self.sight.given, &hit, &looking));
+            section.lines.extend(self.line(&self.sight.given, &hit, &looking));
         }
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
@@ -336,17 +363,27 @@ impl<'a> Sections<'a> {
         Ok(found)
     }
 
-    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> MemoryLine {
+    /// What a hit says; `None` where nobody says it.
+    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> Option<MemoryLine> {
+        let is_talk = hit.chunk.collection == CONVERSATIONS;
+        let text: String = match (is_talk.then(|| without_machinery(&hit.chunk.content)), looking.whole) {
+            // A snippet may begin within what a program put in.
+            (Some(Cow::Owned(said)), whole) => {
+                said.chars().take(if whole { TURN_CHARS } else { SNIPPET_CHARS }).collect()
+            }
+            (_, true) => hit.chunk.content.chars().take(TURN_CHARS).collect(),
+            (Some(_), false) => without_machinery(&hit.snippet).into_owned(),
+            (None, false) => hit.snippet.clone(),
+        };
+        if text.trim().is_empty() {
+            return None;
+        }
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
         self.sight.look_at_indexed(scope, &hit.chunk.path);
-        let text: String = match looking.whole {
-            true => hit.chunk.content.chars().take(TURN_CHARS).collect(),
-            false => hit.snippet.clone(),
-        };
-        let day = hit.chunk.created_at.get(..10).filter(|_| hit.chunk.collection == CONVERSATIONS);
+        let day = hit.chunk.created_at.get(..10).filter(|_| is_talk);
         let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
-        MemoryLine { text, place }
+        Some(MemoryLine { text, place })
     }
 }
 
@@ -372,8 +409,7 @@ fn digests_of<'p>(
         if let Some(day) = name.strip_prefix("days/").and_then(|day| day.parse().ok()) {
             days.extend(span.has(day).then_some((day, path)));
         } else if let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) {
-            let is_whole = span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday));
-            weeks.extend((is_whole && is_given(path)).then_some((monday, path)));
+            weeks.extend((is_whole(span, monday) && is_given(path)).then_some((monday, path)));
         }
     }
     let has = |monday: &Date, day: Date| (*monday..=monday.saturating_add(6.days())).contains(&day);
@@ -381,6 +417,11 @@ fn digests_of<'p>(
     let mut all: Vec<(Date, &str)> = weeks.into_iter().chain(days).collect();
     all.sort_unstable_by(|one, two| two.cmp(one));
     all.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Whether all days of a week are meant.
+fn is_whole(span: DaySpan, monday: Date) -> bool {
+    span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday))
 }
 
 /// The first day of a week: `2026-W47`.
@@ -424,11 +465,11 @@ mod tests {
             "summaries/tent.md",
             "notes/days/2026-11-16.md",
         ];
-        let of = |first: Date, last: Date| digests_of(DaySpan { first, last }, paths.into_iter(), |_| true);
+        let of = |first: Date, last: Date| digests_of(DaySpan::from(first, last), paths.into_iter(), |_| true);
         let day = |day: i8| Date::constant(2026, 11, day);
         assert_eq!(of(day(16), day(22)), ["summaries/weeks/2026-W47.md"]);
         assert_eq!(of(day(16), day(16)), ["summaries/days/2026-11-16.md"]);
-        let week = DaySpan { first: day(16), last: day(22) };
+        let week = DaySpan::from(day(16), day(22));
         assert_eq!(digests_of(week, paths.into_iter(), |_| false), ["summaries/days/2026-11-16.md"]);
         assert_eq!(
             of(day(14), day(23)),

@@ -13,6 +13,14 @@ pub(super) enum TimeSpan {
     MonthsAgo(u32),
     /// The year that was so many years ago.
     YearsAgo(u32),
+    /// So many days up to today.
+    LastDays(u32),
+    /// So many weeks up to today.
+    LastWeeks(u32),
+    /// So many months up to today.
+    LastMonths(u32),
+    /// So many years up to today.
+    LastYears(u32),
     /// Yesterday and today.
     LastNight,
     /// A week up to today.
@@ -22,7 +30,10 @@ pub(super) enum TimeSpan {
 }
 
 /// Times that are over, whatever else a question says.
-pub(super) const PAST: [(TimeSpan, GatePhrases); 10] = [
+pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
+    (TimeSpan::LastWeeks(1), &["past week"]),
+    (TimeSpan::LastMonths(1), &["past month"]),
+    (TimeSpan::LastYears(1), &["past year"]),
     (
         TimeSpan::DaysAgo(2),
         &[
@@ -149,6 +160,14 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 10] = [
             "recently",
             "lately",
             "the other day",
+            "last|past few days",
+            "in den letzten tagen",
+            "ces derniers jours",
+            "últimos días",
+            "ultimi giorni",
+            "últimos dias",
+            "afgelopen dagen",
+            "последние дни",
             "neulich",
             "kürzlich",
             "récemment",
@@ -183,8 +202,52 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 10] = [
     ),
 ];
 
-/// Times that are as long ago as a number says.
-pub(super) const AGO: [(TimeSpan, GatePhrases); 3] = [
+/// Times that are as long ago as a number says, or go on since then.
+pub(super) const AGO: [(TimeSpan, GatePhrases); 7] = [
+    (
+        TimeSpan::LastDays(0),
+        &[
+            "last|past # days|day",
+            "letzten|vergangenen # tage|tagen",
+            "# derniers jours",
+            "últimos # días|dias",
+            "ultimi # giorni",
+            "afgelopen|laatste # dagen",
+            "ostatnie|ostatnich # dni",
+            "последние|последних # дня|дней",
+            "过去 # 天",
+            "最近 # 天",
+        ],
+    ),
+    (
+        TimeSpan::LastWeeks(0),
+        &[
+            "last|past # weeks|week",
+            "letzten|vergangenen # wochen",
+            "# dernières semaines",
+            "últimas # semanas",
+            "ultime # settimane",
+            "afgelopen|laatste # weken",
+            "последние|последних # недели|недель",
+            "过去 # 周",
+            "最近 # 周",
+        ],
+    ),
+    (
+        TimeSpan::LastMonths(0),
+        &[
+            "last|past # months|month",
+            "letzten|vergangenen # monate|monaten",
+            "# derniers mois",
+            "últimos # meses",
+            "ultimi # mesi",
+            "afgelopen|laatste # maanden",
+            "последние|последних # месяца|месяцев",
+            "过去 # 个月",
+            "最近 # 个月",
+        ],
+    ),
+    (TimeSpan::LastYears(0), &["last|past # years|year", "letzten|vergangenen # jahre|jahren"]),
     (
         TimeSpan::DaysAgo(0),
         &[
@@ -429,6 +492,12 @@ pub(super) const WEEKDAYS: [GatePhrases; 7] = [
         "रविवार|इतवार",
         "يوم الأحد|الاحد",
     ],
+];
+
+/// What stands before a year that is a time, folded.
+pub(super) const BEFORE_YEARS: [&str; 16] = [
+    "in", "during", "year", "jahr", "jahre", "en", "annee", "ano", "em", "nel", "anno", "jaar", "w", "roku", "в",
+    "году",
 ];
 
 /// What a question says that is about what was.

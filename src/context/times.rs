@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use super::matching::{GatePhrase, GateWords};
 use super::phrases::GatePhrases;
-use super::time_phrases::{AGO, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
+use super::time_phrases::{AGO, BEFORE_YEARS, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
 use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, is_month, named_day, named_month};
 
 /// Days, the first and the last included.
@@ -18,6 +18,8 @@ pub(crate) struct DaySpan {
     pub(crate) first: Date,
     /// The last.
     pub(crate) last: Date,
+    /// A day that may be meant as well: `05/06/2026` is one of May or of June.
+    pub(crate) other: Option<Date>,
 }
 
 /// A time that a question names.
@@ -49,15 +51,20 @@ pub(super) fn read_all(phrases: GatePhrases) -> Vec<GatePhrase> {
 impl DaySpan {
     /// Whether a day is in it.
     pub(crate) fn has(&self, day: Date) -> bool {
-        (self.first..=self.last).contains(&day)
+        (self.first..=self.last).contains(&day) || self.other == Some(day)
+    }
+
+    /// From a day to another.
+    pub(super) fn from(first: Date, last: Date) -> Self {
+        Self { first, last, other: None }
     }
 
     fn day(day: Date) -> Self {
-        Self { first: day, last: day }
+        Self::from(day, day)
     }
 
     fn month(of: Date) -> Self {
-        Self { first: of.first_of_month(), last: of.last_of_month() }
+        Self::from(of.first_of_month(), of.last_of_month())
     }
 }
 
@@ -67,6 +74,9 @@ pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Opt
     let is_about_was = LazyCell::new(|| ABOUT_WAS.iter().any(|phrase| words.places_of(phrase).is_some()));
     let written =
         |span: DaySpan| NamedTime { by: span.first.to_string(), places: places_of_date(words), span: Some(span) };
+    if let Some(span) = slashed(query, today) {
+        return Some(written(span));
+    }
     match named_day(query) {
         Some(NamedDay::Dated(day)) if day <= today => return Some(written(DaySpan::day(day))),
         Some(NamedDay::OfSomeYear { month, day }) if *is_about_was => {
@@ -88,6 +98,45 @@ pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Opt
             let first = year.map_or_else(last, of)?;
             Some(written(DaySpan::month(first)))
         })
+        .or_else(|| {
+            let (year, places) = named_year(words, today)?;
+            let is_all = || words.without(&places).is_empty();
+            let first = Date::new(year, 1, 1).ok().filter(|_| *is_about_was || is_all())?;
+            Some(NamedTime { by: year.to_string(), places, span: Some(DaySpan::from(first, first.last_of_year())) })
+        })
+}
+
+/// The day before now that a question writes with strokes: `20/11/2026`, `11/20/2026`; where it may be two, both.
+fn slashed(query: &str, today: Date) -> Option<DaySpan> {
+    let runs = query.split(|character: char| !character.is_ascii_digit() && character != '/');
+    runs.filter_map(|run| {
+        let numbers: Vec<&str> = run.split('/').collect();
+        let [one, two, year] = numbers[..] else { return None };
+        let (year, one, two) = (year.parse().ok().filter(|_| year.len() == 4)?, one.parse().ok()?, two.parse().ok()?);
+        let days = [(two, one), (one, two)].map(|(month, day)| Date::new(year, month, day).ok());
+        let mut days = days.into_iter().flatten().filter(|day| *day <= today);
+        let first = days.next()?;
+        Some(DaySpan { other: days.next().filter(|other| *other != first), ..DaySpan::day(first) })
+    })
+    .next()
+}
+
+/// The year up to now that a question names, and the places of its words: `in 2025`, `2025年`, `2025년`.
+fn named_year(words: &GateWords<'_>, today: Date) -> Option<(i16, Vec<usize>)> {
+    let year = |word: &str| {
+        let (digits, rest) = word.split_at_checked(4)?;
+        let year = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let is_one = (1900..=today.year()).contains(&year) && (rest.is_empty() || rest.starts_with('년'));
+        is_one.then_some((year, !rest.is_empty()))
+    };
+    let before = words.places(|word| BEFORE_YEARS.contains(&word));
+    let signs = words.places(|word| word == "年");
+    words.places(|word| year(word).is_some()).into_iter().find_map(|at| {
+        let (year, is_marked) = year(&words.at(&[at]))?;
+        let by = at.checked_sub(1).filter(|by| before.contains(by)).or(Some(at + 1).filter(|by| signs.contains(by)));
+        let is_one = is_marked || by.is_some();
+        is_one.then(|| (year, [at].into_iter().chain(by).collect()))
+    })
 }
 
 /// The places of the words that a written date has: numbers, months, and the signs behind a number (`10月`).
@@ -139,11 +188,15 @@ fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
             let day = today.first_of_year().checked_sub(ago(usual).years()).ok()?;
             (day, day.last_of_year())
         }
+        TimeSpan::LastDays(usual) => (today.checked_sub(ago(usual).days()).ok()?, today),
+        TimeSpan::LastWeeks(usual) => (today.checked_sub((7 * ago(usual)).days()).ok()?, today),
+        TimeSpan::LastMonths(usual) => (today.checked_sub(ago(usual).months()).ok()?, today),
+        TimeSpan::LastYears(usual) => (today.checked_sub(ago(usual).min(5_000).years()).ok()?, today),
         TimeSpan::LastNight => (today.yesterday().ok()?, today),
         TimeSpan::Lately => (today.checked_sub(7.days()).ok()?, today),
         TimeSpan::SomeTime => return None,
     };
-    Some(DaySpan { first, last })
+    Some(DaySpan::from(first, last))
 }
 
 /// The last day of that name before today.
@@ -202,6 +255,28 @@ mod tests {
             ("عن ماذا تحدثنا يوم الأحد؟", "2026-11-22"),
             ("three days ago", "2026-11-20"),
             ("vor 2 Wochen", "2026-11-09 2026-11-15"),
+            ("what happened 20/11/2026", "2026-11-20"),
+            ("what happened on 11/20/2026?", "2026-11-20"),
+            ("notes of 05/06/2026", "2026-06-05 or 2026-05-06"),
+            ("11/12/2026", "2026-11-12"),
+            ("the release of 24/12/2026", ""),
+            ("and/or 1/2", ""),
+            ("what happened in 2026", "2026-01-01 2026-12-31"),
+            ("was haben wir im Jahr 2025 beschlossen", "2025-01-01 2025-12-31"),
+            ("qu'avons-nous fait en 2025", "2025-01-01 2025-12-31"),
+            ("2025年に何をした？", "2025-01-01 2025-12-31"),
+            ("2025년에 뭐 했어?", "2025-01-01 2025-12-31"),
+            ("in 2024", "2024-01-01 2024-12-31"),
+            ("the best cars in 2026", ""),
+            ("what did we plan in 2030", ""),
+            ("what happened in the past week", "2026-11-16 2026-11-23"),
+            ("in the last 3 days", "2026-11-20 2026-11-23"),
+            ("past two weeks", "2026-11-09 2026-11-23"),
+            ("the last 2 months", "2026-09-23 2026-11-23"),
+            ("in den letzten drei Tagen", "2026-11-20 2026-11-23"),
+            ("les 3 derniers jours", "2026-11-20 2026-11-23"),
+            ("过去3天", "2026-11-20 2026-11-23"),
+            ("the last few days", "2026-11-16 2026-11-23"),
             ("last month", "2026-10-01 2026-10-31"),
             ("l'année dernière", "2025-01-01 2025-12-31"),
             ("last time", "?"),
@@ -220,8 +295,9 @@ mod tests {
         ] {
             let words = GateWords::of(query);
             let said = named_time(query, &words, today).map_or_else(String::new, |time| match time.span {
-                Some(DaySpan { first, last }) if first == last => first.to_string(),
-                Some(DaySpan { first, last }) => format!("{first} {last}"),
+                Some(DaySpan { first, other: Some(other), .. }) => format!("{first} or {other}"),
+                Some(DaySpan { first, last, .. }) if first == last => first.to_string(),
+                Some(DaySpan { first, last, .. }) => format!("{first} {last}"),
                 None => "?".into(),
             });
             assert_eq!(said, expected, "{query}");

@@ -3,11 +3,9 @@
 use crate::derive::entries::TrustLevel;
 use crate::derive::{CONVERSATIONS, Label, Speakers, goes_on_and_begins};
 use crate::engine::{FileEntry, FileTable};
-use crate::request::{ReadScope, trust_of_note};
+use crate::request::{ReadScope, SPEAKING_TOOLS, trust_of_note};
 use crate::wire::HitView;
 
-/// Speakers that are no people and no models.
-const TOOLS: [&str; 3] = ["tool", "system", "function"];
 /// Maximum number of chunks of a turn that are looked at to find who speaks. Of a longer turn it is not known.
 const MAX_TURN_CHUNKS: usize = 1_000;
 
@@ -29,10 +27,10 @@ fn has(file: &FileEntry, label: Label) -> bool {
 
 /// Whether a tool or a program speaks in the passage of a hit. Where that cannot be told, one does.
 fn is_of_a_tool(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> bool {
-    if hit.chunk.collection != CONVERSATIONS || !TOOLS.iter().any(|term| has(file, Label::of_speaker(term))) {
+    if hit.chunk.collection != CONVERSATIONS || !SPEAKING_TOOLS.iter().any(|term| has(file, Label::of_speaker(term))) {
         return false;
     }
-    speakers(scope, file, hit).is_none_or(|terms| terms.iter().any(|term| TOOLS.contains(&term.as_str())))
+    speakers(scope, file, hit).is_none_or(|terms| terms.iter().any(|term| SPEAKING_TOOLS.contains(&term.as_str())))
 }
 
 /// Who speaks in the passage of a hit, as terms. A long turn is several chunks, of which only the first says whose it is.

@@ -1,6 +1,8 @@
 //! What stands in conversations and was said by nobody: what a model was told by its program, what it thought, what tools answered, memory
 //! that was put before it, prompts of the machinery. Nothing is derived of that, or it would be learned anew each time it is recalled.
 
+use std::borrow::Cow;
+
 use crate::derive::words::fold;
 use crate::fence::RECALLED;
 
@@ -74,6 +76,15 @@ pub(super) fn said_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Vec<(u
 /// What is left of a text when what programs put into it is taken out; empty where that was all.
 pub(crate) fn said_text(text: &str) -> String {
     said_lines(text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same, as it was written where programs put nothing into it.
+pub(crate) fn without_machinery(text: &str) -> Cow<'_, str> {
+    let said = said_text(text);
+    match said.split_whitespace().eq(text.split_whitespace()) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(said.trim().to_owned()),
+    }
 }
 
 /// Whether a turn of this text was made by a program: it begins as those do.

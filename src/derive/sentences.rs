@@ -12,7 +12,7 @@ const MOST_BEHIND_STOP: usize = 64;
 
 /// The sentences of a text, with all that is between them. A run of more than [`MOST_BEHIND_STOP`] marks and blanks behind a full stop is
 /// parted from what follows; all others are the library's.
-pub(super) fn sentence_bounds(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn sentence_bounds(text: &str) -> impl Iterator<Item = &str> {
     stretches(text).flat_map(UnicodeSegmentation::split_sentence_bounds)
 }
 

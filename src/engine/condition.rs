@@ -37,6 +37,8 @@ pub enum Wanted {
     Path(String),
     /// In one of these parts of the vault.
     Within(Vec<VaultPart>),
+    /// One of these files, by their row ids.
+    Among(FileSet),
     /// In a layer of the memory.
     Layer(MemoryLayer),
     /// With a text somewhere in its title. Case and accents do not count.
@@ -119,6 +121,7 @@ impl Wanted {
                 };
                 set.iter().filter(holds).collect()
             }
+            Self::Among(wanted) => wanted.clone(),
             Self::Layer(layer) => of_layer(*layer, of.summaries_since_ms, files),
             Self::Title(text) => {
                 let wanted = crate::derive::words::fold(text);

@@ -15,18 +15,19 @@ const ENTRIES_FILE: &str = "entries.md";
 /// What is in the graph by its `type`.
 const ENTITY_TYPES: [&str; 7] = ["person", "company", "place", "project", "tool", "concept", "event"];
 
-/// The files of a layer; of summaries those alone that were updated at `summaries_since_ms` or later.
+/// The files of a layer; of summaries those alone that are of `summaries_since_ms` or later: a summary is as old as its conversation.
 pub(super) fn of_layer(layer: MemoryLayer, summaries_since_ms: Option<i64>, files: &FileTable) -> FileSet {
     let facets = files.facets();
     let among = |name: &str| facets.of_collections(|collection| collection == name);
     match layer {
         MemoryLayer::Conversations => among(CONVERSATIONS),
         MemoryLayer::Summaries => {
-            let mut summaries = among(SUMMARIES);
-            if let Some(since) = summaries_since_ms {
-                summaries.intersect(&facets.updated(|updated| since <= updated));
+            let is_of = |file: &u32, since: i64| files.get(*file).is_some_and(|file| since <= file.created_ms);
+            let summaries = among(SUMMARIES);
+            match summaries_since_ms {
+                Some(since) => summaries.iter().filter(|file| is_of(file, since)).collect(),
+                None => summaries,
             }
-            summaries
         }
         MemoryLayer::Entries => {
             let mut entries = among(ENTRIES);
@@ -89,8 +90,8 @@ mod tests {
             ("agents/ada/memory/entries.md", "x", "notes"),
             ("agents/ada/memory/ann.md", person, "graph"),
             ("conversations/deep/a.md", person, "conversations"),
-            ("summaries/a.md", "---\nupdated: 1970-01-02\n---\n- manages [[x]]", "summaries"),
-            ("summaries/days/old.md", "---\nupdated: 1970-01-01\n---\nx", "summaries"),
+            ("summaries/a.md", "---\ncreated: 1970-01-02\n---\n- manages [[x]]", "summaries"),
+            ("summaries/days/old.md", "---\ncreated: 1970-01-01\nupdated: 1970-01-05\n---\nx", "summaries"),
             ("people/ann.md", person, "graph"),
             ("people/bob.md", "manages:: [[Ann]]", "graph"),
             ("entries.md", "x", "notes"),

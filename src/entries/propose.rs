@@ -37,22 +37,28 @@ pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded
     let added = match viewer.agent() {
         None => {
             entry.confidence = confidence.unwrap_or(1.0);
+            // Written down, as nobody knows what a source was once it is moved or gone.
+            entry.trust = trust_at_most(viewer, &entry, TrustLevel::Person)?;
             add_as_person(viewer, params, entry)?
         }
         Some(slug) => {
             let named = holder_named(viewer, params.agent.as_deref().or(Some(slug)))?;
             entry.confidence = confidence.unwrap_or(AGENTS_CONFIDENCE);
-            entry.trust = TrustLevel::Agent;
-            if !entry.sources.is_empty() {
-                let scope = viewer.read_scope()?;
-                let files = scope.reader().files();
-                let of_sources = entry.sources.iter().map(|place| trust_of_place(files, place));
-                entry.trust = of_sources.fold(entry.trust, Ord::min);
-            }
+            entry.trust = trust_at_most(viewer, &entry, TrustLevel::Agent)?;
             propose_as_agent(&viewer.memory_writer()?, &named, entry)?
         }
     };
     Ok(EntryAdded { redacted, ..added })
+}
+
+/// How far an entry is trusted of somebody's: no more than what it was learned from.
+fn trust_at_most(viewer: &Viewer, entry: &MemoryEntry, own: TrustLevel) -> Result<TrustLevel, RequestError> {
+    if entry.sources.is_empty() {
+        return Ok(own);
+    }
+    let scope = viewer.read_scope()?;
+    let files = scope.reader().files();
+    Ok(entry.sources.iter().map(|place| trust_of_place(files, place)).fold(own, Ord::min))
 }
 
 fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntry) -> Result<EntryAdded, RequestError> {

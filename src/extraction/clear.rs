@@ -1,6 +1,8 @@
 //! Clearing the derived layers: entries, proposals, archives, the profile, summaries. Never notes or conversations.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
@@ -8,7 +10,7 @@ use crate::engine::FileEntry;
 use crate::layers::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
-use crate::vault::{Action, Files};
+use crate::vault::{Action, Checkpoint, Files};
 use crate::wire::{ClearParams, Cleared, ClearedFile};
 
 /// Folders of generated files.
@@ -26,8 +28,7 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
     let (mut gone, mut kept) = (Vec::new(), Vec::new());
     for path in of_layers(owner)? {
         let Some((bytes, hash)) = files.read(&path)? else { continue };
-        let is_generated_place = GENERATED_IN.iter().any(|folder| path.as_str().starts_with(folder));
-        if is_generated_place {
+        if is_generated_place(&path) {
             let text = String::from_utf8_lossy(&bytes);
             match GeneratedNote::read(&text) {
                 Some(note) if !note.is_edited => {}
@@ -64,14 +65,16 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
 
 /// Purges files of the layers that are not there any more, as an earlier clearing has moved them to the trash; gives their paths.
 fn purge_cleared(files: &Files) -> Result<Vec<VaultPath>, RequestError> {
-    let trashed = files.checkpoints()?.into_iter().filter(|checkpoint| checkpoint.action == Action::Trash);
+    let checkpoints = files.checkpoints()?;
+    purge_former_pages(files, &checkpoints)?;
+    let trashed = checkpoints.into_iter().filter(|checkpoint| checkpoint.action == Action::Trash);
     let paths: BTreeSet<VaultPath> = trashed.map(|checkpoint| checkpoint.path).collect();
     let mut purged = Vec::new();
     for path in paths {
         if files.read(&path)?.is_some() {
             continue;
         }
-        let is_of_layers = match GENERATED_IN.iter().any(|folder| path.as_str().starts_with(folder)) {
+        let is_of_layers = match is_generated_place(&path) {
             true => {
                 let had = files.last_content(&path)?.unwrap_or_default();
                 GeneratedNote::read(&String::from_utf8_lossy(&had)).is_some_and(|note| !note.is_edited)
@@ -86,6 +89,24 @@ fn purge_cleared(files: &Files) -> Result<Vec<VaultPath>, RequestError> {
     Ok(purged)
 }
 
+/// Purges what is kept of generated pages in whose places others stand now, which stay: the person's, or such as they have edited.
+fn purge_former_pages(files: &Files, checkpoints: &[Checkpoint]) -> Result<(), RequestError> {
+    let paths: BTreeSet<&VaultPath> =
+        checkpoints.iter().map(|checkpoint| &checkpoint.path).filter(|path| is_generated_place(path)).collect();
+    for path in paths {
+        let is_page = |had: &[u8]| GeneratedNote::read(&String::from_utf8_lossy(had)).is_some();
+        if files.read(path)?.is_some() && files.has_had(path, is_page)? {
+            files.purge(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether generated files are there.
+fn is_generated_place(path: &VaultPath) -> bool {
+    GENERATED_IN.iter().any(|folder| path.as_str().starts_with(folder))
+}
+
 /// The files that may be of the layers.
 fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
@@ -96,10 +117,38 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
         }
     }
     let scope = owner.now()?;
-    let is_one = |file: &&FileEntry| {
-        GENERATED_IN.iter().any(|folder| file.path.as_str().starts_with(folder)) && !file.path.is_document()
-    };
+    let is_one = |file: &&FileEntry| is_generated_place(&file.path) && !file.path.is_document();
     let generated = scope.files().map(AsRef::as_ref).filter(is_one);
     paths.extend(generated.map(|file| file.path.clone()));
+    // What was made a moment ago is not indexed yet.
+    let root = workspace.home().root();
+    for folder in GENERATED_IN {
+        paths.extend(notes_below(&root.join(folder))?.iter().filter_map(|note| {
+            let name = note.strip_prefix(root).ok()?.to_str()?;
+            VaultPath::new(name).ok()
+        }));
+    }
     Ok(paths)
+}
+
+/// The Markdown files below a folder, as they are on disk.
+fn notes_below(folder: &Path) -> Result<Vec<PathBuf>, RequestError> {
+    let unreadable = |error: std::io::Error| {
+        RequestError::unavailable(format!("{} cannot be read: {error}", folder.display()), "look at its permissions")
+    };
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut notes = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(unreadable)?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
+        if kind.is_dir() {
+            notes.extend(notes_below(&path)?);
+        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "md") {
+            notes.push(path);
+        }
+    }
+    Ok(notes)
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::forgotten::lines_back;
+use crate::derive::generated::GeneratedNote;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError};
 use crate::state::{ImportTable, StateError};
@@ -41,13 +42,21 @@ pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<C
 /// Makes a note again what it was before a change. Returns when the index agrees.
 ///
 /// # Errors
-/// When there is no such checkpoint, the note has changed since and `force` is not said, or the disk refuses.
+/// When there is no such checkpoint, the note has changed since and `force` is not said (unless a page was made where one was cleared), or the
+/// disk refuses.
 pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restored, RequestError> {
     if let Some(import) = id.strip_prefix(IMPORT).and_then(|import| import.parse().ok()) {
         return restore_import(owner, id, import, params.force);
     }
     let id: CheckpointId = id.parse().map_err(|error| RequestError::invalid(format!("`{id}`: {error}")))?;
-    let (path, undo) = owner.workspace().files()?.restore(&id, params.force).map_err(|error| match error {
+    // A page that was made anew since the one before it was cleared says nothing that would not be made again.
+    let is_made = |text: &[u8]| GeneratedNote::read(&String::from_utf8_lossy(text)).is_some_and(|note| !note.is_edited);
+    let may_replace = |checkpoint: &Checkpoint, had: &[u8], has: &[u8]| {
+        params.force || (checkpoint.action == Action::Trash && is_made(had) && is_made(has))
+    };
+    let files = owner.workspace().files()?;
+    let restored = files.restore_where(&id, Action::Restore.into(), may_replace, |_, _| None);
+    let (path, undo) = restored.map_err(|error| match error {
         WriteError::Changed(path) => RequestError {
             kind: ErrorKind::Conflict,
             message: format!("`{path}` has changed since; nothing was written"),

@@ -101,8 +101,10 @@ fn texts(metadata: &Map<String, Value>, key: &str) -> Vec<String> {
 /// Makes the profile anew, whether it is time or not.
 ///
 /// # Errors
-/// When the page is the person's, something it is made of cannot be read, or the disk refuses.
+/// When the page is the person's, the index is not open yet, something it is made of cannot be read, or the disk refuses.
 pub(crate) fn regenerate(owner: &Owner) -> Result<ProfileMade, RequestError> {
+    // Before the index is open, nobody knows how far the sources of entries are trusted.
+    owner.now()?;
     let page = ProfilePage::read(owner.workspace())?;
     if page.state.is_persons {
         let hint = format!("it is given as it is; move `{PROFILE}` away to have one made");

@@ -40,7 +40,7 @@ pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use fresh::MAY_LACK_THE_NEWEST;
 pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
-pub use graph::{KeyRelation, key_relations};
+pub use graph::{KeyRelation, KeyRelations, key_relations};
 pub(crate) use history_sight::gives_history;
 pub(crate) use limits::AgentLimits;
 pub(crate) use link_targets::LinkTargets;
@@ -51,7 +51,7 @@ pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
-pub(crate) use source_trust::{trust_of_note, trust_of_place, with_sources};
+pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
 pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 

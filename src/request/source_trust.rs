@@ -22,6 +22,8 @@ const NOTED: [(&str, TrustLevel); 5] = [
     ("files", TrustLevel::Tool),
     ("agent-activity", TrustLevel::Tool),
 ];
+/// Speakers of conversations that are no people and no models.
+pub(crate) const SPEAKING_TOOLS: [&str; 3] = ["tool", "system", "function"];
 /// Where the digests of days and weeks are.
 const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
 
@@ -41,6 +43,14 @@ pub(crate) fn trust_of_note(files: &FileTable, file: &FileEntry) -> TrustLevel {
         captured => said(file).or(captured).unwrap_or_else(|| by_kind(file)),
     };
     with_sources(files, file).into_iter().map(trust).min().unwrap_or(TrustLevel::Person)
+}
+
+/// Whether others may have put into a note what it says: it is of the web or of tools, was captured and nobody vouches for it, or a tool
+/// speaks in it.
+pub(super) fn may_be_planted(files: &FileTable, file: &FileEntry) -> bool {
+    let by_tool = || SPEAKING_TOOLS.iter().any(|term| has(file, Label::of_speaker(term)));
+    let is_captured = || has(file, Label::of_capture()) && said(file) != Some(TrustLevel::Person);
+    trust_of_note(files, file) <= TrustLevel::Tool || is_captured() || by_tool()
 }
 
 /// A file, and all that it was made of, as far as that is indexed.

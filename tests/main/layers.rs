@@ -11,7 +11,7 @@ const NOTES: [(&str, &str); 9] = [
     ("agents/ada/entries.md", "- [fact] A quokka eats leaves.\n"),
     ("conversations/2026-01-05-zoo.md", "# Zoo\n\n**10:00 · user:** Where is the quokka?\n"),
     ("summaries/2026-01-05-zoo.md", "# Of the zoo\n\nThe quokka was looked for.\n"),
-    ("summaries/days/2020-01-05.md", "---\nupdated: 2020-01-05\n---\n# Long ago\n\nNo quokka yet.\n"),
+    ("summaries/days/2020-01-05.md", "---\ncreated: 2020-01-05\n---\n# Long ago\n\nNo quokka yet.\n"),
     ("people/ann.md", "---\ntype: person\n---\n# Ann\n\nShe keeps the quokka.\n"),
     ("notes/house.md", "# House\n\nOf the quokka.\n\n- part_of [[Ann]]\n"),
     ("notes/plain.md", "# Plain\n\nA quokka, see [[Ann]].\n"),

@@ -23,6 +23,7 @@ mod concurrency;
 mod conflicts;
 mod connect;
 mod context;
+mod context_kept_out;
 mod conversations;
 mod crash;
 mod daemon;

@@ -16,7 +16,7 @@ mod view;
 mod walk;
 
 pub(crate) use book::RelationsBook;
-pub use key::{KeyRelation, key_relations};
+pub use key::{KeyRelation, KeyRelations, key_relations};
 pub(crate) use names::{MeantNotes, meant};
 pub(crate) use question::GraphQuestion;
 pub(crate) use view::{edge, edge_chars, entity, entity_chars};

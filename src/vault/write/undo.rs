@@ -69,9 +69,23 @@ impl Files {
         act: Act<'_>,
         instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
     ) -> Result<(VaultPath, CheckpointId), WriteError> {
+        self.restore_where(id, act, |_, _, _| force, instead)
+    }
+
+    /// The same over what has changed since where `may_replace` says so, given the checkpoint, what it has, and what the file is now.
+    ///
+    /// # Errors
+    /// As [`Files::restore`].
+    pub fn restore_where(
+        &self,
+        id: &CheckpointId,
+        act: Act<'_>,
+        may_replace: impl FnOnce(&Checkpoint, &[u8], &[u8]) -> bool,
+        instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
+    ) -> Result<(VaultPath, CheckpointId), WriteError> {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
-        let path = checkpoint.path;
+        let path = checkpoint.path.clone();
         // So that this can be undone, too.
         let act = if checkpoint.action == Action::Settle { Act { action: Action::Settle, ..act } } else { act };
         let there = if act.action == Action::Settle { self.read_whole(&path)? } else { self.read(&path)? };
@@ -80,10 +94,12 @@ impl Files {
         if now == content.as_deref().map(blake3::hash) {
             return Ok((path, id.clone()));
         }
-        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after && !force {
+        let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
+        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after
+            && !may_replace(&checkpoint, content.as_deref().unwrap_or_default(), has.unwrap_or_default())
+        {
             return Err(WriteError::Changed(path));
         }
-        let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
         let content = match content.as_deref().and_then(|had| instead(had, has.unwrap_or_default())) {
             None => content,
             Some(Some(text)) if has != Some(text.as_bytes()) => Some(text.into_bytes()),
@@ -133,6 +149,16 @@ impl Files {
         let count = gone.len();
         self.checkpoints.remove_all(gone)?;
         Ok(count)
+    }
+
+    /// Whether a checkpoint of a file has a content that is meant.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn has_had(&self, path: &VaultPath, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, WriteError> {
+        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
+        let mut known = self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path);
+        Ok(known.any(|checkpoint| had(&checkpoint).is_some_and(|had| is_meant(&had))))
     }
 
     /// What a note that is not there had last, as far as a checkpoint knows.

@@ -1,11 +1,12 @@
 //! Clearing the derived layers.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
 
 use super::{config, conversation, good, pending, sync};
-use crate::support::Daemon;
+use crate::support::{Daemon, eventually};
 
 const SUMMARY: &str = "---\ngenerated: true\nsources: [conversations/tea.md]\ndigest: 0\n---\n\n- Tea\n";
 
@@ -60,4 +61,72 @@ fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
     let left = vault.run(&["memory", "clear", "--json"]).ok().json();
     let left = left["files"].as_array().unwrap();
     assert!(left.iter().all(|file| file["path"] == "profile/profile.md"), "{left:?}");
+}
+
+/// Whether a text is in a file below a folder.
+fn is_anywhere(folder: &Path, text: &str) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.map(|entry| entry.unwrap().path()).any(|path| match path.is_dir() {
+        true => is_anywhere(&path, text),
+        false => String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text),
+    })
+}
+
+/// A vault that sees what others write an hour later.
+fn slow_vault() -> Daemon {
+    Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n")
+}
+
+fn profile(vault: &Daemon, word: &str) -> String {
+    eventually(word, || {
+        fs::read_to_string(vault.path("profile/profile.md")).ok().filter(|profile| profile.contains(word))
+    })
+}
+
+#[test]
+fn a_purge_takes_the_profile_that_was_made_a_moment_ago_and_what_is_kept_of_it() {
+    let mut vault = slow_vault();
+    vault.start().settle();
+    vault.run(&["memory", "add", "--kind", "fact", "Owns a yacht named Zorilla"]).ok();
+    profile(&vault, "Zorilla");
+    vault.run(&["memory", "clear", "--purge"]).ok();
+    let places = ["profile", ".trash", ".vault/state/checkpoints"];
+    assert_eq!(places.map(|place| is_anywhere(&vault.path(place), "Zorilla")), [false; 3]);
+    // Of one that is the person's by now what is kept of the former ones goes, too.
+    for entry in ["Owns a boat named Quagga", "Rides a bicycle to work", "Sings in a choir on Mondays"] {
+        vault.run(&["memory", "add", "--kind", "fact", entry]).ok();
+        vault.run(&["profile", "make"]).ok();
+    }
+    let mine = profile(&vault, "Mondays").replace("Owns a boat named Quagga", "Has a boat") + "\n- I love rain.\n";
+    assert!(is_anywhere(&vault.path(".vault/state/checkpoints"), "Quagga"));
+    vault.write("profile/profile.md", &mine);
+    let cleared = vault.run(&["memory", "clear", "--purge", "--json"]).ok().json();
+    assert_eq!(cleared["kept"], json!(["profile/profile.md"]));
+    assert_eq!(fs::read_to_string(vault.path("profile/profile.md")).unwrap(), mine);
+    assert_eq!(places.map(|place| is_anywhere(&vault.path(place), "Quagga")), [false; 3]);
+}
+
+#[test]
+fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault
+        .write("memories/user.md", "- [fact] Keeps a newt ^e-1\n")
+        .write("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n");
+    vault.start().settle();
+    let before = profile(&vault, "newt");
+    let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
+    let anew = profile(&vault, "Wien");
+    assert!(!anew.contains("newt"), "{anew}");
+    let mut restore = vec!["restore"];
+    restore.extend(cleared["files"].as_array().unwrap().iter().map(|file| file["checkpoint_id"].as_str().unwrap()));
+    let restored = vault.run(&restore).ok().stdout;
+    assert!(fs::read_to_string(vault.path("memories/user.md")).unwrap().contains("Keeps a newt"), "{restored}");
+    assert_eq!(fs::read_to_string(vault.path("profile/profile.md")).unwrap(), before);
+    // What a person wrote in its place is not written over.
+    let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
+    profile(&vault, "Wien");
+    let files = cleared["files"].as_array().unwrap();
+    let page = files.iter().find(|file| file["path"] == "profile/profile.md").unwrap();
+    vault.write("profile/profile.md", "I am me.\n");
+    assert!(vault.run(&["restore", page["checkpoint_id"].as_str().unwrap()]).stderr.contains("has changed since"));
 }

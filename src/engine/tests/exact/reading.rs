@@ -173,7 +173,7 @@ impl ExactReader {
     fn passes(&self, file: &FileEntry, filter: &Filter) -> bool {
         let Filter { files, collection, path, tags, since_ms: _, until_ms: _, summaries_since_ms, conditions } = filter;
         let is_wanted = |wanted: &Wanted| match (wanted, summaries_since_ms) {
-            (Wanted::Layer(MemoryLayer::Summaries), Some(since)) if file.updated_ms < *since => false,
+            (Wanted::Layer(MemoryLayer::Summaries), Some(since)) if file.created_ms < *since => false,
             _ => self.is_wanted(file, wanted),
         };
         files.as_ref().is_none_or(|files| files.contains(file.id))
@@ -201,6 +201,7 @@ impl ExactReader {
             }
             Wanted::Path(text) => folded(path).contains(&folded(text)),
             Wanted::Within(parts) => parts.iter().any(|part| part.holds(path)),
+            Wanted::Among(wanted) => wanted.contains(file.id),
             Wanted::Layer(layer) => *layer == layer_of(file),
             Wanted::Title(text) => fold(&file.title).contains(&fold(text)),
             Wanted::Updated(since, until) => (*since..*until).contains(&file.updated_ms),
