@@ -457,7 +457,7 @@ mod tests {
             ("Isst Fisch", "Isst selten Fisch", "contradicts"),
             // What differs in nothing but an article, the person or how a number is written says nothing else.
             ("Salary is $5,000", "The salary is 5000 $", "new"),
-            ("Likes coffee after the gym", "User likes coffee after gym", "duplicate"),
+            ("Likes coffee after the gym", "likes coffee after gym", "duplicate"),
         ] {
             for kind in [MemoryKind::Fact, MemoryKind::Preference] {
                 assert_eq!(verdict(kind, known, new), is, "{known} / {new}");

@@ -86,6 +86,9 @@ const SENTENCE_ENDS: &[char] = &['.', '!', '?', '。', '！', '？', '؟', '।'
 const QUESTIONS: &[char] = &['?', '？', '؟', '¿'];
 const QUOTATION_MARKS: &[char] = &['"', '“', '”', '„', '«', '»', '‹', '›', '「', '」', '『', '』'];
 
+/// Bytes before the words of a clause that are left out at most: they join it to others, or are the person who speaks.
+const LONGEST_BEGINNING: usize = 64;
+
 /// Whether one of the lines says a sentence of itself: by a quote, or in the sentence's own words, `own`, without the person's. `own` and
 /// `quote` are plain.
 pub(super) fn asserts(lines: &[&str], own: &str, quote: &str) -> bool {
@@ -184,13 +187,14 @@ fn is_of_clauses(clauses: &[String], words: &str) -> bool {
     !words.is_empty()
         && (0..clauses.len()).any(|from| {
             let mut together = String::new();
-            clauses[from..].iter().any(|clause| {
+            let mut joined = clauses[from..].iter().map_while(|clause| {
                 if !together.is_empty() {
                     together.push(' ');
                 }
                 together.push_str(clause);
-                without_beginning(&together) == words
-            })
+                (together.len() <= words.len() + LONGEST_BEGINNING).then(|| without_beginning(&together) == words)
+            });
+            joined.any(|is_it| is_it)
         })
 }
 
