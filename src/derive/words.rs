@@ -165,6 +165,13 @@ pub fn count(text: &str) -> usize {
     runs.map(words).sum()
 }
 
+/// The words of a text as people read them, parted by a dictionary where blanks do not part them; not folded.
+pub(crate) fn dictionary_words(text: &str) -> Vec<&str> {
+    let ends: Vec<usize> = SEGMENTER.segment_str(text).collect();
+    let words = ends.windows(2).filter_map(|ends| text.get(ends[0]..ends[1]));
+    words.filter(|word| word.contains(is_word)).collect()
+}
+
 /// How a word stands among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {

@@ -90,7 +90,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     };
     let mut edits = Vec::new();
     let archive = layers.archive(&holder)?;
-    entry.id = made_id(&entry.text, |id| known.get(id).is_some() || archive.get(id).is_some());
+    entry.id = made_id(&entry.text, |id| known.is_taken(id) || archive.is_taken(id));
     let verdict = rules.verdict(&entry, &active);
     added.degraded = meaning.degraded();
     match verdict {

@@ -327,7 +327,11 @@ impl Extraction {
         let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
         let turns = if is_left_out { Vec::new() } else { self.turns(&source) };
         let digest = turns_digest(&turns);
-        if turns.is_empty() || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
+        let done = self.jobs.done(TURNS)?;
+        // A copy of a conversation that was read says nothing new, and does not say it a second time.
+        let is_copied =
+            || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.path(key).is_some());
+        if turns.is_empty() || done.get(&job.key) == Some(&digest) || is_copied() {
             known.finish(&self.jobs, job.key, job.content, self.now())?;
             return Ok(ExtractionRest::None);
         }

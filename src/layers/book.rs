@@ -64,6 +64,11 @@ impl EntryBook {
         &self.file.entries
     }
 
+    /// Whether a name is none for another entry, as [`EntriesFile::is_taken`] says.
+    pub(crate) fn is_taken(&self, id: &str) -> bool {
+        self.file.is_taken(id)
+    }
+
     /// The entry of a name.
     pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
         self.file.get(id)

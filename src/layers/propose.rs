@@ -7,9 +7,10 @@ use super::{LayerWriter, Layers, LayersError};
 use crate::config::MemoryConfig;
 use crate::derive::entries::{
     EntryEditError, EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules,
-    made_id, verify,
+    made_id, source_path, traced, verify,
 };
 use crate::forgotten::{ForgottenLookup, Reach};
+use crate::path::VaultPath;
 use crate::vault::CheckpointId;
 
 /// Maximum times that proposals are worked out anew because a line was edited in between.
@@ -171,13 +172,16 @@ impl Layers {
             if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
                 let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
                 let before = there.clone();
+                // A conversation that was renamed is no second one.
+                there.sources.retain(|source| self.is_source_there(source));
                 for source in &entry.sources {
                     if !there.sources.contains(source) {
                         there.sources.push(source.clone());
                     }
                 }
                 there.trust = there.trust.min(entry.trust);
-                let sessions: BTreeSet<&str> = there.source_paths().collect();
+                let sources = there.sources.iter().filter(|source| self.is_source_there(source));
+                let sessions: BTreeSet<&str> = sources.map(|source| source_path(source)).collect();
                 if sessions.len() >= 2 && may(there) {
                     active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
                     accepted.push(id.clone());
@@ -191,9 +195,7 @@ impl Layers {
                 continue;
             }
             let is_taken = |id: &str| {
-                waiting.iter().chain(&active).any(|there| there.id == id)
-                    || archive.get(id).is_some()
-                    || known.get(id).is_some()
+                waiting.iter().chain(&active).any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
             };
             entry.id = made_id(&entry.text, is_taken);
             let id = entry.id.clone();
@@ -215,6 +217,12 @@ impl Layers {
         }
         all.checkpoints.reverse();
         Ok(all)
+    }
+
+    /// Whether a source is there: an event of an agent, or a file.
+    fn is_source_there(&self, source: &str) -> bool {
+        let is_file = |path: VaultPath| path.on_disk(&self.root).is_file();
+        traced(source).is_some() || VaultPath::new(source_path(source)).is_ok_and(is_file)
     }
 
     /// What waits, less what was accepted or rejected and is still in its old place because of a kill.

@@ -53,6 +53,10 @@ fn a_program_drops_no_more_than_a_quarter() {
         layers.rewrite(&writer, &person, EntryShelf::Known, "- Number 1\n"),
         Err(LayersError::Loss { .. })
     ));
+    // A name alone keeps nothing.
+    let emptied: String = ids.iter().map(|id| format!("- [fact] x ^{id}\n")).collect();
+    let refused = layers.rewrite(&writer, &person, EntryShelf::Known, &emptied);
+    assert!(matches!(refused, Err(LayersError::Loss { ref lost, .. }) if lost.len() == 8), "{refused:?}");
     assert_eq!(layers.entries(&person).unwrap().entries().len(), 8);
     layers.change(&writer, &person, EntryShelf::Known, &remove(&ids[..2])).unwrap();
     let moved: Vec<EntryEdit> =

@@ -346,6 +346,22 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
 }
 
 #[test]
+fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start().settle();
+    vault.run(&["memory", "add", "Likes tea"]).ok();
+    vault.run(&["memory", "add", "Likes green tea in the morning"]).ok();
+    for _ in 0..2 {
+        let text = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+        let (green, left): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.contains("green tea"));
+        assert!(green.len() == 1 && text.contains("superseded by"), "{text}");
+        fs::write(vault.path("memories/user.md"), left.join("\n") + "\n").unwrap();
+        vault.run(&["memory", "add", "Likes green tea in the morning"]).ok();
+    }
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["Likes green tea in the morning"]);
+}
+
+#[test]
 fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();

@@ -7,6 +7,7 @@ use super::entry::{EntryShelf, MemoryEntry};
 use super::file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
 use super::item::written;
 use crate::derive::list_items::{item_end, line_end};
+use crate::derive::words::plain_words;
 use crate::note::{Note, with_property};
 
 /// Why a change is not made.
@@ -64,7 +65,7 @@ pub(crate) fn with_entries<'e>(
             continue;
         }
         if entry.id.is_empty() || taken.contains_key(&entry.id) {
-            entry.id = made_id(&entry.text, |id| taken.contains_key(id));
+            entry.id = made_id(&entry.text, |id| taken.contains_key(id) || file.is_taken(id));
         }
         taken.insert(entry.id.clone(), entry.text.clone());
         names.push(entry.id.clone());
@@ -155,11 +156,22 @@ pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&st
     if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(EntryEditError::Unreadable) }
 }
 
-/// What of a file another does not have: neither under its name nor with its text.
+/// What of a file another does not have: neither with its text, nor under its name with a fair share of its words and of its sources.
 pub(crate) fn lost_entries<'f>(before: &'f EntriesFile, now: &EntriesFile) -> Vec<&'f MemoryEntry> {
     let left: HashSet<&str> = now.entries.iter().map(|entry| entry.text.as_str()).collect();
-    let has = |entry: &MemoryEntry| now.get(&entry.id).is_some() || left.contains(entry.text.as_str());
+    let has = |entry: &MemoryEntry| {
+        left.contains(entry.text.as_str()) || now.get(&entry.id).is_some_and(|now| is_kept(entry, now))
+    };
     before.entries.iter().filter(|entry| !has(entry)).collect()
+}
+
+/// Whether at least half of what an entry said, and of where it was learned, is still there.
+fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
+    let has_half =
+        |before: BTreeSet<String>, now: BTreeSet<String>| before.intersection(&now).count() * 2 >= before.len();
+    let words = |entry: &MemoryEntry| plain_words(&entry.text, false).into_iter().collect();
+    let sources = |entry: &MemoryEntry| entry.source_paths().map(str::to_owned).collect();
+    has_half(words(before), words(now)) && has_half(sources(before), sources(now))
 }
 
 /// The text with exactly those sources in its frontmatter that its entries cite, beside those that it listed and none of `before` cites:
@@ -300,6 +312,35 @@ mod tests {
         assert_eq!(text, format!("- [fact] Milk ^{id}\n"));
         let (text, _) = with_entry(&text, EntryShelf::Known, &entry("Milk")).unwrap();
         assert_eq!(EntriesFile::read(&text, EntryShelf::Known).entries.len(), 2);
+    }
+
+    #[test]
+    fn a_name_alone_keeps_no_entry() {
+        let was = "- [fact] Moved to Bonn with Anna (source conversations/a.md#L3) ^e-1\n";
+        let before = EntriesFile::read(was, EntryShelf::Known);
+        assert_eq!(before.entries[0].sources, ["conversations/a.md#L3"]);
+        for (now, is_lost) in [
+            (was.to_owned(), false),
+            ("- [fact] Moved to Bonn with Anna ^e-7\n".to_owned(), false),
+            (was.replace("#L3", "#L7").replace("with Anna", "with Berta"), false),
+            ("- [fact] x ^e-1\n".to_owned(), true),
+            (was.replace("Moved to Bonn with Anna", "Likes tea"), true),
+            (was.replace(" (source conversations/a.md#L3)", "").replace("with Anna", "with Berta"), true),
+            (String::new(), true),
+        ] {
+            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryShelf::Known)).len();
+            assert_eq!(lost == 1, is_lost, "{now}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_one_that_is_gone_but_is_named_is_not_given_again() {
+        let (text, id) = with_entry("", EntryShelf::Known, &entry("Green tea")).unwrap();
+        let tea = format!("- [fact] Tea (superseded by {id}) ^e-1\n");
+        let (again, other) = with_entry(&tea, EntryShelf::Known, &entry("Green tea")).unwrap();
+        assert_ne!(other, id);
+        assert_eq!(EntriesFile::read(&again, EntryShelf::Known).get("e-1").unwrap().status, EntryStatus::Active);
+        assert!(EntriesFile::read(&tea, EntryShelf::Known).is_taken(&id) && !text.is_empty());
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) struct EntriesFile {
     /// Entries in whose line a comment stands, so that it is for a person alone to change.
     pub(super) mixed: BTreeSet<usize>,
     by_id: HashMap<String, usize>,
+    /// Names by which entries say that one took their place, and that none has any more.
+    gone: BTreeSet<String>,
     /// What could not be read as it was meant, with its line.
     pub(crate) problems: Vec<Problem>,
     /// Whether a merge left its marks, so that nobody but a person knows which side counts.
@@ -94,7 +96,10 @@ impl EntriesFile {
                 let EntryStatus::Superseded(by) = &self.entries[at].status else { break };
                 match self.by_id.get(by) {
                     Some(winner) => at = *winner,
-                    None => self.entries[at].status = EntryStatus::Active,
+                    None => {
+                        self.gone.insert(by.clone());
+                        self.entries[at].status = EntryStatus::Active;
+                    }
                 }
             }
             // Where it has come back to where it was.
@@ -122,6 +127,11 @@ impl EntriesFile {
     /// The entry of a name.
     pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
         self.position(id).map(|at| &self.entries[at])
+    }
+
+    /// Whether a name is none for another entry: one has it, or took the place of one that is there under it.
+    pub(crate) fn is_taken(&self, id: &str) -> bool {
+        self.by_id.contains_key(id) || self.gone.contains(id)
     }
 
     pub(super) fn position(&self, id: &str) -> Option<usize> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::StemmerLanguage;
+use crate::derive::numerals::{Numeral, numerals};
 use crate::derive::stop_words;
 use crate::derive::words::{fold, is_parted_within, plain_words};
 
@@ -10,7 +11,8 @@ use crate::derive::words::{fold, is_parted_within, plain_words};
 pub(super) const NEGATIONS: &str = "not no never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt havent hasnt hadnt without \
     neither nor none nicht kein keine keinen keinem keiner keines nie niemals ohne pas ne jamais aucun aucune sans nunca jamas sin tampoco non mai \
     senza nao sem nem niet geen nooit zonder inte aldrig utan ikke aldri uten uden ingen ei eivat en ilman не нет никогда без nie nigdy bez degil yok \
-    لا ليس لم لن לא אין नहीं मत khong tidak bukan";
+    لا ليس لم لن לא אין नहीं मत khong tidak bukan 안 hardly scarcely barely seldom rarely kaum selten rarement guere raramente raro raras zelden \
+    nauwelijks sallan sjelden sjælden harvoin nadiren редко rzadko";
 /// The same within words and sentences of the others.
 const NEGATIONS_WITHIN: &[&str] = &[
     "不",
@@ -30,6 +32,11 @@ const NEGATIONS_WITHIN: &[&str] = &[
     "ไม่",
     "មិន",
     "ບໍ່",
+    "很少",
+    "极少",
+    "めったに",
+    "滅多に",
+    "드물게",
 ];
 /// Words that put a sentence into the past.
 const PAST: &str = "formerly once used former previously earlier ex longer anymore fruher ehemals ehemalig damals autrefois ancien ancienne \
@@ -37,6 +44,9 @@ const PAST: &str = "formerly once used former previously earlier ex longer anymo
 const PAST_WITHIN: &[&str] = &["曾", "以前", "过去", "過去", "かつて", "でした", "ていた", "했", "었", "เคย"];
 /// Particles at the end of a sentence that say nothing by themselves.
 const PARTICLES: &[char] = &['的', '了', '呢', '吧', '啊', '吗', '嗎', 'ね', 'よ'];
+
+/// The halves of the day, behind a time.
+pub(super) const HALVES: &str = "am pm";
 
 /// What runs into the next word before an apostrophe: `n'aime`, `l'ami`, `dell'anno`.
 const ELIDED: &str = "l d j m t s c n qu un dell all nell sull dall quest";
@@ -48,7 +58,7 @@ pub(super) struct Statement {
     pub(super) words: Vec<String>,
     /// Those of them that say something, in their order.
     pub(super) content: Vec<String>,
-    /// Its numbers: dates are some.
+    /// Its numbers, each with its sign, currency and half of the day: dates are some.
     pub(super) numbers: BTreeSet<String>,
     /// Its words with a capital letter that are none in the middle of a sentence.
     pub(super) names: BTreeSet<String>,
@@ -67,6 +77,7 @@ pub(super) struct Statement {
 impl Statement {
     /// Reads a text beside another, which helps to tell the language.
     pub(super) fn beside(text: &str, other: &str) -> Self {
+        let numbers = numerals(text).iter().map(Numeral::label).collect();
         let text = text.trim_end_matches(|c: char| !c.is_alphanumeric()).trim_end_matches(PARTICLES);
         let text = without_elisions(text);
         let text = text.as_str();
@@ -75,13 +86,15 @@ impl Statement {
         let others = plain_words(&without_elisions(other), false);
         let both: Vec<&String> = words.iter().chain(&others).collect();
         let telling = stop_words::without(&both, StemmerLanguage::English);
-        let tells = |word: &&String| telling.contains(word) && !is_in(NEGATIONS, word) && !is_in(PAST, word);
-        let content: Vec<String> = words.iter().filter(tells).cloned().collect();
+        let tells = |word: &String| telling.contains(&word) && !is_in(NEGATIONS, word) && !is_in(PAST, word);
+        // "am" is a small word but behind a number.
+        let is_half = |at: usize| at > 0 && is_in(HALVES, &words[at]) && words[at - 1].contains(char::is_numeric);
+        let is_content = |(at, word): &(usize, &String)| tells(word) || is_half(*at);
+        let content: Vec<String> = words.iter().enumerate().filter(is_content).map(|(_, word)| word.clone()).collect();
         let any = |list: &str| words.iter().any(|word| is_in(list, word));
         let within = |list: &[&str]| list.iter().any(|part| folded.contains(part));
-        let numbers = folded.split(|c: char| !c.is_numeric()).filter(|run| !run.is_empty()).map(str::to_owned);
         Self {
-            numbers: numbers.collect(),
+            numbers,
             names: names(text).into_iter().filter(|name| telling.contains(&name)).collect(),
             is_negated: any(NEGATIONS) || within(NEGATIONS_WITHIN),
             is_past: any(PAST) || within(PAST_WITHIN),

@@ -3,12 +3,12 @@
 use super::marks::{NEGATIONS, Statement, is_akin, is_in};
 use crate::derive::words::is_parted_within;
 
-const ARTICLES: &str =
+pub(super) const ARTICLES: &str =
     "the a an der die das ein eine le la les l un une el los las il lo i gli o os as de het een en ett";
 /// Those of them that stand before nouns alone, and are no pronouns.
 const OF_NOUNS: &str = "the der die das ein eine la l un une el los las il o os as de het een en ett";
 /// Words for the person whose memory it is, folded.
-const PERSON: &str = "user i ich je yo eu io ik ja я nutzer nutzerin benutzer benutzerin anwender utilisateur utilisatrice usuario usuaria utente \
+pub(super) const PERSON: &str = "user i ich je yo eu io ik ja я nutzer nutzerin benutzer benutzerin anwender utilisateur utilisatrice usuario usuaria utente \
     gebruiker anvandaren brugeren brukeren пользователь uzytkownik kullanici";
 /// Words for somebody else, who was named before.
 const OTHERS: &str =
@@ -24,6 +24,40 @@ const BETWEEN: &str = "se me te ne n y lui leur li mi ti ci vi si also always re
 /// Verbs of which one thing alone can be so at once.
 const OF_ONE: &str = "live lives lived reside resides weigh weighs called named wohnt lebt wiegt heisst habite vit pese appelle vive reside pesa llama \
     mora chama abita chiama woont weegt heet живет зовут bor heter mieszka";
+
+/// Forms of one small word at the same time: which of them stands there says nothing.
+const SAME_FORMS: &[&str] = &[
+    "is am are",
+    "was were",
+    "has have",
+    "do does",
+    "ist bin sind",
+    "hat habe haben",
+    "est suis",
+    "es soy",
+    "tiene tengo",
+];
+
+/// Whether two words are forms of one small word.
+pub(super) fn are_same_form(one: &str, other: &str) -> bool {
+    SAME_FORMS.iter().any(|forms| is_in(forms, one) && is_in(forms, other))
+}
+
+/// Whether a verb that says what somebody is, or of which one thing alone can be so, stands before a place among the words, and no verb behind
+/// it: what stands there is then no part of whom it is about.
+pub(super) fn says_what_is_so(says: &Statement, at: usize) -> bool {
+    let is_verb = |word: &String| is_in(COPULAS, word) || is_in(OF_ONE, word);
+    says.words.iter().take(at).any(is_verb) && !is_of_subject(says, at)
+}
+
+/// Whether a place among the words is in what a sentence is about: a verb stands behind it, or its subject right before.
+pub(super) fn is_of_subject(says: &Statement, at: usize) -> bool {
+    let is_verb = |word: &String| is_in(COPULAS, word) || is_in(AUXILIARIES, word);
+    let follows = says.words.iter().skip(at + 1).any(is_verb) && !says.words.iter().take(at).any(is_verb);
+    let opening = Opening::of(says);
+    let is_right_behind = at > 0 && opening.verb.is_none() && opening.subject == Some(says.words[at - 1].as_str());
+    follows || is_right_behind
+}
 
 /// How a sentence begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,14 @@
 use std::collections::BTreeSet;
 
 use super::entry::MemoryEntry;
-use super::marks::{Statement, is_akin};
-use super::opening::{Opening, besides_the_verb};
+use super::marks::{HALVES, Statement, is_akin, is_in};
+use super::opening::{
+    ARTICLES, Opening, PERSON, are_same_form, besides_the_verb, is_of_subject, is_unparted, says_what_is_so,
+};
 use super::opposites::are_opposed;
 use crate::config::MemoryKind;
+use crate::derive::calendar_words::is_calendar_word;
+use crate::derive::numerals::is_number;
 
 /// Minimum share of common words from which two entries may be about the same.
 const MIN_OVERLAP: f64 = 0.3;
@@ -94,7 +98,8 @@ impl Pair<'_> {
         let replaced = self.replaced();
         let less = is_within(&says.content, &said.content);
         let more = is_within(&said.content, &says.content);
-        if !says.differs(said) && replaced.is_empty() {
+        let is_other = self.has_others() || are_opposed(&says.words, &said.words);
+        if !says.differs(said) && replaced.is_empty() && !is_other {
             let by_words = overlap >= rules.duplicate_words && less;
             if by_words {
                 return Some((Rank::Duplicate, overlap));
@@ -114,24 +119,27 @@ impl Pair<'_> {
             return is_same.then_some((Rank::Contradicts, overlap));
         }
         // It says the same and more. What is promised to one more is another promise.
-        if more && replaced.is_empty() && overlap >= MIN_OVERLAP && !(self.is_many_at_once() && says.differs(said)) {
+        let is_recounted = self.has_other_numbers();
+        let adds = more && replaced.is_empty() && !is_other && !is_recounted;
+        if adds && overlap >= MIN_OVERLAP && !(self.is_many_at_once() && says.differs(said)) {
             return Some((Rank::Supersedes, overlap));
         }
         // By their verb alone, or as both say what somebody is, two are not about the same: "likes opera", "likes chess".
         let has_ground = object.iter().any(|word| other_object.contains(word));
-        if overlap < MIN_OVERLAP || replaced.is_empty() || self.is_many_at_once() || !has_ground {
+        let is_another = !replaced.is_empty() || is_recounted;
+        if overlap < MIN_OVERLAP || !is_another || self.is_many_at_once() || !has_ground {
             return None;
         }
         if new.kind == MemoryKind::Correction {
             return Some((Rank::Replaces, overlap));
         }
         // Works and worked are so at different times.
-        if replaced.iter().all(|(one, other)| is_akin(one, other)) {
+        if !replaced.is_empty() && replaced.iter().all(|(one, other)| is_akin(one, other)) {
             return None;
         }
         // What is said of the subject stands at the end, in most languages: else it is about something else with the same words.
         let ends_alike = says.content.last() == said.content.last();
-        let is_value = !ends_alike || says.is_verb_final;
+        let is_value = !ends_alike || says.is_verb_final || self.replaces_values(&replaced);
         let later = |entry: &MemoryEntry| entry.window.from.as_ref().and_then(|from| from.ms);
         let is_newer = later(new).zip(later(known)).is_some_and(|(new, known)| new > known);
         match (is_value, is_newer && new.kind == MemoryKind::Fact) {
@@ -172,10 +180,51 @@ impl Pair<'_> {
         // The model last: most pairs are about something else by their words.
         Opening::of(self.says).is_about_the_same(&Opening::of(self.said))
             && self.says.content.last() == self.said.content.last()
+            && !self.has_other_small_words()
             && !are_opposed(&self.says.words, &self.said.words)
             && rules.likeness.is_some_and(|likeness| {
                 likeness(&self.new.text, &self.known.text).is_some_and(|alike| alike >= rules.duplicate_meaning)
             })
+    }
+
+    /// Whether each side has a word that the other lacks, small ones included: they may say something else by that alone.
+    fn has_others(&self) -> bool {
+        let has_own = |one: &Statement, other: &Statement| {
+            one.words.iter().any(|word| is_own(word, other) && (one.content.contains(word) || is_telling(word)))
+        };
+        has_own(self.says, self.said) && has_own(self.said, self.says)
+    }
+
+    /// Whether each side has a small word that the other lacks, as "my" and "her".
+    fn has_other_small_words(&self) -> bool {
+        let has_own = |one: &Statement, other: &Statement| {
+            one.words.iter().any(|word| is_own(word, other) && !one.content.contains(word) && is_telling(word))
+        };
+        has_own(self.says, self.said) && has_own(self.said, self.says)
+    }
+
+    /// Whether each side has a number that the other lacks.
+    fn has_other_numbers(&self) -> bool {
+        let (new, known) = (&self.says.numbers, &self.said.numbers);
+        !new.is_subset(known) && !known.is_subset(new)
+    }
+
+    /// Whether numbers, dates or names alone were replaced by others, at one place that is none of what the sentences are about. A name by
+    /// another says something else of the same only where it says what is so.
+    fn replaces_values(&self, replaced: &[(&str, &str)]) -> bool {
+        if is_unparted(self.says) || is_unparted(self.said) {
+            return false;
+        }
+        let is_date = |word: &str| is_number(word) || is_calendar_word(word) || is_in(HALVES, word);
+        let is_of = |says: &Statement, word: &str| {
+            let at = says.words.iter().position(|there| there == word).unwrap_or_default();
+            let is_name = || says.names.contains(word) && says_what_is_so(says, at);
+            !is_of_subject(says, at) && (is_date(word) || is_name())
+        };
+        let has_same_kind = |(one, other): &(&str, &str)| is_date(one) == is_date(other);
+        let is_value =
+            |pair: &(&str, &str)| is_of(self.says, pair.0) && is_of(self.said, pair.1) && has_same_kind(pair);
+        replaced.iter().all(is_value)
     }
 
     /// Words that say something and stand in the place of others, each with one of those.
@@ -193,10 +242,24 @@ impl Pair<'_> {
         };
         let known_at = |word: &String| self.said.content[of(self.said, word)].as_str();
         let new_at = |word: &String| self.says.content[of(self.says, word)].as_str();
+        // The same numbers may be written in other ways.
+        let has_same_numbers = self.says.numbers == self.said.numbers;
+        let is_the_same = |(one, other): &(&str, &str)| has_same_numbers && is_number(one) && is_number(other);
         (0..new.len().max(known.len()))
             .map(|at| (new_at(&new[at.min(new.len() - 1)]), known_at(&known[at.min(known.len() - 1)])))
+            .filter(|pair| !is_the_same(pair))
             .collect()
     }
+}
+
+/// Whether another sentence does not have a word, nor another form of it.
+fn is_own(word: &str, other: &Statement) -> bool {
+    !other.words.iter().any(|there| there == word || are_same_form(word, there))
+}
+
+/// Whether a word is no article, and not the person.
+fn is_telling(word: &str) -> bool {
+    !is_in(ARTICLES, word) && !is_in(PERSON, word)
 }
 
 /// The share of words that two texts have in common.
@@ -371,6 +434,55 @@ mod tests {
             let (known, new) = (entry("e-1", Fact, known), entry("e-2", Fact, new));
             let (known, new) = (dated(known, Some("2020-01-01"), None), dated(new, Some("2024-01-01"), None));
             assert_eq!(word(&verify(&new, &[&known], &RULES)), is, "{} / {}", known.text, new.text);
+        }
+    }
+
+    #[test]
+    fn a_small_word_a_sign_or_a_unit_that_differs_is_no_duplicate() {
+        for (known, new, is) in [
+            ("Likes coffee before the gym", "Likes coffee after the gym", "new"),
+            ("The train to Rome leaves on Monday", "The train from Rome leaves on Monday", "new"),
+            ("Keeps the spare key under the mat", "Keeps the spare key on the mat", "new"),
+            ("My sister is allergic to nuts", "Her sister is allergic to nuts", "new"),
+            ("Is able to come to all meetings", "Is able to come to some meetings", "new"),
+            ("The shop closes at 3:30 pm", "The shop closes at 3:30 am", "contradicts"),
+            ("The temperature is -5 degrees at the cabin", "The temperature is 5 degrees at the cabin", "contradicts"),
+            ("Salary is $5,000", "Salary is €5,000", "contradicts"),
+            ("Has to pay the plumber this week", "Had to pay the plumber this week", "new"),
+            ("Mag Kaffee vor dem Sport", "Mag Kaffee nach dem Sport", "new"),
+            ("Eats fish more than once a week", "Eats fish less than once a week", "new"),
+            ("차를 좋아한다", "차를 안 좋아한다", "contradicts"),
+            ("Possède un chien", "Possède rarement un chien", "contradicts"),
+            ("Drinks coffee", "Hardly drinks coffee", "contradicts"),
+            ("Isst Fisch", "Isst selten Fisch", "contradicts"),
+            // What differs in nothing but an article, the person or how a number is written says nothing else.
+            ("Salary is $5,000", "The salary is 5000 $", "new"),
+            ("Likes coffee after the gym", "likes coffee after gym", "duplicate"),
+        ] {
+            for kind in [MemoryKind::Fact, MemoryKind::Preference] {
+                assert_eq!(verdict(kind, known, new), is, "{known} / {new}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_value_contradicts_wherever_it_stands() {
+        use MemoryKind::{Commitment, Fact};
+        for (kind, known, new, is) in [
+            (Fact, "Has two children", "Has three children", "contradicts"),
+            (Fact, "The train leaves at 8:30", "The train leaves at 20:30", "contradicts"),
+            (Fact, "The passport expires on 3 May 2027", "The passport expires on 5 March 2027", "contradicts"),
+            (Fact, "Ist in Wien geboren", "Ist in Graz geboren", "contradicts"),
+            (Fact, "Was born in Vienna in winter", "Was born in Graz in winter", "contradicts"),
+            (Fact, "The meeting is on Monday at noon", "The meeting is on Friday at noon", "contradicts"),
+            (Fact, "Has two children", "Has 2 children", "new"),
+            (Fact, "The door of Bonn is red", "The door of Graz is red", "new"),
+            (Fact, "The room 3 is blue", "The room 4 is blue", "new"),
+            (Fact, "Met Anna at work", "Met Berta at work", "new"),
+            (Commitment, "Call Alice on Monday", "Call Bob on Monday", "new"),
+            (Commitment, "Call Alice on Monday at noon", "Call Alice on Friday at noon", "new"),
+        ] {
+            assert_eq!(verdict(kind, known, new), is, "{known} / {new}");
         }
     }
 

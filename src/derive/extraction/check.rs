@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::answer::ExtractionAnswer;
-use super::claims::{SaidWords, contradicts, is_word_by_word, numbers};
+use super::assertion::asserts;
+use super::claims::{SaidWords, contradicts, is_word_by_word, without_person};
 use super::prompt::MOST_ENTRIES;
+use super::signs::lacks_word;
 use super::turns::Voice;
 use crate::config::MemoryKind;
+use crate::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
+use crate::derive::numerals::numerals;
 use crate::derive::plain;
 use crate::redact::redact;
 
@@ -61,7 +65,7 @@ pub(crate) struct CheckedEntry {
     pub(crate) valid_from: Option<String>,
     /// The first and the last of its lines.
     pub(crate) lines: (usize, usize),
-    /// Whether its lines say it word by word.
+    /// Whether its lines say it word by word, and of themselves.
     pub(crate) has_quote: bool,
     /// Who said it; of several the one who is trusted least.
     pub(crate) voice: Voice,
@@ -160,10 +164,21 @@ fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Resul
         tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
         valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
         lines,
-        has_quote: is_word_by_word(&text, &quote, &said_plainly),
+        has_quote: is_word_by_word(&text, &quote, &said_plainly)
+            && asserts(&spoken(shown, lines), &without_person(&text), &quote),
         text,
         voice,
     })
+}
+
+/// The parts of lines that were said and not pasted: what stands below a line that ends with a colon may be anybody's.
+fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
+    let is_pasted = |at: usize, voice: Voice| {
+        let above = (at.saturating_sub(MOST_LINES)..at).rev().map_while(|above| shown.get(&above));
+        above.take_while(|(other, _)| *other == voice).any(|(_, text)| text.trim_end().ends_with([':', '：']))
+    };
+    let lines = shown.range(first..=last).filter(|(at, (voice, _))| !is_pasted(**at, *voice));
+    lines.flat_map(|(_, (_, text))| text.lines()).collect()
 }
 
 /// A text with the lines that it names, and what those say.
@@ -182,13 +197,17 @@ fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String
     if redact(&text) != text.as_str() || text.contains("[redacted") {
         return Err("a secret");
     }
-    if !numbers(&text).is_subset(&numbers(&said)) {
+    let numbers = numerals(&said);
+    if !numerals(&text).iter().all(|number| number.is_among(&numbers)) {
         return Err("number not in its lines");
+    }
+    if !weekdays(&text).is_subset(&perhaps_weekdays(&said)) || !months(&text).is_subset(&perhaps_months(&said)) {
+        return Err("date not in its lines");
     }
     if words.lacks_name(&text).is_some() {
         return Err("name not in its lines");
     }
-    if words.share(&text) < LEAST_SHARE {
+    if words.share(&text) < LEAST_SHARE || lacks_word(&text, &said, &words).is_some() {
         return Err("words not in its lines");
     }
     if contradicts(&text, &said) {
@@ -228,8 +247,8 @@ fn checked_tags(tags: &[Value]) -> Vec<String> {
 /// Whether a date is that of the conversation, or its day and year are in the lines.
 fn is_said_date(from: &str, said: &str, date: Option<&str>) -> bool {
     let Ok(day) = from.parse::<jiff::civil::Date>() else { return false };
-    let there = numbers(said);
-    let has = |number: i16| there.contains(&number.to_string());
+    let there = numerals(said);
+    let has = |number: i16| there.iter().flat_map(|there| there.values()).any(|value| value == number.to_string());
     date.is_some_and(|date| date.starts_with(from))
         || (has(i16::from(day.day())) && (has(day.year()) || has(i16::from(day.month()))))
 }
@@ -300,6 +319,64 @@ mod tests {
         let quote = json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1, 1], "quote": "I went to Bonn"});
         is_dropped(quote, "quote not in its lines");
         is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1e300, -1]}), "no such lines");
+    }
+
+    #[test]
+    fn dates_and_names_that_nobody_said_are_dropped_without_capitals() {
+        for (said, good, bad) in [
+            (
+                "Tengo reunión con Ana el martes 5 de mayo",
+                "Reunión con Ana el martes 5 de mayo",
+                "Reunión con Ana el miércoles 5 de marzo",
+            ),
+            (
+                "Je vois le dentiste mardi prochain",
+                "Voit le dentiste mardi prochain",
+                "Voit le dentiste mercredi prochain",
+            ),
+            ("Я иду к врачу во вторник", "К врачу во вторник", "К врачу в среду"),
+            ("我住在北京的东城区，有两只猫", "住在北京的东城区，有两只猫", "住在上海的东城区，有两只猫"),
+            ("我太太叫小红，有两只猫", "太太叫小红，有两只猫", "太太叫小明，有两只猫"),
+            ("I meet Anna on Tuesday at noon", "Meets anna on tuesday at noon", "Meets anna on wednesday at noon"),
+            ("I drink 3.5 litres of water", "Drinks 3.5 litres of water", "Drinks 5.3 litres of water"),
+            ("My flight is 03/05/2027 at 08:20", "Flight is 03/05/2027 at 8:20", "Flight is 05/03/2027 at 20:08"),
+        ] {
+            let shown = BTreeMap::from([(1, (Voice::Person, said.to_owned()))]);
+            let item = |text: &str| json!({"kind": "fact", "text": text, "lines": [1, 1]});
+            let answer = ExtractionAnswer {
+                entries: vec![item(good), item(bad)],
+                summary: vec![("text", vec![item(bad), item(good)])],
+            };
+            let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+            let texts: Vec<&str> = checked.entries.iter().map(|entry| entry.text.as_str()).collect();
+            let lines: Vec<&str> = checked.summary[0].1.iter().map(|line| line.text.as_str()).collect();
+            assert_eq!((texts, lines), (vec![good], vec![good]), "{:?}", checked.dropped);
+        }
+    }
+
+    #[test]
+    fn what_is_not_simply_so_has_no_quote_and_waits() {
+        let said = "**18:32 · user:** If I win the lottery I will buy a boat. I used to work at Acme. Ben said I like opera. Do I like chess?\n\n\
+            **18:33 · user:** Here is the article:\n> I own a yacht.\n> > I own a boat.\n\n**18:34 · user:** Today my sister Anna moved to Bonn. I like tea.\n";
+        let shown: ShownLines = read_turns(said, &[])
+            .into_iter()
+            .flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text))))
+            .collect();
+        for (text, quote, line, has_quote) in [
+            ("Will buy a boat", "I will buy a boat", 1, false),
+            ("Works at Acme", "work at Acme", 1, false),
+            ("Likes opera", "I like opera", 1, false),
+            ("Likes chess", "I like chess", 1, false),
+            ("Owns a yacht", "I own a yacht", 4, false),
+            ("Owns a boat", "I own a boat", 5, false),
+            ("Moved to Bonn", "moved to Bonn", 7, false),
+            ("Likes tea", "I like tea", 7, true),
+        ] {
+            let entry = json!({"kind": "fact", "text": text, "quote": quote, "lines": [line, line]});
+            let answer = ExtractionAnswer { entries: vec![entry], summary: Vec::new() };
+            let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+            assert_eq!(checked.entries[0].has_quote, has_quote, "{text}");
+        }
     }
 
     #[test]

@@ -2,13 +2,16 @@
 //!
 //! `turns` reads who said what, in which line, without what programs put among the turns; `prompt` makes the one question of
 //! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` holds each line of that against the
-//! lines that it names, by the numbers, names and negations of `claims`. Nothing of an answer is believed that the conversation does not
+//! lines that it names, by the numbers, names and negations of `claims`, by the `signs` of scripts that have no capitals, and by `assertion`, which
+//! knows what is only asked, assumed or reported. Nothing of an answer is believed that the conversation does not
 //! say.
 
 mod answer;
+mod assertion;
 mod check;
 mod claims;
 mod prompt;
+mod signs;
 mod turns;
 
 pub(crate) use answer::read_extraction;

@@ -190,7 +190,7 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
     }
     let words: Vec<&str> = text.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.iter().enumerate().find_map(|(at, word)| {
-        let month = month(word).filter(|_| is_month(word))?;
+        let month = month_named(word).filter(|_| is_month(word))?;
         let behind = words[at + 1..].iter().find(|word| !BETWEEN.contains(word));
         let year = behind.and_then(|word| word.parse().ok()).filter(|year| (1900..2200).contains(year));
         let is_one = year.is_some() || at.checked_sub(1).is_some_and(|before| IN.contains(&words[before]));
@@ -249,7 +249,7 @@ fn tokens(text: &str) -> Vec<DateToken<'_>> {
         } else if first.is_alphabetic() && !is_sign_of_date(first) {
             let length = run(|character| character.is_alphabetic() && !is_sign_of_date(character));
             let word = &rest[..length];
-            match month(word) {
+            match month_named(word) {
                 Some(month) => tokens.push(DateToken::Month(month)),
                 None if BETWEEN.contains(&word) => {}
                 None => tokens.push(DateToken::Word(word)),
@@ -270,7 +270,8 @@ fn is_sign_of_date(character: char) -> bool {
     matches!(character, '年' | '月' | '日' | '号' | '號' | '년' | '월' | '일')
 }
 
-fn month(word: &str) -> Option<i8> {
+/// The month, 1 to 12, that a folded word names, in full or by three letters.
+pub(crate) fn month_named(word: &str) -> Option<i8> {
     let is_name = NAMES.contains(&word)
         || MONTHS.iter().flat_map(|month| month.iter()).any(|start| *start == word && word.len() == 3);
     let at = is_name.then(|| MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start))))??;

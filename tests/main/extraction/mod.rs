@@ -322,6 +322,27 @@ fn what_would_take_anothers_place_is_not_accepted_by_itself() {
 }
 
 #[test]
+fn a_renamed_or_copied_conversation_is_no_second_one() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), "accept = [\"preference\"]"));
+    let said = [("bot", "So what is it?"), ("user", "Well I like green tea.")];
+    vault.write("conversations/a.md", conversation(&said));
+    sync(&vault);
+    assert!(pending(&vault).contains("Likes green tea"), "{}", pending(&vault));
+    vault.write("conversations/copy.md", conversation(&said));
+    sync(&vault);
+    fs::remove_file(vault.path("conversations/copy.md")).unwrap();
+    fs::rename(vault.path("conversations/a.md"), vault.path("conversations/b.md")).unwrap();
+    sync(&vault);
+    let waits = pending(&vault);
+    assert!(waits.contains("Likes green tea") && !waits.contains("copy.md"), "{waits}");
+    vault.write("conversations/c.md", conversation(&[("bot", "And again?"), said[1]]));
+    sync(&vault);
+    let known = fs::read_to_string(vault.path("memories/user.md")).unwrap_or_default();
+    assert!(known.contains("ikes green tea"), "{known} {}", pending(&vault));
+}
+
+#[test]
 fn what_was_removed_or_rejected_is_not_proposed_again() {
     let endpoint = good();
     let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
