@@ -28,6 +28,8 @@ pub(crate) struct FactsHistory {
     /// In the order in which they were learned.
     changes: Vec<FactChange>,
     by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    /// Names that lines of the text have which count as another line, or under a name of their own.
+    left_out: HashSet<String>,
 }
 
 impl FactsHistory {
@@ -38,17 +40,25 @@ impl FactsHistory {
         let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
         // By hand or by a merge they may stand in any order.
         changes.sort_by_key(FactChange::order);
+        let written: Vec<String> = changes.iter().map(|change| change.id.clone()).collect();
         let mut history = Self::default();
         once_each(changes).into_iter().for_each(|change| history.push(change));
         history.in_chains();
         let doubled = history.doubled();
-        if doubled.is_empty() {
-            return history;
+        if !doubled.is_empty() {
+            let mut once = Self::default();
+            let counted = history.changes.into_iter().enumerate().filter(|(at, _)| !doubled.contains(at));
+            counted.for_each(|(_, change)| once.push(change));
+            history = once;
         }
-        let mut once = Self::default();
-        let counted = history.changes.into_iter().enumerate().filter(|(at, _)| !doubled.contains(at));
-        counted.for_each(|(_, change)| once.push(change));
-        once
+        let counted: HashSet<&str> = history.changes.iter().map(|change| change.id.as_str()).collect();
+        history.left_out = written.into_iter().filter(|name| !counted.contains(name.as_str())).collect();
+        history
+    }
+
+    /// Whether a line of the text has a name, though it does not count, or under another one.
+    pub(super) fn is_left_out(&self, name: &str) -> bool {
+        self.left_out.contains(name)
     }
 
     /// Puts those of one fact that were noticed at one moment after the lines that they follow: they may have changed places.
@@ -403,6 +413,27 @@ mod tests {
             lines(&without),
             ["1970-01-01T00:00:01.000Z `a`: — → `x` (from 2026-03-09)", "1970-01-01T00:00:02.000Z `a`: `x` → —"]
         );
+    }
+
+    /// It would count as the other line of that name, and be noted at each look.
+    #[test]
+    fn the_name_of_a_line_that_does_not_count_is_no_name_for_another() {
+        let text = played(&["- a: y\n", "", "- a: x\n"]);
+        let moved = text.replace("00:00:00.000Z", "00:00:03.000Z").replace("00:00:01.000Z", "00:00:03.000Z");
+        let copy = text.lines().last().unwrap().replace("→ `x`", "→ `y`");
+        let file = FactsFile::read("- a: x\n");
+        for edited in [format!("{text}{copy}\n"), format!("{moved}{copy}\n"), format!("{copy}\n{moved}")] {
+            let changes = FactsHistory::read(&edited).unnoticed(&file, &by(90_000));
+            let edited = with_changes(&edited, &changes);
+            assert_eq!(FactsHistory::read(&edited).unnoticed(&file, &by(91_000)), [], "{edited}");
+        }
+        let found = "- 1970-01-01T00:00:02.000Z `a`: — → `y` · by edit ^56301a7ed660\n\
+            - 1970-01-01T00:00:03.000Z `a`: `y` → — · by edit ^dc1c5c6afcd0\n\
+            - 1970-01-01T00:00:00.000Z `a`: — → `y` · by edit ^bffb433e097e\n\
+            - 1970-01-01T00:00:02.000Z `a`: — → `x` · by edit ^56301a7ed660\n";
+        let changes = FactsHistory::read(found).unnoticed(&file, &by(90_000));
+        let noted = with_changes(found, &changes);
+        assert_eq!(FactsHistory::read(&noted).unnoticed(&file, &by(91_000)), [], "{noted}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl FactsHistory {
     /// Whether a change counts once it stands at the end.
     fn would_count(&self, change: &FactChange) -> bool {
         let mut lines: Vec<&FactChange> = self.of(&change.namespace, &change.key).collect();
-        if lines.iter().any(|line| line.id == change.id) {
+        if lines.iter().any(|line| line.id == change.id) || self.is_left_out(&change.id) {
             return false;
         }
         lines.push(change);
