@@ -325,7 +325,7 @@ fn what_would_take_anothers_place_is_not_accepted_by_itself() {
 fn a_renamed_or_copied_conversation_is_no_second_one() {
     let endpoint = good();
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "accept = [\"preference\"]"));
-    let said = [("bot", "So what is it?"), ("user", "When it rains I like green tea.")];
+    let said = [("bot", "So what is it?"), ("user", "If it rains I like green tea.")];
     vault.write("conversations/a.md", conversation(&said));
     sync(&vault);
     assert!(pending(&vault).contains("Likes green tea"), "{}", pending(&vault));
