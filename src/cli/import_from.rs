@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
+use anyhow::bail;
 use serde::Serialize;
 
-use super::backend::Backend;
+use super::backend::{Backend, home};
 use super::import_sending::Sending;
 use super::import_watch::WatchedSource;
 use super::outcome::Outcome;
@@ -50,6 +51,7 @@ pub(super) fn run(
     json: bool,
 ) -> anyhow::Result<Outcome> {
     let absolute = std::path::absolute(path)?;
+    refuse_own(vault, path)?;
     let source = absolute.display().to_string();
     // Before it is read: what comes meanwhile is new.
     let mut watched = watch.then(|| WatchedSource::of(&absolute));
@@ -96,6 +98,21 @@ pub(super) fn run(
     watched.follow(kind, &mut sending, json)?;
     sending.finish()?;
     report(sending, tally, kind, source, dry_run, json)
+}
+
+/// Refuses what lies in the vault: what is made of it would lie there as well.
+fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+    let home = home(vault)?;
+    // What is not there is said as it is read.
+    let Ok(place) = path.canonicalize() else { return Ok(()) };
+    if !place.starts_with(home.root()) {
+        return Ok(());
+    }
+    let (what, root) = (path.display(), home.root().display());
+    if place == home.root() {
+        bail!("{what} is this vault itself: what is in it needs no import");
+    }
+    bail!("{what} lies in this vault, {root}: name what lies outside of it")
 }
 
 fn report(
