@@ -17,6 +17,7 @@ mod elements;
 mod error;
 mod found;
 mod held;
+mod injections;
 mod kind;
 mod lines;
 mod markdown;

@@ -3,6 +3,7 @@
 
 use super::claw::{is_claw, is_message_id, is_own_turn, without_events, without_marks, without_metadata};
 use super::code::without_lines;
+use super::injections::injections;
 use super::kind::SourceKind;
 use super::tags::{TagPlace, without_tags};
 use crate::derive::{is_housekeeping, is_machine, is_silence};
@@ -21,33 +22,6 @@ const INTERRUPTED: &str = "marks of an answer that was interrupted, or not asked
 const MODELS: [&str; 4] = ["assistant", "model", "ai", "bot"];
 /// Tags between which a model thinks. One that begins a turn and is never closed goes on to its end.
 const THOUGHTS: [&str; 5] = ["think", "thinking", "antthinking", "scratchpad", "reasoning"];
-/// Tags between which programs put what nobody said, at the beginning of a line.
-const INJECTIONS: [&str; 24] = [
-    "system-reminder",
-    "system_reminder",
-    "environment_context",
-    "environment_details",
-    "user_instructions",
-    "ide_opened_file",
-    "ide_selection",
-    "ide_context",
-    "ide_diagnostics",
-    "user-prompt-submit-hook",
-    "recalled_context",
-    "relevant-memories",
-    "relevant_memories",
-    "retrieved_memories",
-    "memory",
-    "memory-context",
-    "memory_context",
-    "injected_context",
-    "turn_aborted",
-    "task-notification",
-    "available_skills",
-    "skills_instructions",
-    "collaboration_mode",
-    "permissions instructions",
-];
 /// Tags between which Claude Code keeps what was typed as a command, and what that printed.
 const COMMANDS: [&str; 9] = [
     "command-name",
@@ -108,7 +82,7 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
     if is_model(role) {
         left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPlace::Anywhere));
     }
-    left.by(INJECTED, without_tags(&left.text, &INJECTIONS, TagPlace::Line));
+    left.by(INJECTED, without_tags(&left.text, injections(kind), TagPlace::Line));
     // As it writes them, and nobody else.
     if kind == SourceKind::Codex && left.text.contains("<INSTRUCTIONS>") {
         left.by(INJECTED, without_tags(&left.text, &["instructions"], TagPlace::Line));
@@ -143,7 +117,7 @@ fn without_instructions(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::SourceKind::{ChatGpt, ClaudeCode, Codex, Folder, Moltis, OpenClaw};
+    use super::SourceKind::{ChatGpt, Claude, ClaudeCode, Codex, Folder, Moltis, OpenClaw};
     use super::*;
 
     #[test]
@@ -245,6 +219,14 @@ mod tests {
             (ChatGpt, "<instructions>\nBe brief\n</instructions>"),
             (ChatGpt, "# AGENTS.md instructions for /x\n\nWhat is that?"),
             (ChatGpt, "<bash-stdout>what is that</bash-stdout>"),
+            (ChatGpt, "<memory unit='KiB'>640</memory>"),
+            (ChatGpt, "<memory>My own poem</memory>\nHow is it?"),
+            (ClaudeCode, "<memory>My own poem</memory>"),
+            (Codex, "<system-reminder>what is that</system-reminder>"),
+            (ClaudeCode, "<user_instructions>mine</user_instructions>"),
+            (Claude, "<system-reminder>what is that</system-reminder>"),
+            (Moltis, "<memory unit='KiB'>640</memory>"),
+            (Codex, "<instructions lang='en'>mine</instructions><INSTRUCTIONS>"),
             (Folder, "[message_id: 3]"),
             (ClaudeCode, "No response requested."),
             (OpenClaw, "[[reply_to_current]] is what it says"),
@@ -262,7 +244,7 @@ mod tests {
     #[test]
     fn many_tags_cost_no_more_than_other_lines() {
         let text = "<system-reminder>\n".repeat(50_000);
-        assert_eq!(said(ChatGpt, "assistant", &text).1, Vec::<&str>::new());
+        assert_eq!(said(ClaudeCode, "assistant", &text).1, Vec::<&str>::new());
         assert_eq!(said(ChatGpt, "assistant", &format!("{}x", "<think></think>".repeat(50_000))).0, "x");
     }
 

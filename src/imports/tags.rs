@@ -14,10 +14,14 @@ pub(super) enum TagPlace {
     Anywhere,
 }
 
+/// Words that stand in other texts as well: between tags of these names programs put something where nothing else stands in the tag.
+const COMMON: [&str; 2] = ["memory", "instructions"];
+
 /// Whether the text after a `<` is this tag.
 fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
-    named && rest[tag.len()..].starts_with(|c: char| c == '>' || c == '/' || c.is_whitespace())
+    let is_bare = COMMON.contains(&tag);
+    named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
 }
 
 /// A text without what stands between tags of these names, in lower case; `None` where nothing does. What stands in code stays.
