@@ -1,11 +1,13 @@
 //! What of a turn somebody said: what programs have put into it is taken out, by rules that have names. What stands in code, or in the
 //! middle of a line, is what somebody wrote.
 
-use super::claw::{is_claw, is_message_id, is_own_turn, without_events, without_marks, without_metadata};
+use super::claw::{
+    is_claw, is_message_id, is_own_turn, without_envelope, without_events, without_marks, without_metadata,
+};
 use super::code::without_lines;
 use super::injections::injections;
 use super::kind::SourceKind;
-use super::tags::{TagPlace, without_tags};
+use super::tags::{TagPlace, without_tags, without_unopened};
 use crate::derive::{is_housekeeping, is_machine, is_silence};
 use crate::fence::without_fenced;
 
@@ -80,6 +82,9 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
     let unfenced = (unfenced.len() < left.text.len()).then(|| unfenced.into_owned());
     left.by(INJECTED, unfenced);
     if is_model(role) {
+        // A note is no turn.
+        let is_turn = !matches!(kind, SourceKind::MoltisMemory | SourceKind::OpenClawMemory);
+        left.by(THOUGHT, is_turn.then(|| without_unopened(&left.text, "think")).flatten());
         left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPlace::Anywhere));
     }
     left.by(INJECTED, without_tags(&left.text, injections(kind), TagPlace::Line));
@@ -101,6 +106,7 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
         } else {
             left.by(INJECTED, without_events(&left.text));
             left.by(HOUSEKEEPING, is_own_turn(&left.text).then(String::new));
+            left.by(METADATA, (!is_program(role)).then(|| without_envelope(&left.text)).flatten());
         }
     }
     left.by(SILENCE, without_lines(&left.text, is_silence));
@@ -127,6 +133,9 @@ mod tests {
             (ChatGpt, "assistant", "<think>\nnever closed", "", THOUGHT),
             (ChatGpt, "Assistant", "<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
             (ChatGpt, "assistant", "<think>```\n</think> Use `x <think>` here", "Use `x <think>` here", THOUGHT),
+            (ChatGpt, "assistant", "<think>outer <think>inner</think> still</think> answer", "answer", THOUGHT),
+            (ChatGpt, "assistant", "<think>or <think>so</think> So `</think>` it is", "So `</think>` it is", THOUGHT),
+            (ChatGpt, "assistant", "He means\nrye.\n</think>\n\nRye", "Rye", THOUGHT),
             (ClaudeCode, "user", "<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),
             (ClaudeCode, "user", "<user-prompt-submit-hook>x</user-prompt-submit-hook>\nHello", "Hello", INJECTED),
             (ClaudeCode, "user", "<ide_diagnostics>[]</ide_diagnostics>Hello", "Hello", INJECTED),
@@ -161,6 +170,8 @@ mod tests {
             (Moltis, "user", "<retrieved_memories>x</retrieved_memories>Hello", "Hello", INJECTED),
             (OpenClaw, "user", "Sender (untrusted metadata):\n```json\n{\"a\": 1}\n```\n\nHello", "Hello", METADATA),
             (OpenClaw, "user", "[message_id: om_x1]\nHello", "Hello", METADATA),
+            (OpenClaw, "user", "[Mon 2026-01-05 09:00 UTC] Hello", "Hello", METADATA),
+            (Moltis, "user", "[Telegram Bob id:123 2026-01-05 09:01 UTC] [a] b", "[a] b", METADATA),
             (OpenClaw, "user", "System: [2026-01-05 09:00 UTC] Cron: rye\n\nHello", "Hello", INJECTED),
             (OpenClaw, "user", "[Subagent Context] You are running as a subagent", "", HOUSEKEEPING),
             (OpenClaw, "user", "A new session was started via /new or /reset. Say hi", "", HOUSEKEEPING),
@@ -228,6 +239,10 @@ mod tests {
             (Moltis, "<memory unit='KiB'>640</memory>"),
             (Codex, "<instructions lang='en'>mine</instructions><INSTRUCTIONS>"),
             (Folder, "[message_id: 3]"),
+            (ChatGpt, "[Mon 2026-01-05 09:00 UTC] is when"),
+            (ChatGpt, "It ends with </think> there"),
+            (OpenClaw, "[2026-01-05 09:00] 18 degrees"),
+            (OpenClaw, "[since 2026-01-05] 18 degrees"),
             (ClaudeCode, "No response requested."),
             (OpenClaw, "[[reply_to_current]] is what it says"),
         ] {
@@ -255,6 +270,7 @@ mod tests {
         for (pattern, length) in [
             ("a <b ", LENGTH),
             ("<think></think>", LENGTH / 5),
+            ("<think><think></think>", LENGTH / 5),
             ("\n<system-reminder x", LENGTH / 5),
             ("<think>```\n</think>", LENGTH / 5),
             ("`` ` ", LENGTH / 5),
