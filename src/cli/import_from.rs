@@ -73,7 +73,7 @@ pub(super) fn run(
     };
     let mut sink = ImportSink::new(&mut take);
     let was_read = read(kind, path, &done, &mut sink);
-    let tally = std::mem::take(&mut sink.tally);
+    let mut tally = std::mem::take(&mut sink.tally);
     if let Some(error) = failed {
         bar.finish();
         return Err(error);
@@ -95,7 +95,7 @@ pub(super) fn run(
             false => return Err(error.into()),
         }
     }
-    watched.follow(kind, &mut sending, json)?;
+    watched.follow(kind, &mut sending, &mut tally, json)?;
     sending.finish()?;
     report(sending, tally, kind, source, dry_run, json)
 }
@@ -147,7 +147,8 @@ fn report(
         left_out,
         remarks,
     };
-    let is_empty = report.conversations + report.bookmarks + report.notes == 0;
+    let was_taken = report.added + report.updated > 0;
+    let is_empty = report.conversations + report.bookmarks + report.notes == 0 && !was_taken;
     if json {
         stdout().json(&report)?;
     } else {

@@ -1,7 +1,7 @@
 //! What other programs keep comes in once, can be undone, and stays forgotten.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -488,6 +488,13 @@ impl Watching {
         Self(command.spawn().unwrap())
     }
 
+    /// The first line that it remarks.
+    fn first_remark(&mut self) -> String {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut BufReader::new(self.0.stderr.as_mut().unwrap()), &mut line).unwrap();
+        line
+    }
+
     /// Ends it as Ctrl-C does, and gives what it said.
     fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_raw(self.0.id() as i32).unwrap();
@@ -542,6 +549,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
     assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
+    assert!(said.contains("1 new turn or note came") && !said.contains("turn or notes"), "{said}");
     // It is one import, and nothing of it comes again.
     let again = import(&vault, "openclaw", source.path().to_str().unwrap());
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");
@@ -554,7 +562,9 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     let mut vault = Daemon::vault();
     vault.start().settle();
     let source = tempfile::tempdir().unwrap();
-    let watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
+    let mut watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
+    assert!(watching.first_remark().contains("there is nothing of `folder`"));
+    fs::write(source.path().join("crumb.png"), "x").unwrap();
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a quokka.\n").unwrap();
     crate::support::eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a wombat.\n").unwrap();
@@ -563,6 +573,8 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     });
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     assert_eq!((&report["added"], &report["updated"]), (&1.into(), &1.into()), "{report}");
+    assert!(report["notes"].as_u64().unwrap() >= 1, "{report}");
+    assert_eq!(report["left_out"]["images, sounds and other files"], 1, "{report}");
     let missing = vault.run(&["import", "--from", "folder", "/nowhere/at/all", "--watch"]);
     assert_ne!(missing.code, 0);
 }
