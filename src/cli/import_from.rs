@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
+use anyhow::bail;
 use serde::Serialize;
 
-use super::backend::Backend;
+use super::backend::{Backend, home};
 use super::import_sending::Sending;
 use super::import_watch::WatchedSource;
 use super::outcome::Outcome;
@@ -50,6 +51,7 @@ pub(super) fn run(
     json: bool,
 ) -> anyhow::Result<Outcome> {
     let absolute = std::path::absolute(path)?;
+    refuse_own(vault, path)?;
     let source = absolute.display().to_string();
     // Before it is read: what comes meanwhile is new.
     let mut watched = watch.then(|| WatchedSource::of(&absolute));
@@ -71,7 +73,7 @@ pub(super) fn run(
     };
     let mut sink = ImportSink::new(&mut take);
     let was_read = read(kind, path, &done, &mut sink);
-    let tally = std::mem::take(&mut sink.tally);
+    let mut tally = std::mem::take(&mut sink.tally);
     if let Some(error) = failed {
         bar.finish();
         return Err(error);
@@ -93,9 +95,24 @@ pub(super) fn run(
             false => return Err(error.into()),
         }
     }
-    watched.follow(kind, &mut sending, json)?;
+    watched.follow(kind, &mut sending, &mut tally, json)?;
     sending.finish()?;
     report(sending, tally, kind, source, dry_run, json)
+}
+
+/// Refuses what lies in the vault: what is made of it would lie there as well.
+fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+    let home = home(vault)?;
+    // What is not there is said as it is read.
+    let Ok(place) = path.canonicalize() else { return Ok(()) };
+    if !place.starts_with(home.root()) {
+        return Ok(());
+    }
+    let (what, root) = (path.display(), home.root().display());
+    if place == home.root() {
+        bail!("{what} is this vault itself: what is in it needs no import");
+    }
+    bail!("{what} lies in this vault, {root}: name what lies outside of it")
 }
 
 fn report(
@@ -130,7 +147,8 @@ fn report(
         left_out,
         remarks,
     };
-    let is_empty = report.conversations + report.bookmarks + report.notes == 0;
+    let was_taken = report.added + report.updated > 0;
+    let is_empty = report.conversations + report.bookmarks + report.notes == 0 && !was_taken;
     if json {
         stdout().json(&report)?;
     } else {

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::exit::told;
 use super::import_sending::Sending;
-use super::output::count;
 use super::terminal::{remark, say};
 use crate::config::WatchMode;
-use crate::imports::{ImportSink, SourceKind, read_some};
+use crate::imports::{ImportSink, ImportTally, SourceKind, read_some};
 use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
 
 /// Quiet period without a change before files are read: transcripts are written line by line.
@@ -53,8 +52,14 @@ impl WatchedSource {
         self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
     }
 
-    /// Takes what comes, until somebody ends it. Says how often something came.
-    pub(super) fn follow(&mut self, kind: SourceKind, sending: &mut Sending, quiet: bool) -> anyhow::Result<usize> {
+    /// Takes what comes, until somebody ends it, and adds to `tally` what was found. A file that is read again is counted again.
+    pub(super) fn follow(
+        &mut self,
+        kind: SourceKind,
+        sending: &mut Sending,
+        tally: &mut ImportTally,
+        quiet: bool,
+    ) -> anyhow::Result<()> {
         let (news, heard) = channel();
         until_ended(news.clone())?;
         let changed = Arc::new(move || _ = news.send(ImportNews::Changed));
@@ -62,7 +67,6 @@ impl WatchedSource {
         if !quiet {
             say!("waiting for more in {}; Ctrl-C ends it", self.path.display())?;
         }
-        let mut batches = 0;
         loop {
             // Listened to before it is looked at: what comes in between is heard of.
             for _ in 0..MAX_COVERS {
@@ -74,27 +78,33 @@ impl WatchedSource {
             if now != self.known {
                 let before = sending.taken_so_far();
                 match self.bring(kind, sending, &now) {
-                    Ok(()) => self.known = now,
+                    Ok(found) => {
+                        tally.add(found);
+                        self.known = now;
+                    }
                     // Where it cannot be kept now it can be later: it is looked at again.
                     Err(error) => remark!("vault: not taken yet: {error:#}"),
                 }
                 let added = sending.taken_so_far() - before;
-                if added > 0 {
-                    batches += 1;
-                    if !quiet {
-                        say!("{} came", count(added, "new turn or note"))?;
-                    }
+                if added > 0 && !quiet {
+                    let what = if added == 1 { "turn or note" } else { "turns or notes" };
+                    say!("{added} new {what} came")?;
                 }
             }
             let every = if watcher.needs_polling().is_some() { POLL_INTERVAL } else { CHECK_INTERVAL };
             if is_over(&heard, every) {
-                return Ok(batches);
+                return Ok(());
             }
         }
     }
 
-    /// Reads the files that are others than they were.
-    fn bring(&self, kind: SourceKind, sending: &mut Sending, now: &HashMap<PathBuf, Stamp>) -> anyhow::Result<()> {
+    /// Reads the files that are others than they were, and gives what was found in them.
+    fn bring(
+        &self,
+        kind: SourceKind,
+        sending: &mut Sending,
+        now: &HashMap<PathBuf, Stamp>,
+    ) -> anyhow::Result<ImportTally> {
         let is_new = |name: &str| {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
@@ -110,10 +120,12 @@ impl WatchedSource {
         let mut sink = ImportSink::new(&mut take);
         // That there is nothing of the kind among them is no failure.
         let _ = read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), &mut sink);
-        match failed {
-            Some(error) => Err(error),
-            None => sending.flush(),
+        let found = std::mem::take(&mut sink.tally);
+        if let Some(error) = failed {
+            return Err(error);
         }
+        sending.flush()?;
+        Ok(found)
     }
 }
 

@@ -10,7 +10,7 @@ const NEW_SESSION: &str = "A new session was started via /new or /reset.";
 const OWN_TURNS: [&str; 3] = ["[Subagent Context]", "[Subagent Task]", "[System Message]"];
 /// What lines begin with that OpenClaw puts before a turn: what happened meanwhile.
 const HAPPENED: [&str; 2] = ["System: [", "System (untrusted): ["];
-/// Maximum length of a mark of how a reply is sent, in bytes.
+/// Maximum length of a mark of how a reply is sent, and of an envelope, in bytes.
 const MAX_MARK_BYTES: usize = 200;
 
 /// Whether a kind of source has what OpenClaw puts into conversations.
@@ -29,6 +29,27 @@ pub(super) fn without_events(text: &str) -> Option<String> {
     let is_event = |line: &&str| line.trim().is_empty() || HAPPENED.iter().any(|begin| line.starts_with(begin));
     let length: usize = text.split_inclusive('\n').take_while(is_event).map(str::len).sum();
     (!text[..length].trim().is_empty()).then(|| text[length..].to_owned())
+}
+
+/// A turn without the envelope before it, which says where a message came from, and when: `[Telegram Bob id:7 2026-01-05 09:01 UTC]`.
+pub(super) fn without_envelope(text: &str) -> Option<String> {
+    let (envelope, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
+    let is_short = envelope.len() <= MAX_MARK_BYTES && !envelope.contains(['\n', '[']);
+    let ends = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    (is_short && ends && has_a_time(envelope)).then(|| rest.trim_start_matches([' ', '\t']).to_owned())
+}
+
+/// Whether a day and a time stand in an envelope, behind a word as programs write it: a day of the week, or where it came from.
+fn has_a_time(envelope: &str) -> bool {
+    let is_like = |found: &[u8]| {
+        found.iter().zip(b"0000-00-00 00:00").all(|(found, like)| match like {
+            b'0' => found.is_ascii_digit(),
+            b' ' => matches!(found, b' ' | b'T'),
+            like => found == like,
+        })
+    };
+    let bytes = envelope.as_bytes();
+    bytes.windows(16).enumerate().any(|(at, found)| at > 1 && bytes[at - 1] == b' ' && is_like(found))
 }
 
 /// Whether a turn is OpenClaw's own, whoever it says it is of. A day and a time may stand before it.

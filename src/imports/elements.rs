@@ -17,7 +17,7 @@ const BUFFER: usize = 64 * 1024;
 pub(super) enum Ending {
     /// As it began.
     Whole,
-    /// In the middle.
+    /// In the middle, or something follows that is none of it.
     Cut,
     /// It is no array, and no object.
     Strange,
@@ -27,7 +27,7 @@ pub(super) enum Ending {
 pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotHeld>) -> ControlFlow<()> + 'e;
 
 /// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
-/// `conversations`. What is no UTF-8 is replaced.
+/// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced.
 pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Ending {
     let mut buffer = vec![0; BUFFER];
     let mut state = Split::default();
@@ -42,6 +42,7 @@ pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Endin
             match state.next(*byte) {
                 SplitStep::On => {}
                 SplitStep::Strange => return Ending::Strange,
+                SplitStep::Other => return Ending::Cut,
                 SplitStep::Element => {
                     let mut value = state.take();
                     let wrapped = value.as_mut().ok().filter(|_| state.is_object);
@@ -60,7 +61,7 @@ pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Endin
             }
         }
     }
-    Ending::Cut
+    if state.is_between() { Ending::Whole } else { Ending::Cut }
 }
 
 /// A JSON text, without the bytes that a wrong one has: as much of it as is right.
@@ -117,6 +118,8 @@ enum SplitStep {
     On,
     Element,
     Strange,
+    /// What is no object follows one.
+    Other,
 }
 
 /// Where in the text it is.
@@ -126,7 +129,7 @@ struct Split {
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// Whether the whole is one object.
+    /// Whether the whole is an object, or some, and no array.
     is_object: bool,
     begun: bool,
     is_done: bool,
@@ -147,7 +150,15 @@ impl Split {
         }
     }
 
+    /// Whether an object has ended, and no other has begun.
+    fn is_between(&self) -> bool {
+        self.is_object && self.depth == 0
+    }
+
     fn next(&mut self, byte: u8) -> SplitStep {
+        if self.is_between() && !matches!(byte, b'{' | b' ' | b'\t' | b'\r' | b'\n') {
+            return SplitStep::Other;
+        }
         if !self.begun {
             match byte {
                 b'[' => self.begun = true,
@@ -185,7 +196,6 @@ impl Split {
             b'}' | b']' if self.depth > 0 => {
                 self.depth -= 1;
                 if self.depth == 0 {
-                    self.is_done = self.is_object;
                     return SplitStep::Element;
                 }
             }
@@ -224,7 +234,11 @@ mod tests {
             [one("{\"a\":\"\u{fffd}x\\\\ud83d \u{1f600}\"}")]
         );
         assert_eq!(all(b"{\"conversations\":[{\"a\":1},{\"a\":2}]}").0.len(), 2);
-        assert_eq!(all(b"{\"a\":1}"), (vec![one("{\"a\":1}")], Ending::Whole));
+        assert_eq!(all(b"{\"a\":1} \n"), (vec![one("{\"a\":1}")], Ending::Whole));
+        let lines = vec![one("{\"a\":1}"), one("{\"b\":\"}\"}"), one("{}")];
+        assert_eq!(all(b"{\"a\":1}\n{\"b\":\"}\"}\r\n\n{}\n"), (lines, Ending::Whole));
+        assert_eq!(all(b"{\"a\":1}\n{\"b\""), (vec![one("{\"a\":1}")], Ending::Cut));
+        assert_eq!(all(b"{\"a\":1}, x"), (vec![one("{\"a\":1}")], Ending::Cut));
         assert_eq!(
             (all(b"[]"), all(b"<html>"), all(b"")),
             ((vec![], Ending::Whole), (vec![], Ending::Strange), (vec![], Ending::Cut))

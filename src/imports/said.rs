@@ -1,10 +1,13 @@
 //! What of a turn somebody said: what programs have put into it is taken out, by rules that have names. What stands in code, or in the
 //! middle of a line, is what somebody wrote.
 
-use super::claw::{is_claw, is_message_id, is_own_turn, without_events, without_marks, without_metadata};
+use super::claw::{
+    is_claw, is_message_id, is_own_turn, without_envelope, without_events, without_marks, without_metadata,
+};
 use super::code::without_lines;
+use super::injections::injections;
 use super::kind::SourceKind;
-use super::tags::{TagPlace, without_tags};
+use super::tags::{TagPlace, without_tags, without_unopened};
 use crate::derive::{is_housekeeping, is_machine, is_silence};
 use crate::fence::without_fenced;
 
@@ -21,33 +24,6 @@ const INTERRUPTED: &str = "marks of an answer that was interrupted, or not asked
 const MODELS: [&str; 4] = ["assistant", "model", "ai", "bot"];
 /// Tags between which a model thinks. One that begins a turn and is never closed goes on to its end.
 const THOUGHTS: [&str; 5] = ["think", "thinking", "antthinking", "scratchpad", "reasoning"];
-/// Tags between which programs put what nobody said, at the beginning of a line.
-const INJECTIONS: [&str; 24] = [
-    "system-reminder",
-    "system_reminder",
-    "environment_context",
-    "environment_details",
-    "user_instructions",
-    "ide_opened_file",
-    "ide_selection",
-    "ide_context",
-    "ide_diagnostics",
-    "user-prompt-submit-hook",
-    "recalled_context",
-    "relevant-memories",
-    "relevant_memories",
-    "retrieved_memories",
-    "memory",
-    "memory-context",
-    "memory_context",
-    "injected_context",
-    "turn_aborted",
-    "task-notification",
-    "available_skills",
-    "skills_instructions",
-    "collaboration_mode",
-    "permissions instructions",
-];
 /// Tags between which Claude Code keeps what was typed as a command, and what that printed.
 const COMMANDS: [&str; 9] = [
     "command-name",
@@ -106,9 +82,12 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
     let unfenced = (unfenced.len() < left.text.len()).then(|| unfenced.into_owned());
     left.by(INJECTED, unfenced);
     if is_model(role) {
+        // A note is no turn.
+        let is_turn = !matches!(kind, SourceKind::MoltisMemory | SourceKind::OpenClawMemory);
+        left.by(THOUGHT, is_turn.then(|| without_unopened(&left.text, "think")).flatten());
         left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPlace::Anywhere));
     }
-    left.by(INJECTED, without_tags(&left.text, &INJECTIONS, TagPlace::Line));
+    left.by(INJECTED, without_tags(&left.text, injections(kind), TagPlace::Line));
     // As it writes them, and nobody else.
     if kind == SourceKind::Codex && left.text.contains("<INSTRUCTIONS>") {
         left.by(INJECTED, without_tags(&left.text, &["instructions"], TagPlace::Line));
@@ -127,6 +106,7 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
         } else {
             left.by(INJECTED, without_events(&left.text));
             left.by(HOUSEKEEPING, is_own_turn(&left.text).then(String::new));
+            left.by(METADATA, (!is_program(role)).then(|| without_envelope(&left.text)).flatten());
         }
     }
     left.by(SILENCE, without_lines(&left.text, is_silence));
@@ -143,7 +123,7 @@ fn without_instructions(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::SourceKind::{ChatGpt, ClaudeCode, Codex, Folder, Moltis, OpenClaw};
+    use super::SourceKind::{ChatGpt, Claude, ClaudeCode, Codex, Folder, Moltis, OpenClaw};
     use super::*;
 
     #[test]
@@ -153,6 +133,9 @@ mod tests {
             (ChatGpt, "assistant", "<think>\nnever closed", "", THOUGHT),
             (ChatGpt, "Assistant", "<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
             (ChatGpt, "assistant", "<think>```\n</think> Use `x <think>` here", "Use `x <think>` here", THOUGHT),
+            (ChatGpt, "assistant", "<think>outer <think>inner</think> still</think> answer", "answer", THOUGHT),
+            (ChatGpt, "assistant", "<think>or <think>so</think> So `</think>` it is", "So `</think>` it is", THOUGHT),
+            (ChatGpt, "assistant", "He means\nrye.\n</think>\n\nRye", "Rye", THOUGHT),
             (ClaudeCode, "user", "<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),
             (ClaudeCode, "user", "<user-prompt-submit-hook>x</user-prompt-submit-hook>\nHello", "Hello", INJECTED),
             (ClaudeCode, "user", "<ide_diagnostics>[]</ide_diagnostics>Hello", "Hello", INJECTED),
@@ -187,6 +170,8 @@ mod tests {
             (Moltis, "user", "<retrieved_memories>x</retrieved_memories>Hello", "Hello", INJECTED),
             (OpenClaw, "user", "Sender (untrusted metadata):\n```json\n{\"a\": 1}\n```\n\nHello", "Hello", METADATA),
             (OpenClaw, "user", "[message_id: om_x1]\nHello", "Hello", METADATA),
+            (OpenClaw, "user", "[Mon 2026-01-05 09:00 UTC] Hello", "Hello", METADATA),
+            (Moltis, "user", "[Telegram Bob id:123 2026-01-05 09:01 UTC] [a] b", "[a] b", METADATA),
             (OpenClaw, "user", "System: [2026-01-05 09:00 UTC] Cron: rye\n\nHello", "Hello", INJECTED),
             (OpenClaw, "user", "[Subagent Context] You are running as a subagent", "", HOUSEKEEPING),
             (OpenClaw, "user", "A new session was started via /new or /reset. Say hi", "", HOUSEKEEPING),
@@ -245,7 +230,19 @@ mod tests {
             (ChatGpt, "<instructions>\nBe brief\n</instructions>"),
             (ChatGpt, "# AGENTS.md instructions for /x\n\nWhat is that?"),
             (ChatGpt, "<bash-stdout>what is that</bash-stdout>"),
+            (ChatGpt, "<memory unit='KiB'>640</memory>"),
+            (ChatGpt, "<memory>My own poem</memory>\nHow is it?"),
+            (ClaudeCode, "<memory>My own poem</memory>"),
+            (Codex, "<system-reminder>what is that</system-reminder>"),
+            (ClaudeCode, "<user_instructions>mine</user_instructions>"),
+            (Claude, "<system-reminder>what is that</system-reminder>"),
+            (Moltis, "<memory unit='KiB'>640</memory>"),
+            (Codex, "<instructions lang='en'>mine</instructions><INSTRUCTIONS>"),
             (Folder, "[message_id: 3]"),
+            (ChatGpt, "[Mon 2026-01-05 09:00 UTC] is when"),
+            (ChatGpt, "It ends with </think> there"),
+            (OpenClaw, "[2026-01-05 09:00] 18 degrees"),
+            (OpenClaw, "[since 2026-01-05] 18 degrees"),
             (ClaudeCode, "No response requested."),
             (OpenClaw, "[[reply_to_current]] is what it says"),
         ] {
@@ -262,7 +259,7 @@ mod tests {
     #[test]
     fn many_tags_cost_no_more_than_other_lines() {
         let text = "<system-reminder>\n".repeat(50_000);
-        assert_eq!(said(ChatGpt, "assistant", &text).1, Vec::<&str>::new());
+        assert_eq!(said(ClaudeCode, "assistant", &text).1, Vec::<&str>::new());
         assert_eq!(said(ChatGpt, "assistant", &format!("{}x", "<think></think>".repeat(50_000))).0, "x");
     }
 
@@ -273,6 +270,7 @@ mod tests {
         for (pattern, length) in [
             ("a <b ", LENGTH),
             ("<think></think>", LENGTH / 5),
+            ("<think><think></think>", LENGTH / 5),
             ("\n<system-reminder x", LENGTH / 5),
             ("<think>```\n</think>", LENGTH / 5),
             ("`` ` ", LENGTH / 5),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::kind::SourceKind;
 use super::moments::written;
 use super::said::{is_program, said};
+use super::tally::ImportTally;
 use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
 use crate::wire::ImportNote;
 
@@ -21,8 +22,6 @@ pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
 const MAX_PLACE_BYTES: usize = 2000;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
-/// Maximum number of remarks that are kept.
-const MAX_REMARKS: usize = 20;
 
 /// What is handed over.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,23 +30,6 @@ pub(crate) enum ImportItem {
     Event(Value),
     /// A note.
     Note(ImportNote),
-}
-
-/// What was found, and what of it was left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ImportTally {
-    /// Conversations that have a turn.
-    pub conversations: usize,
-    /// Turns.
-    pub turns: usize,
-    /// Pages.
-    pub bookmarks: usize,
-    /// Notes.
-    pub notes: usize,
-    /// How often something was left out, by the reason.
-    pub left_out: BTreeMap<String, usize>,
-    /// What else there is to say, as sentences.
-    pub remarks: Vec<String>,
 }
 
 /// A conversation, as it was read.
@@ -117,9 +99,7 @@ impl<'s> ImportSink<'s> {
 
     /// Says something besides.
     pub(super) fn remark(&mut self, remark: String) {
-        if self.tally.remarks.len() < MAX_REMARKS && !self.tally.remarks.contains(&remark) {
-            self.tally.remarks.push(remark);
-        }
+        self.tally.remark(remark);
     }
 
     fn give(&mut self, item: ImportItem) {

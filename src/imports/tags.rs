@@ -1,5 +1,7 @@
 //! Tags between which programs put what nobody said.
 
+use std::ops::Range;
+
 use super::code::code;
 
 /// Maximum number of times that it is looked anew where code is, because a tag went that had opened some: each costs the rest of the text.
@@ -14,10 +16,63 @@ pub(super) enum TagPlace {
     Anywhere,
 }
 
+/// Words that stand in other texts as well: between tags of these names programs put something where nothing else stands in the tag.
+const COMMON: [&str; 2] = ["memory", "instructions"];
+
 /// Whether the text after a `<` is this tag.
 fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
-    named && rest[tag.len()..].starts_with(|c: char| c == '>' || c == '/' || c.is_whitespace())
+    let is_bare = COMMON.contains(&tag);
+    named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
+}
+
+/// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened
+/// within it, outside of `code`. `None` where they are not closed.
+fn close_of(lower: &str, from: usize, tag: &str, first: usize, code: &[Range<usize>]) -> Option<usize> {
+    let (mut depth, mut at, mut next) = (1_usize, from, 0);
+    while let Some(start) = lower[at..].find('<').map(|found| at + found) {
+        at = start + 1;
+        while code.get(next).is_some_and(|range| range.end <= start) {
+            next += 1;
+        }
+        let is_code = code.get(next).is_some_and(|range| range.contains(&start));
+        if start == first || (!is_code && lower[at..].strip_prefix('/').is_some_and(|rest| is_named(rest, tag))) {
+            depth -= 1;
+            if depth == 0 {
+                return Some(start);
+            }
+        } else if !is_code && is_named(&lower[at..], tag) {
+            depth += 1;
+        }
+    }
+    None
+}
+
+/// A text without what stands before a tag of this name, in lower case, that is closed and was never opened; `None` where there is none.
+/// Some models begin to think without a tag. What stands in code is not looked at.
+pub(super) fn without_unopened(text: &str, tag: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let close = format!("</{tag}>");
+    if !lower.contains(&close) {
+        return None;
+    }
+    let (ranges, mut next, mut at) = (code(text), 0, 0);
+    while let Some(start) = lower[at..].find('<').map(|found| at + found) {
+        at = start + 1;
+        while ranges.get(next).is_some_and(|range| range.end <= start) {
+            next += 1;
+        }
+        if ranges.get(next).is_some_and(|range| range.contains(&start)) {
+            continue;
+        }
+        if lower[start..].starts_with(&close) {
+            return Some(text[start + close.len()..].trim_start_matches([' ', '\t']).to_owned());
+        }
+        if is_named(&lower[at..], tag) {
+            return None;
+        }
+    }
+    None
 }
 
 /// A text without what stands between tags of these names, in lower case; `None` where nothing does. What stands in code stays.
@@ -33,7 +88,7 @@ pub(super) fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option
     let first = text.len() - text.trim_start().len();
     let (mut seen, mut is_line_blank) = (0, true);
     // A tag that is nowhere closed after this place is not looked for again.
-    let mut unclosed: Vec<&str> = Vec::new();
+    let (mut unclosed, mut unbalanced): (Vec<&str>, Vec<&str>) = Default::default();
     while let Some(start) = lower[at..].find('<').map(|found| at + found) {
         at = start + 1;
         let since = &text[seen..start];
@@ -55,7 +110,18 @@ pub(super) fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option
         if unclosed.contains(tag) {
             continue;
         }
-        let end = lower[at..].find(&format!("</{tag}")).map(|found| at + found);
+        let close = format!("</{tag}");
+        let first_close = lower[at..].find(&close).map(|found| at + found);
+        let end = match first_close {
+            // What is not closed as often as it is opened ends at its first close.
+            Some(end) if place == TagPlace::Anywhere && !unbalanced.contains(tag) => {
+                Some(close_of(&lower, at, tag, end, &ranges[next..]).unwrap_or_else(|| {
+                    unbalanced.push(tag);
+                    end
+                }))
+            }
+            end => end,
+        };
         let end = end.map(|end| lower[end..].find('>').map_or(lower.len(), |close| end + close + 1));
         let end = match end {
             Some(end) => end,

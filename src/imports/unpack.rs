@@ -15,6 +15,10 @@ use super::zipped::of_zip;
 
 /// Maximum number of folders within one another.
 const MAX_DEPTH: usize = 32;
+/// The folder that every vault has.
+const VAULT_DIR: &str = ".vault";
+/// Why a folder below a source is left out that is a vault.
+const A_VAULT: &str = "a vault: this one itself or another";
 
 /// Whether a file is taken that was named itself, and seems to be that.
 type TakesAlone<'t> = dyn Fn(&str, Option<Seeming>) -> Result<(), ImportReadError> + 't;
@@ -45,7 +49,7 @@ pub(crate) fn size(path: &Path) -> u64 {
     if !meta.is_dir() {
         return fs::metadata(path).map_or(0, |meta| meta.len());
     }
-    files_below(path).iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
+    below(path).files.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
 /// Gives each file that is wanted by its name to `each`, and of a folder those alone for which `only` holds; `bytes` counts what was read.
@@ -98,11 +102,15 @@ fn of_folder<'s>(
     each: &mut EachFile<'_, 's>,
 ) -> SourceFiles {
     let mut files = SourceFiles::default();
-    for file in files_below(path) {
+    let name_of = |file: &Path| file.strip_prefix(path).unwrap_or(file).to_string_lossy().into_owned();
+    let FilesBelow { files: paths, vaults } = below(path);
+    let vaults = vaults.iter().filter(|vault| only(&name_of(vault))).count();
+    sink.leave_out_times(A_VAULT, vaults);
+    for file in paths {
         if sink.is_over() {
             break;
         }
-        let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
+        let name = name_of(&file);
         if !only(&name) {
             continue;
         }
@@ -128,23 +136,34 @@ fn of_folder<'s>(
     files
 }
 
-/// The files of a folder, in the order of their names: none that is hidden, and none by way of a link.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let (mut folders, mut files) = (vec![(folder.to_owned(), 0)], Vec::new());
+/// What is below a folder.
+#[derive(Default)]
+struct FilesBelow {
+    /// Files, in the order of their names.
+    files: Vec<PathBuf>,
+    /// Folders that are vaults.
+    vaults: Vec<PathBuf>,
+}
+
+/// The files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be imported
+/// again, without an end.
+fn below(folder: &Path) -> FilesBelow {
+    let (mut folders, mut found) = (vec![(folder.to_owned(), 0)], FilesBelow::default());
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             if is_hidden(&entry.file_name().to_string_lossy()) {
                 continue;
             }
             match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.path().join(VAULT_DIR).is_dir() => found.vaults.push(entry.path()),
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => folders.push((entry.path(), depth + 1)),
-                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                Ok(kind) if kind.is_file() => found.files.push(entry.path()),
                 _ => {}
             }
         }
     }
-    files.sort_unstable();
-    files
+    found.files.sort_unstable();
+    found
 }
 
 fn changed(meta: &fs::Metadata) -> Option<i64> {

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::home::DIR_NAME;
 use super::outside::below_home;
 use super::stamp::Stamp;
 use crate::access::{GlobError, Globs};
@@ -23,6 +24,8 @@ pub(crate) struct FilesElsewhere {
     /// The folder that is named without a wildcard.
     base: PathBuf,
     parts: Vec<ElsewherePart>,
+    /// Whether folders below it that are vaults are left out.
+    skips_vaults: bool,
 }
 
 /// A part of it behind that folder.
@@ -84,16 +87,18 @@ impl FilesElsewhere {
             Some(ElsewherePart::Below) => parts.push(named("*")?),
             Some(_) => {}
         }
-        Ok(Self { base, parts })
+        Ok(Self { base, parts, skips_vaults: false })
     }
 
-    /// A file, or all files below a folder.
+    /// A file, or all files below a folder but those of vaults below it.
     pub(crate) fn all_in(path: &Path) -> Self {
         if path.is_dir() {
-            return Self { base: path.to_owned(), parts: vec![ElsewherePart::Below, ElsewherePart::Any] };
+            let parts = vec![ElsewherePart::Below, ElsewherePart::Any];
+            return Self { base: path.to_owned(), parts, skips_vaults: true };
         }
         let base = path.parent().unwrap_or(Path::new("/")).to_owned();
-        Self { base, parts: vec![ElsewherePart::Exactly(path.file_name().unwrap_or_default().to_owned())] }
+        let parts = vec![ElsewherePart::Exactly(path.file_name().unwrap_or_default().to_owned())];
+        Self { base, parts, skips_vaults: true }
     }
 
     /// Looks for them. Neither links to folders nor links to files are followed, but for those in what is named without a wildcard.
@@ -151,7 +156,8 @@ impl FilesElsewhere {
                 _ => (at + 1 < self.parts.len() && fits(*at)).then_some(at + 1),
             });
             let next = self.with_none_below(next.collect());
-            if !next.is_empty() && depth < MAX_DEPTH {
+            let is_skipped = || self.skips_vaults && entry.path().join(DIR_NAME).is_dir();
+            if !next.is_empty() && depth < MAX_DEPTH && !is_skipped() {
                 left.push((entry.path(), next, depth + 1));
             }
         } else if kind.is_file() && at.iter().any(|at| at + 1 == self.parts.len() && fits(*at)) {

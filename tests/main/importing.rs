@@ -1,7 +1,7 @@
 //! What other programs keep comes in once, can be undone, and stays forgotten.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -128,7 +128,8 @@ fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/conversations.json"))["added"], 0);
     // As if it had never come: the same words under other names.
     let export = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
-    let other = vault.path(".vault/other.json");
+    let outside = tempfile::tempdir().unwrap();
+    let other = outside.path().join("other.json");
     fs::write(&other, export.replace("c0ffee00", "decaf000").replace("\"u1\"", "\"n1\"")).unwrap();
     let again = import(&vault, "chatgpt", other.to_str().unwrap());
     assert!(again["forgotten"].as_u64().unwrap() >= 2, "{again}");
@@ -179,7 +180,8 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
 #[test]
 fn a_copied_note_that_was_changed_here_is_left_alone() {
     let vault = Daemon::vault();
-    let theirs = vault.path(".vault/theirs");
+    let source = tempfile::tempdir().unwrap();
+    let theirs = source.path().join("theirs");
     fs::create_dir_all(&theirs).unwrap();
     let (one, two) = (theirs.join("One.md"), theirs.join("Two.md"));
     fs::write(&one, "The first.\n").unwrap();
@@ -219,7 +221,8 @@ fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
 #[test]
 fn many_notes_of_one_title_have_a_file_each() {
     let vault = Daemon::vault();
-    let theirs = vault.path(".vault/theirs");
+    let source = tempfile::tempdir().unwrap();
+    let theirs = source.path().join("theirs");
     for at in 0..40 {
         fs::create_dir_all(theirs.join(at.to_string())).unwrap();
         // Some say the same.
@@ -485,6 +488,13 @@ impl Watching {
         Self(command.spawn().unwrap())
     }
 
+    /// The first line that it remarks.
+    fn first_remark(&mut self) -> String {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut BufReader::new(self.0.stderr.as_mut().unwrap()), &mut line).unwrap();
+        line
+    }
+
     /// Ends it as Ctrl-C does, and gives what it said.
     fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_raw(self.0.id() as i32).unwrap();
@@ -539,6 +549,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
     assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
+    assert!(said.contains("1 new turn or note came") && !said.contains("turn or notes"), "{said}");
     // It is one import, and nothing of it comes again.
     let again = import(&vault, "openclaw", source.path().to_str().unwrap());
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");
@@ -551,7 +562,9 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     let mut vault = Daemon::vault();
     vault.start().settle();
     let source = tempfile::tempdir().unwrap();
-    let watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
+    let mut watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
+    assert!(watching.first_remark().contains("there is nothing of `folder`"));
+    fs::write(source.path().join("crumb.png"), "x").unwrap();
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a quokka.\n").unwrap();
     crate::support::eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a wombat.\n").unwrap();
@@ -560,6 +573,8 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     });
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     assert_eq!((&report["added"], &report["updated"]), (&1.into(), &1.into()), "{report}");
+    assert!(report["notes"].as_u64().unwrap() >= 1, "{report}");
+    assert_eq!(report["left_out"]["images, sounds and other files"], 1, "{report}");
     let missing = vault.run(&["import", "--from", "folder", "/nowhere/at/all", "--watch"]);
     assert_ne!(missing.code, 0);
 }
@@ -644,4 +659,32 @@ fn an_import_that_a_full_disk_stopped_goes_on_when_there_is_room() {
         vault.run(&["restore", "import-2"]).ok();
         assert_eq!(texts(&vault, "conversations").len(), 2, "{pages}: it is one import all the same");
     }
+}
+
+#[test]
+fn a_folder_that_holds_the_vault_comes_without_it_and_a_watch_of_it_ends() {
+    let folder = folder_of(&[("plan.md", "Of a quokka.\n"), ("other/theirs.md", "Of a wombat.\n")]);
+    let (path, other) = (folder.path().to_str().unwrap(), folder.path().join("other"));
+    fs::create_dir(other.join(".vault")).unwrap();
+    let mut vault = Daemon::below(folder.path(), "[embed]\nmodel = \"none\"\n");
+    vault.start().settle();
+    for added in [1, 0] {
+        let report = import(&vault, "folder", path);
+        assert_eq!(report["added"], added, "{report}");
+        assert_eq!(report["left_out"]["a vault: this one itself or another"], 2, "{report}");
+    }
+    for inside in [vault.path(""), vault.path("notes"), vault.path("notes/plan.md")] {
+        let refused = vault.run(&["import", "--from", "folder", inside.to_str().unwrap()]);
+        assert!(refused.code == 2 && refused.stderr.contains("this vault"), "{}", refused.stderr);
+    }
+    // Another vault is a folder as others are, where it is named.
+    assert_eq!(import(&vault, "folder", other.to_str().unwrap())["added"], 1);
+    let watching = Watching::start(&vault, "folder", folder.path(), &["--json"]);
+    for name in ["later", "last"] {
+        fs::write(folder.path().join(format!("{name}.md")), format!("The {name} one.\n")).unwrap();
+        let note = vault.path(&format!("notes/{name}.md"));
+        crate::support::eventually(name, || note.exists().then_some(()));
+    }
+    let report: Value = serde_json::from_str(&watching.end()).unwrap();
+    assert_eq!((&report["added"], texts(&vault, "notes").len()), (&2.into(), 4), "{report}");
 }
