@@ -23,7 +23,7 @@ const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
 /// Entries of an answer that are looked at, and lines of each list of its summary.
 const MOST_LOOKED_AT: usize = 64;
-const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
+pub(super) const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
 /// Maximum length of a line that was sent whole, in characters.
 const LONG_LINE_CHARS: usize = 2_000;
 /// Length of the head of a longer line that was sent, in characters.
@@ -131,7 +131,7 @@ pub(crate) fn check_extraction(
 }
 
 /// What the model was sent of a line: of a long one its head and its tail.
-fn as_sent(text: &str) -> String {
+pub(super) fn as_sent(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= LONG_LINE_CHARS {
         return text.to_owned();
@@ -168,6 +168,16 @@ fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Resul
 
 /// A text with the lines that it names, and what those say.
 fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String), &'static str> {
+    let text = short_text(item)?;
+    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
+    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
+    let said = said.join("\n");
+    is_said(&text, &said)?;
+    Ok((CheckedLine { text, lines }, said))
+}
+
+/// The text of an item, on one line.
+pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
     let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_start_matches(['-', '*', ' ']);
@@ -175,26 +185,28 @@ fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String
     if text.is_empty() || text.chars().count() > MOST_CHARS {
         return Err("no short text");
     }
-    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
-    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
-    let said = said.join("\n");
-    let words = SaidWords::of(&said);
-    if redact(&text) != text.as_str() || text.contains("[redacted") {
+    Ok(text)
+}
+
+/// Whether lines say a text; else why it is dropped.
+pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
+    let words = SaidWords::of(said);
+    if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
     }
-    if !numbers(&text).is_subset(&numbers(&said)) {
+    if !numbers(text).is_subset(&numbers(said)) {
         return Err("number not in its lines");
     }
-    if words.lacks_name(&text).is_some() {
+    if words.lacks_name(text).is_some() {
         return Err("name not in its lines");
     }
-    if words.share(&text) < LEAST_SHARE {
+    if words.share(text) < LEAST_SHARE {
         return Err("words not in its lines");
     }
-    if contradicts(&text, &said) {
+    if contradicts(text, said) {
         return Err("its lines say the contrary");
     }
-    Ok((CheckedLine { text, lines }, said))
+    Ok(())
 }
 
 fn lines_of(lines: Option<&Value>, shown: &ShownLines) -> Option<(usize, usize)> {

@@ -2,18 +2,20 @@
 //!
 //! `turns` reads who said what, in which line, without what programs put among the turns; `prompt` makes the one question of
 //! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` holds each line of that against the
-//! lines that it names, by the numbers, names and negations of `claims`. Nothing of an answer is believed that the conversation does not
+//! lines that it names, by the numbers, names and negations of `claims`; `short` does the same for the lines of a digest. Nothing of an answer is believed that the conversation does not
 //! say.
 
 mod answer;
 mod check;
 mod claims;
 mod prompt;
+mod short;
 mod turns;
 
 pub(crate) use answer::read_extraction;
 pub(crate) use check::{CheckedAnswer, CheckedEntry, CheckedLine, check_extraction};
 pub(crate) use prompt::{ExtractionPrompt, extraction_prompt, repair_prompt};
+pub(crate) use short::{ShortSentence, check_short, short_prompt};
 pub(crate) use turns::{SpokenTurn, Voice, read_turns, turns_digest};
 
 /// The property by which a conversation says whether a chat model may read it: `extraction: false`.
