@@ -5,6 +5,7 @@
 mod authenticator;
 mod globs;
 mod grant;
+mod librarian;
 mod modes;
 mod policy;
 mod principal;
@@ -21,6 +22,9 @@ pub(crate) use globs::{GlobError, Globs};
 #[cfg(test)]
 pub(crate) use grant::GrantedCollections;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
+pub(crate) use librarian::{
+    FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
+};
 pub(crate) use modes::{PromptMemoryMode, WriteMode};
 pub use policy::Policy;
 pub use principal::{Caller, Principal, Session};

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::grant::{Grant, GrantedCollections};
+use super::librarian::LibrarianRules;
 use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
 use super::rules_reader::RulesReader;
 use crate::config::{ChannelScope, CollectionConfig, MemoryScopesConfig};
@@ -30,6 +31,8 @@ pub struct Policy {
     pub shares_memory_with: Vec<String>,
     /// Whether a model reads what it tells of its work, for its own memory.
     pub librarian: bool,
+    /// How that is to be done.
+    pub(crate) librarian_rules: LibrarianRules,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -84,6 +87,7 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
+        let librarian_rules = reader.librarian_rules();
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -113,6 +117,7 @@ impl Policy {
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
             librarian: librarian && problems.is_empty(),
+            librarian_rules,
             limits,
             problems,
         }

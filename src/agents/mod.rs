@@ -1,10 +1,12 @@
 //! The person lets agents in, sees what they may and did read, and takes it back.
 
+mod librarian;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 
+pub(crate) use self::librarian::set_librarian;
 use crate::access::{self, Caller, Policy, Refusal, Session};
 use crate::engine::FileEntry;
 use crate::note::Note;
@@ -165,25 +167,6 @@ pub fn change(owner: &Owner, slug: &str, rules: &AgentRules) -> Result<AgentView
     agents(owner).look_at_page(slug);
     owner.workspace().settled_in_time(&path);
     view(owner, slug)
-}
-
-/// Switches the librarian of an agent on or off, on its page.
-///
-/// # Errors
-/// As [`change`].
-pub(crate) fn set_librarian(owner: &Owner, slug: &str, is_on: bool) -> Result<(), RequestError> {
-    let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
-    let files = owner.workspace().files()?;
-    let (bytes, hash) = files.read(&path)?.ok_or_else(|| no_agent(slug))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| RequestError::conflict(format!("`{path}` is not text; mend it by hand")))?;
-    let revised = revised_page(&text, &Map::from_iter([("librarian".to_owned(), Value::Bool(is_on))]));
-    if revised != text {
-        files.replace(&path, hash, &revised, Action::Edit)?;
-        agents(owner).look_at_page(slug);
-        owner.workspace().settled_in_time(&path);
-    }
-    Ok(())
 }
 
 /// Gives an agent a new token in place of the one it has. It is shown this once.

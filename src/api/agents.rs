@@ -88,7 +88,7 @@ pub(super) async fn librarian(
     ask(app, asking, move |owner: &Owner| vault.librarian(owner, &name)).await
 }
 
-/// Switches the librarian of an agent on or off, or has it read what waits now. What is absent stays as it is.
+/// Switches the librarian of an agent on or off, says what it looks for, or has it read what waits now. What is absent stays as it is.
 #[utoipa::path(patch, path = "/api/agents/{slug}/librarian", request_body = LibrarianParams,
     params(("slug" = String, Path, description = "its folder's name")),
     responses((status = 200, body = LibrarianView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]

@@ -221,9 +221,7 @@ impl App {
             let message = "`model` is that of `[memory]` in memory.toml, for all agents: name it there";
             return Err(RequestError::invalid(message));
         }
-        if let Some(is_on) = params.enabled.filter(|is_on| *is_on != view.enabled) {
-            agents::set_librarian(owner, slug, is_on)?;
-        }
+        agents::set_librarian(owner, slug, params)?;
         if params.run == Some(true) {
             self.extraction.run_librarian(owner)?;
         }

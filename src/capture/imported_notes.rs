@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use blake3::Hash;
@@ -96,8 +97,28 @@ impl<'i> NoteImporter<'i> {
         }
         let before = self.imports.note(key).map_err(|error| kept_from(&error))?;
         match before {
+            Some(before) if before.source == source => Ok(NoteFate::Existing),
+            Some(before) if self.is_of_others(&before)? => self.anew(NoteOrigin { source, ..before }, title, &text),
             Some(before) => self.again(before, source, &text),
-            None => self.anew(key, source, title, &text),
+            None => self.first(key, &note.id, source, title, &text),
+        }
+    }
+
+    /// A note of a source that is not known yet.
+    fn first(&self, key: u64, origin: &str, source: String, title: &str, text: &str) -> Result<NoteFate, RequestError> {
+        let origin = origin.to_owned();
+        match self.imports.note_like(&source).map_err(|error| kept_from(&error))? {
+            // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
+            Some((import, like)) => {
+                if self.import.is_some() {
+                    self.keep(import, NoteOrigin { key, origin, ..like }, None)?;
+                }
+                Ok(NoteFate::Existing)
+            }
+            None => {
+                let (path, after) = (String::new(), String::new());
+                self.anew(NoteOrigin { key, origin, path, source, after }, title, text)
+            }
         }
     }
 
@@ -111,31 +132,50 @@ impl<'i> NoteImporter<'i> {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// Whether the note that was made of a source is that of others besides, which have what they had: it stays theirs. A source that is
+    /// where this one is, or is there no more, is none.
+    fn is_of_others(&self, before: &NoteOrigin) -> Result<bool, RequestError> {
+        if before.path.is_empty() {
+            return Ok(false);
+        }
+        let all = self.imports.notes_at(&before.path).map_err(|error| kept_from(&error))?;
+        Ok(all.iter().any(|other| other.key != before.key && other.origin != before.origin && is_there(&other.origin)))
+    }
+
     /// A note that was imported before.
     fn again(&self, before: NoteOrigin, source: String, text: &str) -> Result<NoteFate, RequestError> {
-        if before.source == source {
-            return Ok(NoteFate::Existing);
-        }
         let Ok(path) = VaultPath::try_from(before.path.clone()) else { return Ok(NoteFate::Edited) };
-        let there = self.files.read(&path)?;
-        let Some((_, now)) = there.filter(|(_, now)| now.to_hex().as_str() == before.after) else {
+        let after = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let there = self.files.read(&path)?.map(|(_, hash)| hash);
+        let is_done = there.is_some_and(|now| now.to_hex().as_str() == after);
+        let Some(now) = there.filter(|now| is_done || now.to_hex().as_str() == before.after) else {
             return Ok(NoteFate::Edited);
         };
         let Some(import) = self.import else { return Ok(NoteFate::Updated) };
-        let after = blake3::hash(text.as_bytes()).to_hex().to_string();
+        // A kill came between, or the person was faster.
+        if is_done {
+            self.keep(import, NoteOrigin { source, after, ..before }, None)?;
+            return Ok(NoteFate::Updated);
+        }
         let checkpoint = match self.imports.file(import, path.as_str()).map_err(|error| kept_from(&error))? {
             Some(_) => None,
             None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
         self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+        // Those that are there no more: where one comes back, it is one of its own.
+        for other in self.imports.notes_at(path.as_str()).map_err(|error| kept_from(&error))? {
+            if other.key != before.key {
+                self.imports.drop_note(other.key).map_err(|error| kept_from(&error))?;
+            }
+        }
         self.files.replace(&path, now, text, Action::Edit.done_by(&format!("import {import}")))?;
         self.keep(import, NoteOrigin { source, after, ..before }, None)?;
         Ok(NoteFate::Updated)
     }
 
-    /// A note that was not.
-    fn anew(&self, key: u64, source: String, title: &str, text: &str) -> Result<NoteFate, RequestError> {
+    /// A note that was not, or has none of its own.
+    fn anew(&self, origin: NoteOrigin, title: &str, text: &str) -> Result<NoteFate, RequestError> {
         let after = blake3::hash(text.as_bytes());
         let mut taken = self.taken.borrow_mut();
         let taken = taken.entry(slug(title)).or_default();
@@ -152,8 +192,7 @@ impl<'i> NoteImporter<'i> {
             if found.is_some() {
                 note_taken(taken, at, found);
             }
-            let origin =
-                NoteOrigin { key, path: path.to_string(), source: source.clone(), after: after.to_hex().to_string() };
+            let origin = NoteOrigin { path: path.to_string(), after: after.to_hex().to_string(), ..origin.clone() };
             match (found, self.import) {
                 // A kill came between, or the person has copied it.
                 (Some(found), import) if found == after => {
@@ -186,6 +225,16 @@ impl<'i> NoteImporter<'i> {
     fn keep(&self, import: i64, note: NoteOrigin, file: Option<&ImportedFile>) -> Result<(), RequestError> {
         self.imports.keep_note(import, &note, file).map_err(|error| kept_from(&error))
     }
+}
+
+/// Whether what a note was read from is there still: a file, or one within an archive. What is no path may be anywhere.
+fn is_there(origin: &str) -> bool {
+    let path = Path::new(origin);
+    if !path.is_absolute() {
+        return true;
+    }
+    let nearest = path.ancestors().find_map(|path| path.metadata().ok());
+    nearest.is_none_or(|nearest| nearest.is_file())
 }
 
 /// Notes what the file of a name has, where all those before it are noted.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::{Method, Request};
+use hyper::client::conn::http1::SendRequest;
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,11 +20,42 @@ use crate::request::{ErrorKind, RequestError};
 
 /// A connection to the daemon.
 pub(super) struct Client {
-    runtime: Runtime,
-    sender: hyper::client::conn::http1::SendRequest<Full<Bytes>>,
+    connection: Connection,
     patience: Duration,
     /// The agent that is asked for; the person where there is none.
     agent: Option<String>,
+    /// Connects anew where who answered is gone; nothing where nobody answers any more.
+    reconnect: Reconnect,
+}
+
+type Reconnect = Box<dyn FnMut() -> anyhow::Result<Option<Client>>>;
+
+struct Connection {
+    runtime: Runtime,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+/// A request, kept for as long as it may have to be sent again.
+struct ClientRequest {
+    method: Method,
+    uri: String,
+    body: Bytes,
+    /// Whether it may reach a daemon twice: it changes nothing, or nothing more the second time.
+    is_idempotent: bool,
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    /// It did not come in time.
+    Late,
+    /// The connection ended before anything of the answer came.
+    Lost {
+        /// Whether any of the request was written.
+        is_sent: bool,
+        why: anyhow::Error,
+    },
+    /// It ended within the answer.
+    Torn(anyhow::Error),
 }
 
 /// A daemon that has not answered by then does not answer: searches take milliseconds, and what takes longer is not
@@ -32,6 +64,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Client {
     /// Connects; `None` when nobody listens. Each answer is waited for so long.
+    ///
+    /// The system takes a connection for a process that was killed a moment ago, and resets it. Where it ends before anything of an answer
+    /// comes, it is made once more, and what may be asked twice is asked again.
     pub(super) fn connect(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let sender = runtime.block_on(async {
@@ -40,7 +75,18 @@ impl Client {
             tokio::spawn(connection);
             anyhow::Ok(Some(sender))
         })?;
-        Ok(sender.map(|sender| Self { runtime, sender, patience, agent: None }))
+        let socket = socket.to_owned();
+        Ok(sender.map(|sender| Self {
+            connection: Connection { runtime, sender },
+            patience,
+            agent: None,
+            reconnect: Box::new(move || Self::connect(&socket, patience)),
+        }))
+    }
+
+    /// Connects anew by this from now on, where who answered is gone.
+    pub(super) fn reconnect_by(&mut self, reconnect: impl FnMut() -> anyhow::Result<Option<Self>> + 'static) {
+        self.reconnect = Box::new(reconnect);
     }
 
     /// Waits so long for each answer from now on.
@@ -57,13 +103,23 @@ impl Client {
 
     /// Asks with `GET`.
     pub(super) fn get<T: DeserializeOwned>(&mut self, path: &str, params: &impl Serialize) -> anyhow::Result<T> {
-        let query = serde_urlencoded::to_string(params)?;
-        self.send(Method::GET, format!("{path}?{query}"), Bytes::new())
+        let uri = format!("{path}?{}", serde_urlencoded::to_string(params)?);
+        self.send(&ClientRequest { method: Method::GET, uri, body: Bytes::new(), is_idempotent: true })
     }
 
     /// Asks with `POST`.
     pub(super) fn post<T: DeserializeOwned>(&mut self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
-        self.send(Method::POST, path.to_owned(), serde_json::to_vec(body)?.into())
+        self.ask(Method::POST, path, body)
+    }
+
+    /// The same for what changes nothing, or nothing more the second time.
+    pub(super) fn post_idempotent<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let body = serde_json::to_vec(body)?.into();
+        self.send(&ClientRequest { method: Method::POST, uri: path.to_owned(), body, is_idempotent: true })
     }
 
     /// Asks with another method.
@@ -73,31 +129,31 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        self.send(method, path.to_owned(), serde_json::to_vec(body)?.into())
+        let body = serde_json::to_vec(body)?.into();
+        self.send(&ClientRequest { method, uri: path.to_owned(), body, is_idempotent: false })
     }
 
-    fn send<T: DeserializeOwned>(&mut self, method: Method, uri: String, body: Bytes) -> anyhow::Result<T> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(uri)
-            .header("host", "localhost")
-            .header("content-type", "application/json");
-        if let Some(agent) = &self.agent {
-            request = request.header(AS_AGENT, agent.as_str());
+    fn send<T: DeserializeOwned>(&mut self, asked: &ClientRequest) -> anyhow::Result<T> {
+        let mut answer = self.exchange(asked)?;
+        if let Err(Unanswered::Lost { is_sent, .. }) = answer
+            && (asked.is_idempotent || !is_sent)
+            && let Some(anew) = (self.reconnect)()?
+        {
+            self.connection = anew.connection;
+            answer = self.exchange(asked)?;
         }
-        let request = request.body(Full::new(body))?;
-        let (sender, patience) = (&mut self.sender, self.patience);
-        let asking = async {
-            sender.ready().await?;
-            let response = sender.send_request(request).await?;
-            let status = response.status();
-            anyhow::Ok((status, response.into_body().collect().await?.to_bytes()))
+        let patience = self.patience;
+        let (status, bytes) = match answer {
+            Ok(answer) => answer,
+            Err(Unanswered::Late) => {
+                bail!(
+                    "the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again"
+                )
+            }
+            Err(Unanswered::Lost { why, .. } | Unanswered::Torn(why)) => {
+                return Err(why.context("the daemon does not answer"));
+            }
         };
-        let answer = self.runtime.block_on(async { tokio::time::timeout(patience, asking).await });
-        let Ok(answer) = answer else {
-            bail!("the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again");
-        };
-        let (status, bytes) = answer.context("the daemon does not answer")?;
         if status.is_success() {
             return serde_json::from_slice(&bytes).context("the daemon is of another version; restart it");
         }
@@ -108,6 +164,36 @@ impl Client {
             Some(kind) => RequestError { kind, message, hint }.into(),
             None => anyhow!([Some(message), hint].into_iter().flatten().collect::<Vec<_>>().join(". ")),
         })
+    }
+
+    /// Sends a request and waits for what comes of it.
+    ///
+    /// # Errors
+    /// When there can be no such request.
+    fn exchange(&mut self, asked: &ClientRequest) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
+        let mut request = Request::builder()
+            .method(&asked.method)
+            .uri(&asked.uri)
+            .header("host", "localhost")
+            .header("content-type", "application/json");
+        if let Some(agent) = &self.agent {
+            request = request.header(AS_AGENT, agent.as_str());
+        }
+        let request = request.body(Full::new(asked.body.clone()))?;
+        let Connection { runtime, sender } = &mut self.connection;
+        let patience = self.patience;
+        let exchanged = async {
+            sender.ready().await.map_err(|error| Unanswered::Lost { is_sent: false, why: error.into() })?;
+            let response = sender.try_send_request(request).await.map_err(|mut error| Unanswered::Lost {
+                is_sent: error.take_message().is_none(),
+                why: error.into_error().into(),
+            })?;
+            let status = response.status();
+            let body = response.into_body().collect().await.map_err(|error| Unanswered::Torn(error.into()))?;
+            Ok((status, body.to_bytes()))
+        };
+        let answer = runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
+        Ok(answer.unwrap_or(Err(Unanswered::Late)))
     }
 }
 
@@ -125,5 +211,61 @@ mod tests {
         let mut client = Client::connect(&socket, Duration::from_millis(20)).unwrap().unwrap();
         let error = client.get::<Value>("/status", &()).unwrap_err().to_string();
         assert!(error.starts_with("the daemon did not answer within 20ms"), "{error}");
+    }
+
+    /// A daemon of a test: of each connection it reads a request, and answers it or ends as if it was killed. Gives what was asked.
+    fn daemon(socket: &Path, answers: &'static [bool]) -> std::thread::JoinHandle<Vec<String>> {
+        use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+        let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        std::thread::spawn(move || {
+            let read = |answer: &bool| {
+                let (stream, _) = listener.accept().unwrap();
+                let mut lines = BufReader::new(&stream);
+                let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+                lines.read_line(&mut first).unwrap();
+                while lines.read_line(&mut line).unwrap() > 2 {
+                    length = line.strip_prefix("content-length: ").map_or(length, |at| at.trim().parse().unwrap());
+                    line.clear();
+                }
+                lines.read_exact(&mut vec![0; length]).unwrap();
+                if *answer {
+                    (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntrue").unwrap();
+                }
+                first.split(' ').next().unwrap().to_owned()
+            };
+            answers.iter().map(read).collect()
+        })
+    }
+
+    #[test]
+    fn what_may_be_asked_twice_is_asked_again_where_the_daemon_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("sock");
+        let asked = daemon(&socket, &[false, true, false, true, false]);
+        let connected = || Client::connect(&socket, PATIENCE).unwrap().unwrap();
+        assert_eq!(connected().get::<Value>("/a", &()).unwrap(), true);
+        assert_eq!(connected().post_idempotent::<Value>("/a", &()).unwrap(), true);
+        // What has perhaps been done is not done again.
+        let error = connected().post::<Value>("/a", &()).unwrap_err().to_string();
+        assert_eq!(error, "the daemon does not answer");
+        assert_eq!(asked.join().unwrap(), ["GET", "GET", "POST", "POST", "POST"]);
+    }
+
+    #[test]
+    fn another_daemon_is_asked_where_one_is_started_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, next) = (folder.path().join("sock"), folder.path().join("next"));
+        let killed = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let mut client = Client::connect(&socket, PATIENCE).unwrap().unwrap();
+        // The system has taken the connection, and resets it.
+        drop(killed);
+        let asked = daemon(&next, &[true]);
+        let started = next.clone();
+        client.reconnect_by(move || Client::connect(&started, PATIENCE));
+        // None of it has been sent, or it cannot be told and is not asked again.
+        let posted = client.post::<Value>("/a", &());
+        let answer = if posted.is_ok() { posted } else { client.get("/a", &()) };
+        assert_eq!(answer.unwrap(), true);
+        assert_eq!(asked.join().unwrap().len(), 1);
     }
 }

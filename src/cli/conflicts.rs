@@ -6,16 +6,16 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::{Backend, home};
-use super::note_named::path_named;
+use super::note_named::file_named;
 use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
-use crate::wire::{ConflictParams, KeepParams, KeptSide};
+use crate::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
 
-/// List the notes that were changed in two places, and settle each.
+/// List the files that were changed in two places, and settle each.
 ///
-/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`), and a merge of git
-/// leaves conflict markers in it. Nothing is merged by itself: look at the difference, and keep one side or both. What is
+/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`) or a file of any other kind, and a
+/// merge of git leaves conflict markers in a note. Nothing is merged by itself: look at the difference, and keep one side or both. What is
 /// changed for that can be undone.
 #[derive(Debug, Args)]
 #[command(
@@ -31,9 +31,10 @@ pub(super) struct ConflictsCommand {
 
 #[derive(Debug, Subcommand)]
 enum ConflictsAction {
-    /// Show how the two sides differ: `-` is the note, or what stands above `=======`; `+` is the copy, or what stands below.
+    /// Show how the two sides differ: `-` is the file, or what stands above `=======`; `+` is the copy, or what stands below. Of what is no
+    /// text, how long each side is and when it was changed.
     Show {
-        /// The copy, or the note that has one copy or conflict markers.
+        /// The copy, or the file that has one copy or conflict markers.
         path: String,
         /// Print JSON.
         #[arg(long)]
@@ -41,7 +42,7 @@ enum ConflictsAction {
     },
     /// Keep one side, or both. What goes is moved to `.trash/`, and `vault restore` undoes it.
     Keep {
-        /// The copy, or the note that has one copy or conflict markers.
+        /// The copy, or the file that has one copy or conflict markers.
         path: String,
         #[command(flatten)]
         side: SideArgs,
@@ -54,13 +55,13 @@ enum ConflictsAction {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct SideArgs {
-    /// Keep the note as it is; of conflict markers what stands above `=======`.
+    /// Keep the file as it is; of conflict markers what stands above `=======`.
     #[arg(long)]
     ours: bool,
-    /// Keep the copy, in place of the note; of conflict markers what stands below `=======`.
+    /// Keep the copy, in place of the file; of conflict markers what stands below `=======`.
     #[arg(long)]
     theirs: bool,
-    /// Keep both: the copy becomes a note of its own; of conflict markers one side after the other.
+    /// Keep both: the copy becomes a file of its own; of conflict markers one side after the other.
     #[arg(long)]
     both: bool,
 }
@@ -81,13 +82,13 @@ impl ConflictsCommand {
         match self.action {
             None => list(&mut open()?, self.json),
             Some(ConflictsAction::Show { path, json }) => {
-                let params = ConflictParams { path: path_named(&path, &home(vault)?)? };
+                let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
                 let mut backend = open()?;
                 backend.catch_up(false)?;
                 show(&mut backend, &params, json)
             }
             Some(ConflictsAction::Keep { path, side, json }) => {
-                let params = KeepParams { path: path_named(&path, &home(vault)?)?, keep: side.side() };
+                let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
                 let mut backend = open()?;
                 backend.catch_up(false)?;
                 keep(&mut backend, &params, json)
@@ -112,7 +113,7 @@ fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
         writeln!(out)?;
     }
     match outcome {
-        Outcome::NothingFound => remark!("vault: no note was changed in two places"),
+        Outcome::NothingFound => remark!("vault: nothing was changed in two places"),
         _ => remark!(
             "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
         ),
@@ -125,7 +126,18 @@ pub(super) fn about(copy: &crate::wire::ConflictCopy) -> String {
     match (copy.path == copy.of, copy.same) {
         (true, _) => format!("conflict markers of {}", copy.made_by),
         (false, true) => format!("of {}, by {}; it says the same", copy.of, copy.made_by),
-        (false, false) => format!("of {}, by {}", copy.of, copy.made_by),
+        (false, false) => match &copy.by_hand {
+            Some(why) => format!("of {}, by {}; {why}", copy.of, copy.made_by),
+            None => format!("of {}, by {}", copy.of, copy.made_by),
+        },
+    }
+}
+
+/// How one side of a conflict is that is no text.
+fn described(path: &str, side: Option<&ConflictSide>) -> String {
+    match side {
+        Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
+        None => format!("{path}  is not there\n"),
     }
 }
 
@@ -134,6 +146,13 @@ fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::R
     let mut out = stdout();
     if json {
         out.json(&found)?;
+    } else if found.theirs.is_some() {
+        let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
+        out.write_all(described(&found.conflict.of, ours).as_bytes())?;
+        out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
+        if found.conflict.same {
+            remark!("vault: both are the same to the byte");
+        }
     } else if found.diff.is_empty() {
         remark!(
             "vault: both say the same; `vault conflicts keep {} --ours` moves the copy to .trash/",

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::check::check;
+use self::check::{check, check_address};
 use self::programs::{PROGRAMS, Program, ProgramName};
 use self::settings::SettingsFile;
 use super::backend::{Backend, home};
@@ -23,6 +23,9 @@ use super::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::policy::agent_file;
 use crate::vault::{Home, slug};
 use crate::wire::{AgentParams, AgentRules};
+
+/// Where taOS has the address of the memory, with a token in it.
+const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";
 
 /// Set a program up so that it searches your notes, over MCP.
 ///
@@ -49,7 +52,7 @@ pub(super) struct ConnectCommand {
     /// Take it out of its settings: where nothing else has changed, they are again what they were, to the byte.
     #[arg(long, requires = "program", group = "what")]
     undo: bool,
-    /// Start what its settings say, as it would, and ask that how many notes it sees.
+    /// Start what its settings say, as it would, and ask that how many notes it sees. Of taOS, ask at the address that its environment has.
     #[arg(long, group = "what")]
     check: bool,
     /// Do not ask.
@@ -90,6 +93,8 @@ impl ConnectCommand {
         if self.check {
             let connected: Vec<&Program> =
                 found.iter().filter(|(.., ours)| *ours).map(|(program, ..)| *program).collect();
+            let taos = std::env::var_os(USER_MEMORY_URL).map(|_| Program::of(ProgramName::Taos));
+            let connected: Vec<&Program> = connected.into_iter().chain(taos).collect();
             if connected.is_empty() {
                 bail!("no program is set up; `vault connect PROGRAM` sets one up");
             }
@@ -199,7 +204,7 @@ impl ConnectCommand {
     fn by_environment(&self, program: &Program, home: &Home, agent: &str) -> anyhow::Result<Outcome> {
         let address = home.daemon().filter(|daemon| !daemon.is_stopgap()).map(|daemon| daemon.address);
         let address = address.unwrap_or_else(|| "127.0.0.1:7833".into());
-        say!("export QMD_USER_MEMORY_URL=\"http://TOKEN@{address}\"")?;
+        say!("export {USER_MEMORY_URL}=\"http://TOKEN@{address}\"")?;
         remark!(
             "vault: {} takes this from its environment, with a token in place of TOKEN: `vault agent add {agent} --allow` \
              prints one, `vault agent rotate {agent}` another",
@@ -210,7 +215,7 @@ impl ConnectCommand {
 
     fn take_out(&self, program: &Program) -> anyhow::Result<Outcome> {
         let Some(file) = program.settings()? else {
-            bail!("{} has it in its environment; take QMD_USER_MEMORY_URL out of that", program.title);
+            bail!("{} has it in its environment; take {USER_MEMORY_URL} out of that", program.title);
         };
         let now = file.read()?;
         let Some(entry) = file.entry(&now)?.filter(is_ours) else {
@@ -223,7 +228,7 @@ impl ConnectCommand {
         if as_it_was {
             file.put_back(&now)?;
         } else {
-            let without = file.with_entry(&now, None)?;
+            let without = file.without_entry(&now)?;
             file.write(&now, &without)?;
         }
         if self.json {
@@ -243,10 +248,22 @@ impl ConnectCommand {
         let mut answers = Vec::new();
         for program in programs {
             let Some(file) = program.settings()? else {
-                bail!(
-                    "{} asks over HTTP: `curl \"$QMD_USER_MEMORY_URL/status\"` where it runs says what it sees",
-                    program.title
-                );
+                let Ok(url) = std::env::var(USER_MEMORY_URL) else {
+                    bail!(
+                        "{USER_MEMORY_URL} is not set here: call this where {} runs, or with what `vault connect {}` prints",
+                        program.title,
+                        program.name()
+                    );
+                };
+                let notes =
+                    check_address(&url).with_context(|| format!("what {USER_MEMORY_URL} says does not answer"))?;
+                if self.json {
+                    answers.push(json!({ "program": program.name(), "notes": notes }));
+                } else {
+                    say!("{}: answers, and sees {notes} notes", program.name())?;
+                    told_of_none(notes);
+                }
+                continue;
             };
             let text = file.read()?;
             let Some(entry) = file.entry(&text)?.filter(is_ours) else {
@@ -261,15 +278,20 @@ impl ConnectCommand {
                 answers.push(json!({ "program": program.name(), "file": file.path, "tools": answer.tools, "notes": answer.notes }));
             } else {
                 say!("{}: answers, with {} tools, and sees {} notes", program.name(), answer.tools, answer.notes)?;
-                if answer.notes == 0 {
-                    remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
-                }
+                told_of_none(answer.notes);
             }
         }
         if self.json {
             stdout().json(&json!({ "programs": answers }))?;
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// Says what it means that a program sees nothing.
+fn told_of_none(notes: u64) {
+    if notes == 0 {
+        remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
     }
 }
 

@@ -3,6 +3,8 @@
 mod agent;
 mod annotate;
 mod backend;
+mod backend_daemon;
+mod backend_here;
 mod backup;
 mod checkpoints;
 mod client;
@@ -144,11 +146,11 @@ pub fn main() -> ! {
 /// What was asked: by the name of `vault`, or by that of `qmd`.
 fn parsed() -> Result<Cli, clap::Error> {
     if qmd::is_called(std::env::args_os().next().as_deref()) {
-        let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os()))?;
+        let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 0))?;
         return Ok(Cli { vault: None, command: Command::Qmd(asked) });
     }
     match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
-        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os())),
+        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1)),
         false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
     }
 }

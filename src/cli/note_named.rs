@@ -210,6 +210,11 @@ impl<'h> NoteNames<'h> {
     /// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
     /// completes it, from the current folder or from `/`.
     fn spelled(&self, name: &str) -> Vec<VaultPath> {
+        self.places(name).into_iter().filter(can_be_note).map(|path| self.as_on_disk(path)).collect()
+    }
+
+    /// The same of files of any kind.
+    fn places(&self, name: &str) -> Vec<VaultPath> {
         let root = self.home.root();
         let within = |path: &Path| {
             // A shell may name the vault by a symbolic link, and the root has none.
@@ -217,14 +222,12 @@ impl<'h> NoteNames<'h> {
             let path = folder.join(path.file_name()?);
             self.outside.vault_path(root, &path)
         };
-        let found: Vec<VaultPath> = if Path::new(name).is_absolute() {
-            within(Path::new(name)).into_iter().collect()
-        } else {
-            let from_root = VaultPath::new(name.trim_start_matches("./")).ok();
-            let from_here = self.current.as_ref().and_then(|current| within(&current.join(name)));
-            from_root.into_iter().chain(from_here).collect()
-        };
-        found.into_iter().filter(can_be_note).map(|path| self.as_on_disk(path)).collect()
+        if Path::new(name).is_absolute() {
+            return within(Path::new(name)).into_iter().collect();
+        }
+        let from_root = VaultPath::new(name.trim_start_matches("./")).ok();
+        let from_here = self.current.as_ref().and_then(|current| within(&current.join(name)));
+        from_root.into_iter().chain(from_here).collect()
     }
 
     /// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.
@@ -245,6 +248,15 @@ pub(super) fn path_named(what: &str, home: &Home) -> anyhow::Result<String> {
         CommandTarget::Hash(text) => text,
         CommandTarget::Note(path, _) => path.into(),
     })
+}
+
+/// The file of whatever kind that is there under a path; else as a note is named.
+pub(super) fn file_named(what: &str, home: &Home) -> anyhow::Result<String> {
+    let names = NoteNames::of(home)?;
+    match names.places(what).into_iter().find(|path| names.is_there(path)) {
+        Some(path) => Ok(path.into()),
+        None => path_named(what, home),
+    }
 }
 
 /// The note that is meant, and the line in it.

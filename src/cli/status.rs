@@ -281,10 +281,10 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     and_more(out, back.len())?;
     let copies = &status.conflict_copies;
     if !copies.is_empty() {
-        let notes = if copies.len() == 1 { "1 conflict".into() } else { format!("{} conflicts", copies.len()) };
+        let conflicts = if copies.len() == 1 { "1 conflict".into() } else { format!("{} conflicts", copies.len()) };
         writeln!(
             out,
-            "\n{notes} of notes that were changed in two places; `vault conflicts show PATH` shows the difference:"
+            "\n{conflicts} of files that were changed in two places; `vault conflicts show PATH` shows the difference:"
         )?;
     }
     for copy in copies.iter().take(SHOWN) {

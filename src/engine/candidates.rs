@@ -52,7 +52,7 @@ type Nearest<'a> = dyn Fn(&QueryVector, usize, Option<&FileSet>) -> Result<Vec<S
 type Cosines<'a> = dyn Fn(&QueryVector, &[u64]) -> Result<Vec<Option<f64>>, EngineError> + 'a;
 
 /// What a [reader](super::Reader) is asked by meaning.
-pub(super) struct Meaning<'a> {
+pub(super) struct VectorSide<'a> {
     pub(super) nearest: &'a Nearest<'a>,
     pub(super) cosines: &'a Cosines<'a>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Meaning<'a> {
 pub(super) fn collect(
     query: CandidateQuery<'_>,
     files: &FileTable,
-    meaning: &Meaning<'_>,
+    meaning: &VectorSide<'_>,
 ) -> Result<Candidates, EngineError> {
     let CandidateQuery { words, by_words, best, vector, width, allow } = query;
     let mut more = false;

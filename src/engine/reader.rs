@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bm25::Statistics;
-use super::candidates::{CandidateQuery, Candidates, Meaning, collect};
+use super::candidates::{CandidateQuery, Candidates, VectorSide, collect};
 use super::condition::FilteredFiles;
 use super::cosine::QueryVector;
 use super::error::EngineError;
@@ -87,7 +87,7 @@ pub trait Reader: Send + Sync {
     fn candidates(&self, query: CandidateQuery<'_>) -> Result<Candidates, EngineError> {
         let nearest = |vector: &QueryVector, k: usize, allow: Option<&FileSet>| self.nearest(vector, k, allow);
         let cosines = |vector: &QueryVector, rows: &[u64]| self.cosines(vector, rows);
-        collect(query, self.files(), &Meaning { nearest: &nearest, cosines: &cosines })
+        collect(query, self.files(), &VectorSide { nearest: &nearest, cosines: &cosines })
     }
 
     /// Whether words can be asked for; not while they are damaged.

@@ -11,7 +11,8 @@ use super::lane::{Extraction, ExtractionRest};
 use super::sessions::next_due;
 use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlace, content_of, key_of};
 use super::trace_parts::{TracePart, TraceParts};
-use crate::access::{Principal, Turn};
+use crate::access::{Policy, Principal, Turn};
+use crate::config::MemoryKind;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, trace_source};
 use crate::derive::extraction::{CheckedEntry, extraction_prompt};
 use crate::fs::crash;
@@ -67,7 +68,8 @@ impl Extraction {
     fn librarian_agents(&self) -> Vec<String> {
         let policies = self.workspace.agents().policies();
         let mut slugs = policies.slugs();
-        slugs.retain(|slug| policies.of(slug).is_some_and(|policy| policy.librarian));
+        let reads = |policy: &Policy| policy.librarian && policy.librarian_rules.finds_any();
+        slugs.retain(|slug| policies.of(slug).is_some_and(|policy| reads(&policy)));
         slugs
     }
 
@@ -212,7 +214,11 @@ impl Extraction {
                 Err(unasked) => return self.unasked(LIBRARIAN, job, unasked),
             };
             crash::point("librarian-answered");
-            let proposals = found.entries.iter().map(|found| proposal(&place.agent, &part, found)).collect();
+            let rules =
+                self.workspace.agents().policies().of(&place.agent).map(|policy| policy.librarian_rules.clone());
+            let rules = rules.unwrap_or_default();
+            let wanted = found.entries.iter().filter(|found| rules.finds(found.kind == MemoryKind::Preference));
+            let proposals = wanted.map(|found| proposal(&place.agent, &part, found)).collect();
             let into = format!("agents/{}/", place.agent);
             // By what is missing it must not see that it guessed right what it could not read.
             let owner = Request::new(Arc::clone(&self.workspace), Principal::Owner, Turn::default());

@@ -2,9 +2,10 @@
 
 use super::lane::Extraction;
 use super::trace_known::LIBRARIAN;
+use crate::access::LIBRARIAN_TASKS;
 use crate::request::{Owner, RequestError, rfc3339};
 use crate::state::{Job, JobState};
-use crate::wire::LibrarianView;
+use crate::wire::{LibrarianFanout, LibrarianView};
 
 /// Why nothing is sent.
 const WITHHELD: &str =
@@ -18,7 +19,8 @@ impl Extraction {
     pub(crate) fn librarian_view(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
         let policy = owner.workspace().agents().policies().of(slug);
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
-        let is_on = policy.ok_or_else(absent)?.librarian;
+        let policy = policy.ok_or_else(absent)?;
+        let (is_on, rules) = (policy.librarian, &policy.librarian_rules);
         let totals = self.librarian.totals(slug)?;
         let lane = self.state();
         let (queued, dead, reason) = {
@@ -33,6 +35,7 @@ impl Extraction {
         let memory = &self.workspace.config().memory;
         let (state, reason) = match &model {
             _ if !is_on => ("off", None),
+            _ if !rules.finds_any() => ("off", Some("both tasks that find something are switched off".to_owned())),
             _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),
             None => ("off", Some("`model` of `[memory]` in memory.toml names no model".to_owned())),
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
@@ -52,6 +55,8 @@ impl Extraction {
             covered: totals.events,
             queued,
             dead,
+            tasks: LIBRARIAN_TASKS.iter().map(|task| ((*task).to_owned(), rules.does(task))).collect(),
+            fanout: LibrarianFanout { default: rules.fanout.clone(), auto_scale: rules.fanout_auto_scale },
         })
     }
 

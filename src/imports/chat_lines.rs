@@ -13,23 +13,25 @@ use super::tools::{answer, is_tool};
 /// Where a message says when it was.
 const TIMES: [&str; 3] = ["timestamp", "created_at", "createdAt"];
 
-/// Reads a session, which is called as its first line says, or as its file is.
-pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut ImportSink<'_>) -> ReadConversation {
-    let mut read = ReadConversation { session: stem.to_owned(), ..ReadConversation::default() };
+/// Reads a session, which is called as its first line says, if it has one.
+pub(super) fn conversation(from: impl Read, name: &str, sink: &mut ImportSink<'_>) -> ReadConversation {
+    let mut read = ReadConversation::default();
     let mut left_out = LeftOutCounts::default();
     objects(from, name, sink, &mut |line| match line["type"].as_str() {
         Some("session") => {
-            read.session = line["id"].as_str().unwrap_or(stem).to_owned();
+            read.session = line["id"].as_str().map(str::to_owned);
             read.at_ms = first_moment(line, &["timestamp"]);
         }
         Some("message") if line["message"].is_object() => {
             let at_ms = first_moment(line, &["timestamp"]);
-            read.turns.extend(turn(&line["message"], line["id"].as_str(), at_ms, &mut left_out));
+            let turn = turn(&line["message"], line["id"].as_str(), at_ms, &mut left_out);
+            read.turns.extend(turn.filter(|turn| left_out.has_room_for(turn)));
         }
         None if line["role"].is_string() => {
             let id = ["id", "message_id", "run_id"].iter().find_map(|field| line[*field].as_str());
             let id = id.filter(|_| line["run_id"].is_null());
-            read.turns.extend(turn(line, id, None, &mut left_out));
+            let turn = turn(line, id, None, &mut left_out);
+            read.turns.extend(turn.filter(|turn| left_out.has_room_for(turn)));
         }
         Some(_) => left_out.add("records of the program itself"),
         None => left_out.add("records of a shape that is not known"),

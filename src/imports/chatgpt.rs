@@ -17,9 +17,7 @@ pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<R
     let title = value["title"].as_str().map(str::to_owned);
     let named = ["conversation_id", "id"].iter().find_map(|field| value[*field].as_str());
     let began = first_moment(value, &["create_time", "update_time"]);
-    // An old export names none: its first node does not change.
-    let first = || mapping.keys().next().cloned().unwrap_or_default();
-    let session = named.map_or_else(first, str::to_owned);
+    let session = named.map(str::to_owned);
     let branch = branch(mapping, value["current_node"].as_str());
     let beside = mapping.values().filter(|node| node["message"].is_object()).count().saturating_sub(branch.len());
     sink.leave_out_times("turns of other branches, which were answered anew", beside);

@@ -14,9 +14,7 @@ pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<R
     let messages = value["chat_messages"].as_array()?;
     let session = value["uuid"].as_str().or_else(|| value["id"].as_str());
     let at_ms = first_moment(value, &["created_at", "updated_at"]);
-    // Without a name it is told by its first message.
-    let first = || messages.first().and_then(|message| message["uuid"].as_str()).unwrap_or_default();
-    let session = session.unwrap_or_else(first).to_owned();
+    let session = session.map(str::to_owned);
     let title = value["name"].as_str().map(str::to_owned);
     let shown = branch(messages, value["current_leaf_message_uuid"].as_str());
     let beside = messages.len().saturating_sub(shown.len());

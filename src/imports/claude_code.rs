@@ -31,7 +31,7 @@ pub(super) fn conversations(
     for (session, turn) in found.turns {
         let session = session.unwrap_or_else(|| stem.to_owned());
         let title = title.clone();
-        let new = || ReadConversation { session: session.clone(), title, ..ReadConversation::default() };
+        let new = || ReadConversation { session: Some(session.clone()), title, ..ReadConversation::default() };
         sessions.entry(session.clone()).or_insert_with(new).turns.push(turn);
     }
     sessions.into_values().collect()
@@ -78,7 +78,7 @@ impl Records {
                     let tool = part["tool_use_id"].as_str().and_then(|call| self.asked.get(call).cloned());
                     let id = id.map(|id| format!("{id}#answer-{answers}"));
                     let text = answer(&part["content"]);
-                    self.turns.push((session.clone(), ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text }));
+                    self.keep(session.clone(), ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text });
                 }
                 _ => {}
             }
@@ -92,6 +92,12 @@ impl Records {
         }
         let role = line["message"]["role"].as_str().or_else(|| line["type"].as_str()).unwrap_or_default().to_owned();
         let turn = ReadTurn { id: id.map(str::to_owned), role, tool: None, at_ms, text };
-        self.turns.push((session, turn));
+        self.keep(session, turn);
+    }
+
+    fn keep(&mut self, session: Option<String>, turn: ReadTurn) {
+        if self.left_out.has_room_for(&turn) {
+            self.turns.push((session, turn));
+        }
     }
 }

@@ -16,7 +16,7 @@ const MAX_ASKED: usize = 10_000;
 
 /// Reads a rollout.
 pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut ImportSink<'_>) -> ReadConversation {
-    let mut read = ReadConversation { session: stem.to_owned(), ..ReadConversation::default() };
+    let mut read = ReadConversation { session: Some(stem.to_owned()), ..ReadConversation::default() };
     let (mut left_out, mut asked) = (LeftOutCounts::default(), HashMap::new());
     let mut is_named = false;
     objects(from, name, sink, &mut |line| {
@@ -28,7 +28,7 @@ pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut I
         if is_meta {
             // Of one that goes on with another the first is its own.
             if let Some(id) = item["id"].as_str().filter(|_| !is_named) {
-                (read.session, is_named) = (id.to_owned(), true);
+                (read.session, is_named) = (Some(id.to_owned()), true);
                 read.at_ms = first_moment(item, &["timestamp"]).or(at_ms);
             }
             return;
@@ -41,13 +41,14 @@ pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut I
             Some("message") => {
                 let content = &item["content"];
                 left_out.add_times("images, sounds and other files", media_of(content));
-                read.turns.push(turn(item, at_ms));
+                read.turns.extend(Some(turn(item, at_ms)).filter(|turn| left_out.has_room_for(turn)));
             }
             Some(kind) if kind.ends_with("_call_output") => {
                 let tool = item["call_id"].as_str().and_then(|call| asked.get(call).cloned());
                 let (id, text) = (item["id"].as_str().or_else(|| item["call_id"].as_str()), answer(&item["output"]));
                 let id = id.map(|id| format!("{id}#answer"));
-                read.turns.push(ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text });
+                let turn = ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text };
+                read.turns.extend(Some(turn).filter(|turn| left_out.has_room_for(turn)));
             }
             Some(kind) => {
                 if kind.ends_with("_call")

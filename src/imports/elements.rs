@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-/// Maximum length of an element, and of a text that is none of an array: a conversation of a hundred thousand messages.
+use super::held::{MAX_HELD_BYTES, NotHeld, held};
+
+/// Maximum length of an element, and of a text that is none of an array: a conversation of tens of thousands of messages.
 const MAX_BYTES: usize = 64 << 20;
 const BUFFER: usize = 64 * 1024;
 
@@ -21,9 +23,12 @@ pub(super) enum Ending {
     Strange,
 }
 
-/// Gives each element to `each`, or that it cannot be read; an object is one element, or those of the array that it has under
+/// What is done with an element.
+pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotHeld>) -> ControlFlow<()> + 'e;
+
+/// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
 /// `conversations`. What is no UTF-8 is replaced.
-pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) -> ControlFlow<()>) -> Ending {
+pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Ending {
     let mut buffer = vec![0; BUFFER];
     let mut state = Split::default();
     loop {
@@ -39,10 +44,10 @@ pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) 
                 SplitStep::Strange => return Ending::Strange,
                 SplitStep::Element => {
                     let mut value = state.take();
-                    let wrapped = value.as_mut().filter(|_| state.is_object);
+                    let wrapped = value.as_mut().ok().filter(|_| state.is_object);
                     let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
                     let ended = match wrapped.map(std::mem::take) {
-                        Some(values) => values.into_iter().try_for_each(|value| each(Some(value))),
+                        Some(values) => values.into_iter().try_for_each(|value| each(Ok(value))),
                         None => each(value),
                     };
                     if ended.is_break() {
@@ -59,14 +64,18 @@ pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) 
 }
 
 /// A JSON text, without the bytes that a wrong one has: as much of it as is right.
-pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
-    match serde_json::from_slice(bytes) {
-        Ok(value) => Some(value),
-        Err(_) => {
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotHeld> {
+    let held = |text: &[u8]| held(text, MAX_HELD_BYTES);
+    held(bytes).or_else(|fault| match fault {
+        NotHeld::TooLarge => Err(fault),
+        NotHeld::Broken => {
             let text = String::from_utf8_lossy(bytes);
-            serde_json::from_str(&text).ok().or_else(|| serde_json::from_str(&without_surrogates(&text)).ok())
+            match held(text.as_bytes()) {
+                Err(NotHeld::Broken) => held(without_surrogates(&text).as_bytes()),
+                read => read,
+            }
         }
-    }
+    })
 }
 
 /// A text without escapes of halves of a character.
@@ -125,9 +134,9 @@ struct Split {
 }
 
 impl Split {
-    fn take(&mut self) -> Option<Value> {
+    fn take(&mut self) -> Result<Value, NotHeld> {
         let element = std::mem::take(&mut self.element);
-        if std::mem::take(&mut self.too_long) { None } else { parse(&element) }
+        if std::mem::take(&mut self.too_long) { Err(NotHeld::TooLarge) } else { parse(&element) }
     }
 
     fn keep(&mut self, byte: u8) {
@@ -194,7 +203,7 @@ mod tests {
     fn all(text: &[u8]) -> (Vec<Option<String>>, Ending) {
         let mut found = Vec::new();
         let ending = elements(text, &mut |value| {
-            found.push(value.map(|value| value.to_string()));
+            found.push(value.ok().map(|value| value.to_string()));
             ControlFlow::Continue(())
         });
         (found, ending)

@@ -14,8 +14,14 @@ pub(crate) enum ImportReadError {
         /// Why.
         source: io::Error,
     },
+    /// It is a pipe, or the like.
+    #[error("{} is neither a file nor a folder", path.display())]
+    NoFile {
+        /// What.
+        path: PathBuf,
+    },
     /// There is nothing of the kind in it.
-    #[error("there is nothing of `{kind}` in {}: it takes {takes}", path.display())]
+    #[error("there is nothing of `{kind}` in {}: it takes {takes}{seems}", path.display())]
     Nothing {
         /// The kind.
         kind: &'static str,
@@ -23,5 +29,29 @@ pub(crate) enum ImportReadError {
         path: PathBuf,
         /// What it should have been.
         takes: &'static str,
+        /// What else is in it: the end of a sentence, or nothing.
+        seems: String,
+    },
+    /// It is an archive that has lost its end, and there is nothing of the kind in what is left.
+    #[error("{} was cut short, and in what is left of it is nothing of `{kind}`, which takes {takes}: download it again", path.display())]
+    CutShort {
+        /// The kind.
+        kind: &'static str,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What it should have been.
+        takes: &'static str,
+    },
+    /// It is a file of another kind.
+    #[error("{} {seems}, and nothing of `{kind}`, which takes {takes}", path.display())]
+    OtherKind {
+        /// The kind.
+        kind: &'static str,
+        /// What.
+        path: PathBuf,
+        /// What it should have been.
+        takes: &'static str,
+        /// What it is: `seems to be a picture`.
+        seems: String,
     },
 }

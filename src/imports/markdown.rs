@@ -6,8 +6,7 @@ use super::sink::ImportSink;
 
 /// Whether a file is a note of a kind of source.
 pub(super) fn is_note(kind: SourceKind, name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    if !lower.ends_with(".md") && !lower.ends_with(".markdown") {
+    if !is_markdown(name) {
         return false;
     }
     let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
@@ -23,8 +22,14 @@ pub(super) fn is_note(kind: SourceKind, name: &str) -> bool {
     }
 }
 
-/// Hands a note over. `source` tells the folder that it is of from others.
-pub(super) fn note(kind: SourceKind, source: &str, name: &str, bytes: &[u8], sink: &mut ImportSink<'_>) {
+/// Whether a file is one of Markdown, wherever it is.
+pub(super) fn is_markdown(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.ends_with(".md") || lower.ends_with(".markdown")
+}
+
+/// Hands a note over. `place` tells it from all others: where it is.
+pub(super) fn note(kind: SourceKind, place: &str, name: &str, bytes: &[u8], sink: &mut ImportSink<'_>) {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => {
@@ -34,7 +39,7 @@ pub(super) fn note(kind: SourceKind, source: &str, name: &str, bytes: &[u8], sin
     };
     let is_memory = matches!(kind, SourceKind::MoltisMemory | SourceKind::OpenClawMemory);
     let text = if is_memory {
-        let (left, rules) = said(&text);
+        let (left, rules) = said(kind, "assistant", &text);
         rules.iter().for_each(|rule| sink.leave_out(rule));
         if left.trim().is_empty() && !rules.is_empty() {
             return;
@@ -43,15 +48,17 @@ pub(super) fn note(kind: SourceKind, source: &str, name: &str, bytes: &[u8], sin
     } else {
         text
     };
-    sink.note(&format!("{source}/{name}"), &title(kind, name), text);
+    // Each download of Notion's is called otherwise; a page keeps its digits, wherever it is, and whatever its title.
+    let page = (kind == SourceKind::Notion).then(|| digits(stem(name))).flatten();
+    let id = page.map_or_else(|| place.to_owned(), |(_, digits)| format!("notion:{}", digits.to_ascii_lowercase()));
+    sink.note(&id, &title(kind, name), text);
 }
 
 /// What a note is called, by its file.
 fn title(kind: SourceKind, name: &str) -> String {
-    let file = name.rsplit('/').next().unwrap_or_default();
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let stem = stem(name);
     match kind {
-        SourceKind::Notion => without_digits(stem).to_owned(),
+        SourceKind::Notion => digits(stem).map_or(stem, |(title, _)| title).to_owned(),
         SourceKind::Logseq => {
             let is_day = stem.len() == 10
                 && stem
@@ -66,11 +73,17 @@ fn title(kind: SourceKind, name: &str) -> String {
     }
 }
 
-/// A name without the digits that Notion puts behind it.
-fn without_digits(stem: &str) -> &str {
-    let Some((title, digits)) = stem.rsplit_once(' ') else { return stem };
+/// A name without its folders and what follows the last dot.
+fn stem(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or_default();
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+}
+
+/// A name, and the digits that Notion puts behind it.
+fn digits(stem: &str) -> Option<(&str, &str)> {
+    let (title, digits) = stem.rsplit_once(' ')?;
     let are_digits = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if are_digits { title } else { stem }
+    are_digits.then_some((title, digits))
 }
 
 #[cfg(test)]

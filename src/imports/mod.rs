@@ -9,9 +9,14 @@ mod chat_lines;
 mod chatgpt;
 mod claude;
 mod claude_code;
+mod claw;
+mod code;
 mod codex;
+mod cut_zip;
 mod elements;
 mod error;
+mod found;
+mod held;
 mod kind;
 mod lines;
 mod markdown;
@@ -19,16 +24,21 @@ mod moments;
 mod parts;
 mod read;
 mod said;
+mod seems;
 mod session;
+mod session_kind;
 mod sink;
+mod tags;
 mod tools;
 mod unpack;
+mod zipped;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use kind::SourceKind;
 pub(crate) use read::{read, read_some};
-pub(crate) use session::{SessionTranscript, SessionTurn, session, session_kind};
+pub(crate) use session::{SessionTranscript, SessionTurn, session};
+pub(crate) use session_kind::session_kind;
 pub(crate) use sink::{ImportItem, ImportSink, ImportTally};
 pub(crate) use unpack::size;

@@ -1,7 +1,10 @@
-//! What of a turn somebody said: what programs have put into it is taken out, by rules that have names.
+//! What of a turn somebody said: what programs have put into it is taken out, by rules that have names. What stands in code, or in the
+//! middle of a line, is what somebody wrote.
 
-use std::ops::Range;
-
+use super::claw::{is_claw, is_message_id, is_own_turn, without_events, without_marks, without_metadata};
+use super::code::without_lines;
+use super::kind::SourceKind;
+use super::tags::{TagPlace, without_tags};
 use crate::derive::{is_housekeeping, is_machine, is_silence};
 use crate::fence::without_fenced;
 
@@ -11,11 +14,15 @@ const METADATA: &str = "blocks of metadata";
 const HOUSEKEEPING: &str = "turns that programs wrote (flush prompts, heartbeats, summaries for a new session)";
 const SILENCE: &str = "marks of silence (`NO_REPLY`, `HEARTBEAT_OK`)";
 const COMMAND: &str = "commands of a program and what they printed";
+const REPLY: &str = "marks of how a reply is sent (`[[reply_to_current]]`, `[[audio_as_voice]]`)";
+const INTERRUPTED: &str = "marks of an answer that was interrupted, or not asked for";
 
+/// What models call themselves: they alone think.
+const MODELS: [&str; 4] = ["assistant", "model", "ai", "bot"];
 /// Tags between which a model thinks. One that begins a turn and is never closed goes on to its end.
 const THOUGHTS: [&str; 5] = ["think", "thinking", "antthinking", "scratchpad", "reasoning"];
 /// Tags between which programs put what nobody said, at the beginning of a line.
-const INJECTIONS: [&str; 16] = [
+const INJECTIONS: [&str; 24] = [
     "system-reminder",
     "system_reminder",
     "environment_context",
@@ -24,22 +31,41 @@ const INJECTIONS: [&str; 16] = [
     "ide_opened_file",
     "ide_selection",
     "ide_context",
+    "ide_diagnostics",
+    "user-prompt-submit-hook",
     "recalled_context",
     "relevant-memories",
     "relevant_memories",
+    "retrieved_memories",
+    "memory",
+    "memory-context",
     "memory_context",
     "injected_context",
     "turn_aborted",
     "task-notification",
     "available_skills",
+    "skills_instructions",
+    "collaboration_mode",
+    "permissions instructions",
 ];
-/// Tags of what was typed as a command: a turn that begins so says nothing else.
-const COMMANDS: [&str; 6] =
-    ["command-name", "command-message", "command-args", "local-command-stdout", "local-command-stderr", "bash-input"];
-/// What a turn begins with that a program wrote for the model.
-const PREFACES: [&str; 3] = ["# AGENTS.md instructions for ", "<user_instructions>", "<permissions instructions>"];
-/// A reply is meant for the message before.
-const REPLY_MARKS: [&str; 1] = ["[[reply_to_current]]"];
+/// Tags between which Claude Code keeps what was typed as a command, and what that printed.
+const COMMANDS: [&str; 9] = [
+    "command-name",
+    "command-message",
+    "command-args",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+];
+/// With what Codex begins a turn that has the instructions of a project, and what ends those.
+const INSTRUCTIONS: (&str, &str) = ("# AGENTS.md instructions for ", "</INSTRUCTIONS>");
+/// What Claude Code writes where somebody has interrupted it: a line by itself.
+const INTERRUPTIONS: &str = "[Request interrupted by user";
+/// What Claude Code has a model say that was not asked.
+const NOT_ASKED: &str = "No response requested.";
 
 /// Whether a speaker is a program.
 pub(super) fn is_program(role: &str) -> bool {
@@ -48,172 +74,143 @@ pub(super) fn is_program(role: &str) -> bool {
         || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
-/// What somebody said of a turn, and the rules by which something of it was taken out.
-pub(super) fn said(text: &str) -> (String, Vec<&'static str>) {
-    let mut rules = Vec::new();
-    let mut note = |rule: &'static str, was: bool| {
-        if was && !rules.contains(&rule) {
-            rules.push(rule);
-        }
-        was
-    };
-    let begins = text.trim_start();
-    if note(COMMAND, COMMANDS.iter().any(|tag| begins.strip_prefix('<').is_some_and(|rest| is_named(rest, tag)))) {
-        return (String::new(), rules);
-    }
-    if note(INJECTED, PREFACES.iter().any(|preface| begins.starts_with(preface))) {
-        return (String::new(), rules);
-    }
-    let unfenced = without_fenced(text);
-    note(INJECTED, unfenced.len() < text.len());
-    let mut text = unfenced.into_owned();
-    let (cut, was) = without_tags(&text, &THOUGHTS, true);
-    note(THOUGHT, was).then(|| text = cut);
-    let (cut, was) = without_tags(&text, &INJECTIONS, false);
-    note(INJECTED, was).then(|| text = cut);
-    let (cut, was) = without_metadata(&text);
-    note(METADATA, was).then(|| text = cut);
-    for mark in REPLY_MARKS {
-        note(SILENCE, text.contains(mark)).then(|| text = text.replace(mark, ""));
-    }
-    let lines = text.lines().filter(|line| !is_silence(line)).count();
-    if note(SILENCE, lines < text.lines().count()) {
-        text = text.lines().filter(|line| !is_silence(line)).collect::<Vec<_>>().join("\n");
-    }
-    if note(HOUSEKEEPING, is_housekeeping(&text)) {
-        return (String::new(), rules);
-    }
-    let text = text.trim_end().trim_start_matches(['\n', '\r']).to_owned();
-    (text, rules)
+fn is_model(role: &str) -> bool {
+    MODELS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 
-/// Whether the text after a `<` is this tag.
-fn is_named(rest: &str, tag: &str) -> bool {
-    let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
-    named && rest[tag.len()..].starts_with(|c: char| c == '>' || c == '/' || c.is_whitespace())
+/// What is left of a turn, and the rules by which something of it was taken out.
+struct LeftOfTurn {
+    text: String,
+    rules: Vec<&'static str>,
 }
 
-/// Where code stands between fences: what is in it was said as it is.
-fn code(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut open, mut at) = (Vec::new(), None, 0);
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("```") {
-            match open.take() {
-                None => open = Some(at),
-                Some(start) => found.push(start..at + line.len()),
+impl LeftOfTurn {
+    /// Puts what a rule leaves in the place of the text, where it leaves something else.
+    fn by(&mut self, rule: &'static str, left: Option<String>) {
+        if let Some(text) = left {
+            self.text = text;
+            if !self.rules.contains(&rule) {
+                self.rules.push(rule);
             }
         }
-        at += line.len();
     }
-    found.extend(open.map(|start| start..text.len()));
-    found
 }
 
-/// A text without what stands between tags of these names, and whether anything did. Of those that begin a line alone, unless `anywhere`.
-fn without_tags(text: &str, tags: &[&str], anywhere: bool) -> (String, bool) {
-    let code = code(text);
-    let mut code = code.iter().peekable();
-    let lower = text.to_ascii_lowercase();
-    let (mut kept, mut from, mut at) = (String::new(), 0, 0);
-    // All of it is looked at once: no step goes back to the beginning of the text, or of its line.
-    let first = text.len() - text.trim_start().len();
-    let (mut seen, mut is_line_blank) = (0, true);
-    // A tag that is nowhere closed after this place is not looked for again.
-    let mut unclosed: Vec<&str> = Vec::new();
-    while let Some(start) = lower[at..].find('<').map(|found| at + found) {
-        at = start + 1;
-        let since = &text[seen..start];
-        is_line_blank = match since.rfind('\n') {
-            Some(end) => since[end..].trim().is_empty(),
-            None => is_line_blank && since.trim().is_empty(),
-        };
-        seen = start;
-        while code.peek().is_some_and(|range| range.end <= start) {
-            code.next();
-        }
-        if code.peek().is_some_and(|range| range.contains(&start)) {
-            continue;
-        }
-        if !anywhere && !is_line_blank {
-            continue;
-        }
-        let Some(tag) = tags.iter().find(|tag| is_named(&lower[at..], tag)) else { continue };
-        if unclosed.contains(tag) {
-            continue;
-        }
-        let end = lower[at..].find(&format!("</{tag}")).map(|found| at + found);
-        let end = end.map(|end| lower[end..].find('>').map_or(lower.len(), |close| end + close + 1));
-        let begins = start <= first;
-        let end = match end {
-            Some(end) => end,
-            None if anywhere && begins => text.len(),
-            None => {
-                unclosed.push(tag);
-                continue;
-            }
-        };
-        kept.push_str(&text[from..start]);
-        (from, at) = (end, end);
+/// What somebody said of a turn of a kind of source, and the rules by which something of it was taken out. `role` says who speaks.
+pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'static str>) {
+    let mut left = LeftOfTurn { text: text.to_owned(), rules: Vec::new() };
+    if kind == SourceKind::Codex {
+        left.by(INJECTED, without_instructions(&left.text));
     }
-    if from == 0 {
-        return (String::new(), false);
+    let unfenced = without_fenced(&left.text);
+    let unfenced = (unfenced.len() < left.text.len()).then(|| unfenced.into_owned());
+    left.by(INJECTED, unfenced);
+    if is_model(role) {
+        left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPlace::Anywhere));
     }
-    kept.push_str(&text[from..]);
-    (kept, true)
+    left.by(INJECTED, without_tags(&left.text, &INJECTIONS, TagPlace::Line));
+    // As it writes them, and nobody else.
+    if kind == SourceKind::Codex && left.text.contains("<INSTRUCTIONS>") {
+        left.by(INJECTED, without_tags(&left.text, &["instructions"], TagPlace::Line));
+    }
+    left.by(METADATA, without_metadata(&left.text));
+    if kind == SourceKind::ClaudeCode {
+        left.by(COMMAND, without_tags(&left.text, &COMMANDS, TagPlace::Line));
+        let is_mark = |line: &str| line.starts_with(INTERRUPTIONS) && line.trim_end().ends_with(']');
+        left.by(INTERRUPTED, without_lines(&left.text, is_mark));
+        left.by(INTERRUPTED, (is_model(role) && left.text.trim() == NOT_ASKED).then(String::new));
+    }
+    if is_claw(kind) {
+        left.by(METADATA, without_lines(&left.text, |line| is_message_id(line.trim())));
+        if is_model(role) {
+            left.by(REPLY, without_marks(&left.text));
+        } else {
+            left.by(INJECTED, without_events(&left.text));
+            left.by(HOUSEKEEPING, is_own_turn(&left.text).then(String::new));
+        }
+    }
+    left.by(SILENCE, without_lines(&left.text, is_silence));
+    left.by(HOUSEKEEPING, is_housekeeping(&left.text).then(String::new));
+    let text = left.text.trim_end().trim_start_matches(['\n', '\r']).to_owned();
+    (text, left.rules)
 }
 
-/// A text without blocks of metadata, as OpenClaw puts them before a message: a line that says so, and a block of code below it.
-fn without_metadata(text: &str) -> (String, bool) {
-    if !text.contains("(untrusted metadata)") {
-        return (String::new(), false);
-    }
-    let mut kept: Vec<&str> = Vec::new();
-    let mut lines = text.split_inclusive('\n').peekable();
-    let mut cut = false;
-    while let Some(line) = lines.next() {
-        if !line.trim_end().trim_end_matches(':').ends_with("(untrusted metadata)") {
-            kept.push(line);
-            continue;
-        }
-        cut = true;
-        if lines.peek().is_some_and(|next| next.trim_start().starts_with("```")) {
-            lines.next();
-            for line in lines.by_ref() {
-                if line.trim_start().starts_with("```") {
-                    break;
-                }
-            }
-        }
-        while lines.peek().is_some_and(|next| next.trim().is_empty()) {
-            lines.next();
-        }
-    }
-    (kept.concat(), cut)
+/// A turn of Codex without the instructions of a project. Those of earlier versions have no end.
+fn without_instructions(text: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix(INSTRUCTIONS.0)?;
+    Some(rest.rfind(INSTRUCTIONS.1).map(|end| rest[end + INSTRUCTIONS.1.len()..].to_owned()).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::SourceKind::{ChatGpt, ClaudeCode, Codex, Folder, Moltis, OpenClaw};
     use super::*;
 
     #[test]
     fn what_programs_put_into_a_turn_goes_by_a_rule_with_a_name() {
-        for (text, left, rule) in [
-            ("Yes <think>he lies</think>of course", "Yes of course", THOUGHT),
-            ("<think>\nnever closed", "", THOUGHT),
-            ("<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
-            ("<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),
-            ("<environment_context>\n <cwd>/x</cwd>\n</environment_context>", "", INJECTED),
-            ("# AGENTS.md instructions for /x\n\nBe brief", "", INJECTED),
-            ("<command-name>/clear</command-name>", "", COMMAND),
-            ("Conversation info (untrusted metadata):\n```json\n{\"a\": 1}\n```\n\nHello", "Hello", METADATA),
-            ("[[reply_to_current]] Sure", " Sure", SILENCE),
-            ("NO_REPLY", "", SILENCE),
-            ("HEARTBEAT_OK", "", SILENCE),
-            ("Pre-compaction memory flush. Store durable memories only in memory/x.md", "", HOUSEKEEPING),
-            ("Read HEARTBEAT.md if it exists", "", HOUSEKEEPING),
-            ("This session is being continued from a previous conversation that ran out of context.", "", HOUSEKEEPING),
+        for (kind, role, text, left, rule) in [
+            (ChatGpt, "assistant", "Yes <think>he lies</think>of course", "Yes of course", THOUGHT),
+            (ChatGpt, "assistant", "<think>\nnever closed", "", THOUGHT),
+            (ChatGpt, "Assistant", "<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
+            (ChatGpt, "assistant", "<think>```\n</think> Use `x <think>` here", "Use `x <think>` here", THOUGHT),
+            (ClaudeCode, "user", "<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),
+            (ClaudeCode, "user", "<user-prompt-submit-hook>x</user-prompt-submit-hook>\nHello", "Hello", INJECTED),
+            (ClaudeCode, "user", "<ide_diagnostics>[]</ide_diagnostics>Hello", "Hello", INJECTED),
+            (ClaudeCode, "user", "<command-name>/clear</command-name>", "", COMMAND),
+            (ClaudeCode, "user", "<bash-input>ls</bash-input>", "", COMMAND),
+            (ClaudeCode, "user", "<bash-stdout>a\nb</bash-stdout><bash-stderr></bash-stderr>", "", COMMAND),
+            (
+                ClaudeCode,
+                "user",
+                "<local-command-caveat>Caveat: x</local-command-caveat>\nAnd the oven?",
+                "And the oven?",
+                COMMAND,
+            ),
+            (ClaudeCode, "user", "[Request interrupted by user for tool use]", "", INTERRUPTED),
+            (ClaudeCode, "user", "[Request interrupted by user]\n\nNo, the till", "No, the till", INTERRUPTED),
+            (ClaudeCode, "assistant", "No response requested.", "", INTERRUPTED),
+            (Codex, "user", "<environment_context>\n <cwd>/x</cwd>\n</environment_context>", "", INJECTED),
+            (Codex, "user", "# AGENTS.md instructions for /x\n\nBe brief", "", INJECTED),
+            (
+                Codex,
+                "user",
+                "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe brief\n</INSTRUCTIONS>\n\nHello",
+                "Hello",
+                INJECTED,
+            ),
+            (Codex, "user", "<INSTRUCTIONS>\nBe brief\n</INSTRUCTIONS>", "", INJECTED),
+            (Codex, "user", "<collaboration_mode>x</collaboration_mode>", "", INJECTED),
+            (Codex, "user", "<skills_instructions>\nx\n</skills_instructions>", "", INJECTED),
+            (Codex, "user", "<permissions instructions>x</permissions instructions>", "", INJECTED),
+            (Moltis, "user", "<memory>\nLikes rum\n</memory>\nHello", "Hello", INJECTED),
+            (Moltis, "user", "Hello\n<memory-context>\nLikes rum\n</memory-context>", "Hello", INJECTED),
+            (Moltis, "user", "<retrieved_memories>x</retrieved_memories>Hello", "Hello", INJECTED),
+            (OpenClaw, "user", "Sender (untrusted metadata):\n```json\n{\"a\": 1}\n```\n\nHello", "Hello", METADATA),
+            (OpenClaw, "user", "[message_id: om_x1]\nHello", "Hello", METADATA),
+            (OpenClaw, "user", "System: [2026-01-05 09:00 UTC] Cron: rye\n\nHello", "Hello", INJECTED),
+            (OpenClaw, "user", "[Subagent Context] You are running as a subagent", "", HOUSEKEEPING),
+            (OpenClaw, "user", "A new session was started via /new or /reset. Say hi", "", HOUSEKEEPING),
+            (OpenClaw, "assistant", "[[reply_to_current]] Sure", "Sure", REPLY),
+            (OpenClaw, "assistant", "[[reply_to:17]]\nSure", "Sure", REPLY),
+            (OpenClaw, "assistant", "NO_REPLY", "", SILENCE),
+            (OpenClaw, "assistant", "HEARTBEAT_OK", "", SILENCE),
+            (
+                OpenClaw,
+                "user",
+                "Pre-compaction memory flush. Store durable memories only in memory/x.md",
+                "",
+                HOUSEKEEPING,
+            ),
+            (OpenClaw, "user", "Read HEARTBEAT.md if it exists", "", HOUSEKEEPING),
+            (
+                ClaudeCode,
+                "user",
+                "This session is being continued from a previous conversation that ran",
+                "",
+                HOUSEKEEPING,
+            ),
         ] {
-            let (found, rules) = said(text);
+            let (found, rules) = said(kind, role, text);
             assert_eq!((found.as_str(), &rules[..]), (left, &[rule][..]), "{text}");
         }
     }
@@ -224,43 +221,70 @@ mod tests {
             "Why does <Context.Provider> not work?",
             "What is <think> for?",
             "a <system-reminder> in a line </system-reminder> stays",
-            "```\n<think>code</think>\n<system-reminder>\n</system-reminder>\n```",
+            "```\n<think>code</think>\n<system-reminder>\n</system-reminder>\nNO_REPLY\n[Request interrupted by user]\n```",
+            "Between `<think>` and `</think>` it thinks",
+            "`<system-reminder>\n</system-reminder>`",
             "x < y, <b>bold</b>, NO_REPLY is a word here",
             "é<é>é < ",
             "<system-reminder>\nnever closed",
+            "The line says [Request interrupted by user] there, and `No response requested.`",
+            "I wrote No response requested. and <bash-stdout>it</bash-stdout>",
+            "It has [[reply_to_current]] and [message_id: 3] in it",
+            "What is the [Subagent Context]?",
             "  indented\n\n  code",
         ] {
-            assert_eq!(said(text), (text.trim_end().to_owned(), Vec::new()), "{text}");
+            for kind in SourceKind::ALL {
+                for role in ["user", "assistant"] {
+                    assert_eq!(said(kind, role, text), (text.trim_end().to_owned(), Vec::new()), "{text}");
+                }
+            }
+        }
+        for (kind, text) in [
+            (ChatGpt, "I mean <think>this</think>, as they do"),
+            (ChatGpt, "<thinking>aloud</thinking> I would go"),
+            (ChatGpt, "<instructions>\nBe brief\n</instructions>"),
+            (ChatGpt, "# AGENTS.md instructions for /x\n\nWhat is that?"),
+            (ChatGpt, "<bash-stdout>what is that</bash-stdout>"),
+            (Folder, "[message_id: 3]"),
+            (ClaudeCode, "No response requested."),
+            (OpenClaw, "[[reply_to_current]] is what it says"),
+        ] {
+            assert_eq!(said(kind, "user", text), (text.to_owned(), Vec::new()), "{text}");
         }
     }
 
     #[test]
     fn what_was_recalled_does_not_come_back() {
         let recalled = crate::fence::recalled("- Likes rum (notes/a.md#L3)\n");
-        assert_eq!(said(&format!("{recalled}Really?")), ("Really?".into(), vec![INJECTED]));
+        assert_eq!(said(ChatGpt, "user", &format!("{recalled}Really?")), ("Really?".into(), vec![INJECTED]));
     }
 
     #[test]
     fn many_tags_cost_no_more_than_other_lines() {
         let text = "<system-reminder>\n".repeat(50_000);
-        assert_eq!(said(&text).1, Vec::<&str>::new());
-        assert_eq!(said(&format!("{}x", "<think></think>".repeat(50_000))).0, "x");
+        assert_eq!(said(ChatGpt, "assistant", &text).1, Vec::<&str>::new());
+        assert_eq!(said(ChatGpt, "assistant", &format!("{}x", "<think></think>".repeat(50_000))).0, "x");
     }
 
     /// Each `<` was once held against its line from the beginning on, and each tag against all that came before it: days for one turn.
     #[test]
     fn ten_megabytes_that_mean_ill_are_read_as_fast_as_others() {
         const LENGTH: usize = 10 << 20;
-        for (pattern, length) in
-            [("a <b ", LENGTH), ("<think></think>", LENGTH / 5), ("\n<system-reminder x", LENGTH / 5)]
-        {
+        for (pattern, length) in [
+            ("a <b ", LENGTH),
+            ("<think></think>", LENGTH / 5),
+            ("\n<system-reminder x", LENGTH / 5),
+            ("<think>```\n</think>", LENGTH / 5),
+            ("`` ` ", LENGTH / 5),
+            ("[[reply_to:", LENGTH / 5),
+        ] {
             let text = pattern.repeat(length / pattern.len());
-            let (left, _) = said(&format!("{text}\nend"));
+            let (left, _) = said(OpenClaw, "assistant", &format!("{text}\nend"));
             assert!(left.ends_with("end"), "{pattern}");
         }
         let blank = format!("{}{}x", " ".repeat(LENGTH / 5), "<think></think>".repeat(LENGTH / 50));
-        assert_eq!(said(&blank).0.trim(), "x");
+        assert_eq!(said(ChatGpt, "assistant", &blank).0.trim(), "x");
         let code = "```\n<think>\n```\n".repeat(LENGTH / 80);
-        assert_eq!(said(&code).0.len(), code.trim_end().len());
+        assert_eq!(said(ChatGpt, "assistant", &code).0.len(), code.trim_end().len());
     }
 }

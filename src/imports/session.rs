@@ -1,20 +1,16 @@
 //! One session of another program, read as a whole: who said what, and when, without what is machinery.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::elements::parse;
+use super::found::FoundFile;
 use super::kind::SourceKind;
-use super::read::one;
+use super::read::{Unnamed, one};
 use super::sink::{ImportItem, ImportSink};
-use super::unpack::FoundFile;
-
-/// Length of the head of a file that is looked at to tell what it is, in bytes.
-const HEAD_BYTES: u64 = 256 << 10;
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +61,16 @@ impl SessionTranscript {
 /// Reads the session of the file at `path`, which was changed at `at_ms`, in milliseconds since 1970. Of one that has those before it
 /// too, its own.
 pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &mut dyn Read) -> SessionTranscript {
-    // In the order of their turns, each with what it is called.
+    // In the order of their turns, each with what it is called. A record that was written twice is one, as with an import.
     let mut found: Vec<(String, Option<String>, Vec<SessionTurn>)> = Vec::new();
+    let mut ids = HashSet::new();
     let mut take = |item: ImportItem| {
         let ImportItem::Event(event) = item else { return ControlFlow::Continue(()) };
         let text = |key: &str| event[key].as_str().map(str::to_owned);
         let session = text("session").unwrap_or_default();
+        if !ids.insert((session.clone(), text("id"))) {
+            return ControlFlow::Continue(());
+        }
         let at = event["time"].as_str().and_then(|time| time.parse().ok());
         let turn = SessionTurn { role: text("role").unwrap_or_default(), at, text: text("text").unwrap_or_default() };
         match found.iter_mut().find(|(name, ..)| *name == session) {
@@ -81,9 +81,9 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
     };
     let mut sink = ImportSink::new(&mut take);
     let name = path.to_string_lossy().into_owned();
-    let file = FoundFile { name, at_ms, from };
+    let file = FoundFile { place: name.clone(), name, at_ms, from };
     let stem = file.session_stem(kind);
-    one(kind, "", file, &mut sink);
+    one(kind, Unnamed::ByFile, file, &mut sink);
     let remarks = std::mem::take(&mut sink.tally.remarks);
     let own_name =
         |session: &str| session.strip_prefix(kind.name()).and_then(|id| id.strip_prefix('/')).map(str::to_owned);
@@ -95,54 +95,11 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
     SessionTranscript { kind, id: own_name(&session).unwrap_or(session), title, turns, remarks }
 }
 
-/// Which program wrote a file of a session, by its name and its first records; `None` where they are of none that is known.
-pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.starts_with("rollout-") {
-        return Some(SourceKind::Codex);
-    }
-    let mut head = Vec::new();
-    from.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    head.split(|byte| *byte == b'\n').filter_map(parse).find_map(|record| kind_of(&record))
-}
-
-fn kind_of(record: &Value) -> Option<SourceKind> {
-    let kind = record["type"].as_str();
-    match kind {
-        Some("session_meta" | "response_item" | "event_msg" | "turn_context") => Some(SourceKind::Codex),
-        Some("user" | "assistant" | "summary")
-            if record["sessionId"].is_string() || record["uuid"].is_string() || record["leafUuid"].is_string() =>
-        {
-            Some(SourceKind::ClaudeCode)
-        }
-        Some(_) if record["sessionId"].is_string() && record["uuid"].is_string() => Some(SourceKind::ClaudeCode),
-        Some("session") => Some(SourceKind::OpenClaw),
-        Some("message") if record["message"].is_object() => Some(SourceKind::OpenClaw),
-        None if record["role"].is_string() => Some(SourceKind::Moltis),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn the_program_is_told_from_the_first_records() {
-        let told = |name: &str, lines: &[Value]| {
-            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            session_kind(Path::new(name), text.as_bytes())
-        };
-        assert_eq!(told("rollout-x.jsonl", &[]), Some(SourceKind::Codex));
-        assert_eq!(told("a.jsonl", &[json!({ "type": "session", "id": "x" })]), Some(SourceKind::OpenClaw));
-        assert_eq!(told("a.jsonl", &[json!({ "x": 1 }), json!({ "role": "user" })]), Some(SourceKind::Moltis));
-        let claude = json!({ "type": "file-history-snapshot", "sessionId": "s", "uuid": "u" });
-        assert_eq!(told("a.jsonl", &[claude]), Some(SourceKind::ClaudeCode));
-        assert_eq!(told("a.jsonl", &[json!({ "x": 1 })]), None);
-        assert_eq!(session_kind(Path::new("a.jsonl"), &b"\xff\xfe{}\n{\"role\""[..]), None);
-    }
 
     #[test]
     fn a_session_is_read_as_one() {
@@ -161,6 +118,16 @@ mod tests {
         assert_eq!((grown.digest(1), found.digest(9)), (found.digest(1), found.digest(1)));
         assert_ne!(grown.digest(2), found.digest(2));
         assert!(read("").turns.is_empty());
+    }
+
+    #[test]
+    fn a_record_that_was_written_twice_is_one_turn() {
+        let line = |id: &str| {
+            json!({"type": "message", "id": id, "message": {"role": "user", "content": "yes"}}).to_string() + "\n"
+        };
+        let text = line("a") + &line("b") + &line("a");
+        let found = session(SourceKind::OpenClaw, Path::new("/x/s1.jsonl"), None, &mut text.as_bytes());
+        assert_eq!(found.turns.len(), 2);
     }
 
     #[test]

@@ -16,7 +16,9 @@ const MAX_TEXT_BYTES: usize = 48 * 1024;
 /// Maximum length of a turn, in bytes. What is longer is cut: it is a file that somebody has put into a conversation.
 const MAX_TURN_BYTES: usize = 2 << 20;
 /// Maximum length of a note.
-const MAX_NOTE_BYTES: usize = 512 << 10;
+pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
+/// Maximum length of the place of a note.
+const MAX_PLACE_BYTES: usize = 2000;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
 /// Maximum number of remarks that are kept.
@@ -51,12 +53,23 @@ pub(crate) struct ImportTally {
 /// A conversation, as it was read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReadConversation {
-    /// Tells it from all others.
-    pub(super) session: String,
+    /// Tells it from all others; `None` where it says none.
+    pub(super) session: Option<String>,
     pub(super) title: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub(super) at_ms: Option<i64>,
     pub(super) turns: Vec<ReadTurn>,
+}
+
+impl ReadConversation {
+    /// What tells one from others that says no name: when it began, and what was said first. The same with more turns has the same.
+    pub(super) fn beginning(&self) -> String {
+        let is_said = |turn: &&ReadTurn| !is_program(&turn.role) && !turn.text.trim().is_empty();
+        let first = self.turns.iter().find(is_said).or(self.turns.first());
+        let at_ms = self.at_ms.or_else(|| first.and_then(|turn| turn.at_ms));
+        let what = json!([at_ms, first.map(|turn| (&turn.role, &turn.text))]).to_string();
+        blake3::hash(what.as_bytes()).to_hex()[..32].to_owned()
+    }
 }
 
 /// A turn, as it was read.
@@ -116,7 +129,7 @@ impl<'s> ImportSink<'s> {
     /// A conversation: what somebody said of it, in its order.
     pub(super) fn conversation(&mut self, kind: SourceKind, conversation: ReadConversation) {
         let ReadConversation { session, title, mut at_ms, turns } = conversation;
-        let session = session_name(kind, &session);
+        let session = session_name(kind, &session.unwrap_or_default());
         let title = title.map(|title| line(&title)).filter(|title| !title.is_empty());
         let (mut times, mut said_any) = (BTreeMap::<String, usize>::new(), false);
         for turn in turns {
@@ -128,7 +141,7 @@ impl<'s> ImportSink<'s> {
                 self.leave_out("what programs said (system prompts, notices)");
                 continue;
             }
-            let (text, rules) = said(&turn.text);
+            let (text, rules) = said(kind, &turn.role, &turn.text);
             rules.iter().for_each(|rule| self.leave_out(rule));
             let mut text = plain(&text);
             if is_tool {
@@ -220,7 +233,7 @@ impl<'s> ImportSink<'s> {
             return self.leave_out("notes of more than 512 kB");
         }
         let id =
-            if id.len() > MAX_NAME_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
+            if id.len() > MAX_PLACE_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
         self.tally.notes += 1;
         self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
     }

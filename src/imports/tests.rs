@@ -10,6 +10,8 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::found::FoundFile;
+use super::read::{Unnamed, one};
 use super::tools::TOOLS;
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 use crate::chance::proptest_config;
@@ -86,7 +88,11 @@ fn the_branch_of_chatgpt_that_was_shown_is_followed() {
     assert_eq!(said(&older).len(), 2, "{older:?}");
     assert_eq!(tally.left_out.len(), 1, "{tally:?}");
     let other = found(SourceKind::ChatGpt, &data("claude/conversations.json")).1;
-    assert!(other.conversations == 0 && other.remarks[0].contains("--from claude"), "{other:?}");
+    assert!(
+        other.conversations == 0
+            && other.remarks == ["conversations.json seems to be an export of Claude: try --from claude"],
+        "{other:?}"
+    );
 }
 
 #[test]
@@ -253,6 +259,41 @@ fn bookmarks_that_mean_ill_are_read_as_fast_as_others() {
     }
 }
 
+/// A gigabyte of a note was once held, to say that it has more than 512 kB.
+#[test]
+fn of_a_note_no_more_is_held_than_one_may_have() {
+    struct Endless(u64);
+    impl std::io::Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += into.len() as u64;
+            assert!(self.0 < 4 << 20, "it is read on and on");
+            into.fill(b'x');
+            Ok(into.len())
+        }
+    }
+    let mut take = |_| ControlFlow::Continue(());
+    let mut sink = ImportSink::new(&mut take);
+    let file = FoundFile { name: "a.md".into(), place: "/a.md".into(), at_ms: None, from: &mut Endless(0) };
+    one(SourceKind::Folder, Unnamed::ByBeginning, file, &mut sink);
+    assert_eq!(sink.tally.left_out["notes of more than 512 kB"], 1);
+}
+
+#[test]
+fn an_element_that_would_take_gigabytes_is_left_out_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("conversations.json");
+    let whole = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
+    let filler = "{},".repeat(3 << 20);
+    fs::write(
+        &file,
+        format!("[{{\"mapping\":{{}},\"x\":[{filler}0]}},{}", whole.trim_start().strip_prefix('[').unwrap()),
+    )
+    .unwrap();
+    let (items, tally) = found(SourceKind::ChatGpt, &file);
+    assert_eq!(items.len(), 7);
+    assert!(tally.left_out.keys().any(|reason| reason.contains("256 MB of memory")), "{tally:?}");
+}
+
 /// The files of the data of a kind.
 fn files(kind: SourceKind) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![data(kind.name())], Vec::new());
@@ -350,7 +391,7 @@ fn holds(
         for item in found(kind, &broken).0 {
             match item {
                 ImportItem::Note(note) => {
-                    assert!(note.text.len() <= 512 << 10 && note.title.len() <= 400 && note.id.len() <= 400)
+                    assert!(note.text.len() <= 512 << 10 && note.title.len() <= 400 && note.id.len() <= 2000)
                 }
                 ImportItem::Event(event) => {
                     let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();

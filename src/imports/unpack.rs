@@ -3,60 +3,21 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use zip::ZipArchive;
-use zip::read::read_zipfile_from_stream;
-
 use super::error::ImportReadError;
-use super::kind::SourceKind;
+use super::found::{EachFile, FoundFile, SourceFiles, is_hidden, unwanted};
+use super::seems::{HEAD_BYTES, Seeming, seems};
 use super::sink::ImportSink;
+use super::zipped::of_zip;
 
 /// Maximum number of folders within one another.
 const MAX_DEPTH: usize = 32;
 
-/// A file that was found.
-pub(super) struct FoundFile<'f> {
-    /// What it is called, with the folders that it is in, below the source.
-    pub(super) name: String,
-    /// When it was changed, in milliseconds since 1970.
-    pub(super) at_ms: Option<i64>,
-    pub(super) from: &'f mut dyn Read,
-}
-
-impl FoundFile<'_> {
-    /// Its name without folders and what follows the last dot.
-    pub(super) fn stem(&self) -> &str {
-        let name = self.name.rsplit('/').next().unwrap_or_default();
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-    }
-
-    /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
-    pub(super) fn session_stem(&self, kind: SourceKind) -> String {
-        let in_folders = || {
-            let folders = self.name.strip_suffix("/history.jsonl")?;
-            let folders: Vec<&str> = folders.split('/').collect();
-            let at = folders.iter().rposition(|name| name.starts_with('k'))?;
-            from_hex(&folders[at..].concat()[1..])
-        };
-        let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
-        in_folders.unwrap_or_else(|| self.stem().to_owned())
-    }
-}
-
-/// A text of its bytes in hexadecimal.
-fn from_hex(digits: &str) -> Option<String> {
-    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok());
-    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
-}
-
-/// What is done with a file.
-pub(super) type EachFile<'e, 's> = dyn FnMut(FoundFile<'_>, &mut ImportSink<'s>) + 'e;
+/// Whether a file is taken that was named itself, and seems to be that.
+type TakesAlone<'t> = dyn Fn(&str, Option<Seeming>) -> Result<(), ImportReadError> + 't;
 
 /// Counts what is read.
 struct CountedSource<R> {
@@ -87,39 +48,45 @@ pub(crate) fn size(path: &Path) -> u64 {
     files_below(path).iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Gives each file that is wanted by its name to `each`, and of a folder those alone for which `only` holds; `bytes` counts what was read. Says how many were wanted.
+/// Gives each file that is wanted by its name to `each`, and of a folder those alone for which `only` holds; `bytes` counts what was read.
+/// `takes` says of a file that was named itself whether it is taken.
 ///
 /// # Errors
-/// When the source cannot be opened.
+/// When the source cannot be opened, is neither a file nor a folder, or a file that is not taken.
 pub(super) fn each_file<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
+    takes: &TakesAlone<'_>,
     only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
-) -> Result<usize, ImportReadError> {
+) -> Result<SourceFiles, ImportReadError> {
     let failed = |source: io::Error| ImportReadError::Unreadable { path: path.to_owned(), source };
     let meta = fs::metadata(path).map_err(failed)?;
+    // By whatever way it was named.
+    let place = path.canonicalize().map_err(failed)?;
     if meta.is_dir() {
-        return Ok(of_folder(path, wants, only, bytes, sink, each));
+        return Ok(of_folder(&place, wants, only, bytes, sink, each));
+    }
+    // A pipe would be waited for.
+    if !meta.is_file() {
+        return Err(ImportReadError::NoFile { path: path.to_owned() });
     }
     let mut file = File::open(path).map_err(failed)?;
-    let mut begin = [0; 4];
-    let is_zip = match file.read_exact(&mut begin) {
-        Ok(()) => begin == *b"PK\x03\x04",
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => false,
-        Err(error) => return Err(failed(error)),
-    };
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
     file.rewind().map_err(failed)?;
     let at_ms = changed(&meta);
     let mut counted = CountedSource { from: file, bytes: Rc::clone(bytes) };
-    if is_zip {
-        return Ok(of_zip(counted, path, at_ms, wants, sink, each));
+    if head.starts_with(b"PK\x03\x04") {
+        return Ok(of_zip(counted, &place, at_ms, wants, sink, each));
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    each(FoundFile { name, at_ms, from: &mut counted }, sink);
-    Ok(1)
+    takes(&name, seems(&name, &head))?;
+    let place = place.to_string_lossy().into_owned();
+    each(FoundFile { name, place, at_ms, from: &mut counted }, sink);
+    Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
 fn of_folder<'s>(
@@ -129,8 +96,8 @@ fn of_folder<'s>(
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
-) -> usize {
-    let mut found = 0;
+) -> SourceFiles {
+    let mut files = SourceFiles::default();
     for file in files_below(path) {
         if sink.is_over() {
             break;
@@ -140,15 +107,17 @@ fn of_folder<'s>(
             continue;
         }
         if !wants(&name) {
+            files.note_other(&name);
             sink.leave_out(unwanted(&name));
             continue;
         }
-        found += 1;
+        files.wanted += 1;
         match File::open(&file) {
             Ok(opened) => {
                 let at_ms = opened.metadata().ok().as_ref().and_then(changed);
                 let mut counted = CountedSource { from: opened, bytes: Rc::clone(bytes) };
-                each(FoundFile { name, at_ms, from: &mut counted }, sink);
+                let place = file.to_string_lossy().into_owned();
+                each(FoundFile { name, place, at_ms, from: &mut counted }, sink);
             }
             Err(error) => {
                 sink.leave_out("files that cannot be read");
@@ -156,67 +125,7 @@ fn of_folder<'s>(
             }
         }
     }
-    found
-}
-
-fn of_zip<'s>(
-    mut from: CountedSource<File>,
-    path: &Path,
-    at_ms: Option<i64>,
-    wants: &dyn Fn(&str) -> bool,
-    sink: &mut ImportSink<'s>,
-    each: &mut EachFile<'_, 's>,
-) -> usize {
-    let mut found = 0;
-    let mut entry = |name: &str, from: &mut dyn Read, sink: &mut ImportSink<'s>| {
-        if name.ends_with('/') {
-            return;
-        }
-        if name.to_ascii_lowercase().ends_with(".zip") {
-            sink.leave_out("archives within the archive");
-            return sink
-                .remark(format!("{name} is an archive within the archive: unpack it, and import what comes of it"));
-        }
-        if !wants(name) {
-            return sink.leave_out(unwanted(name));
-        }
-        found += 1;
-        each(FoundFile { name: name.to_owned(), at_ms, from }, sink);
-    };
-    match ZipArchive::new(&mut from) {
-        Ok(mut archive) => {
-            for at in 0..archive.len() {
-                if sink.is_over() {
-                    break;
-                }
-                match archive.by_index(at) {
-                    Ok(mut file) => {
-                        let name = file.name().to_owned();
-                        entry(&name, &mut file, sink);
-                    }
-                    Err(error) => {
-                        sink.leave_out("files that cannot be read");
-                        sink.remark(format!("a file of {} cannot be read: {error}", path.display()));
-                    }
-                }
-            }
-        }
-        // The list of its files stands at the end of it.
-        Err(_) => {
-            sink.remark(format!("{} was cut short: only what came before that could be read", path.display()));
-            if from.rewind().is_err() {
-                return 0;
-            }
-            while let Ok(Some(mut file)) = read_zipfile_from_stream(&mut from) {
-                let name = file.name().to_owned();
-                entry(&name, &mut file, sink);
-                if sink.is_over() {
-                    break;
-                }
-            }
-        }
-    }
-    found
+    files
 }
 
 /// The files of a folder, in the order of their names: none that is hidden, and none by way of a link.
@@ -224,7 +133,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![(folder.to_owned(), 0)], Vec::new());
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with('.') {
+            if is_hidden(&entry.file_name().to_string_lossy()) {
                 continue;
             }
             match entry.file_type() {
@@ -241,15 +150,4 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn changed(meta: &fs::Metadata) -> Option<i64> {
     let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
-}
-
-fn unwanted(name: &str) -> &'static str {
-    let media =
-        ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-    if media.contains(&extension.as_str()) {
-        "images, sounds and other files"
-    } else {
-        "files that are none of what is imported"
-    }
 }

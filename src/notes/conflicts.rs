@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use super::conflict_sides::{SideText, side_of};
 use crate::engine::Reader;
 use crate::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError, note_path};
-use crate::vault::{Action, CheckpointId, Files, conflict_copy};
+use crate::request::{Owner, RequestError, Workspace, note_path};
+use crate::vault::{Act, Action, CheckpointId, Files, FoundCopy, conflict_copy, file_of};
 use crate::wire::{ConflictCopy, ConflictParams, ConflictSettled, ConflictView, ConflictsView, KeepParams, KeptSide};
 
 /// Who left conflict markers.
@@ -20,32 +21,51 @@ const AROUND: usize = 3;
 /// After this long a difference is no longer the smallest there is; it stays right.
 const SMALLEST: Duration = Duration::from_millis(500);
 
-/// The notes that were changed in two places, by path; `problems` are those of the same state of the index.
-pub(crate) fn conflict_copies(reader: &dyn Reader, problems: &[(String, String)]) -> Vec<ConflictCopy> {
+/// Why a copy is listed and not settled here.
+const NO_NAME: &str = "its name is not UTF-8: give it another, or settle it in a file manager";
+
+/// The files that were changed in two places, by path; `problems` are those of the same state of the index, `found` what is on disk.
+pub(crate) fn conflict_copies(
+    reader: &dyn Reader,
+    problems: &[(String, String)],
+    found: Vec<FoundCopy>,
+) -> Vec<ConflictCopy> {
     let files = reader.files();
-    let copies = files.iter().filter_map(|file| {
+    let indexed = files.iter().filter_map(|file| {
         let (of, made_by) = conflict_copy(&file.path, |path| files.at(path).is_some())?;
         let same = files.at(&of).is_some_and(|original| original.hash == file.hash);
-        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same })
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand: None })
+    });
+    let others = found.into_iter().filter(|copy| files.at(&copy.path).is_none());
+    let others = others.map(|FoundCopy { path, of, made_by, same, is_named }| {
+        let by_hand = (!is_named).then(|| NO_NAME.to_owned());
+        ConflictCopy { path, of, made_by: made_by.into(), same, by_hand }
     });
     let marked = problems.iter().filter(|(_, reason)| reason.ends_with(CONFLICT_MARKS));
     let marked = marked.map(|(path, _)| marked_note(path));
-    let mut all: Vec<ConflictCopy> = copies.chain(marked).collect();
+    let mut all: Vec<ConflictCopy> = indexed.chain(others).chain(marked).collect();
     all.sort_by(|one, two| (&one.path, &one.of).cmp(&(&two.path, &two.of)));
     all
 }
 
-fn marked_note(path: &str) -> ConflictCopy {
-    ConflictCopy { path: path.to_owned(), of: path.to_owned(), made_by: GIT.into(), same: false }
+/// What is on disk, as it is now.
+fn found_now(workspace: &Workspace) -> Vec<FoundCopy> {
+    let rules = workspace.rules();
+    rules.map(|rules| workspace.conflict_files().now(workspace.home().root(), &rules)).unwrap_or_default()
 }
 
-/// The notes that were changed in two places.
+fn marked_note(path: &str) -> ConflictCopy {
+    ConflictCopy { path: path.to_owned(), of: path.to_owned(), made_by: GIT.into(), same: false, by_hand: None }
+}
+
+/// The files that were changed in two places.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub(crate) fn conflicts(owner: &Owner) -> Result<ConflictsView, RequestError> {
     let now = owner.now()?;
-    Ok(ConflictsView { conflicts: conflict_copies(now.reader(), &now.reader().problems()?) })
+    let found = found_now(owner.workspace());
+    Ok(ConflictsView { conflicts: conflict_copies(now.reader(), &now.reader().problems()?, found) })
 }
 
 /// Both sides of a conflict, read from the disk.
@@ -53,9 +73,9 @@ struct Conflict {
     copy: ConflictCopy,
     path: VaultPath,
     of: VaultPath,
-    /// What the note has; `None` where it is gone.
-    ours: Option<String>,
-    theirs: String,
+    /// What the file has; `None` where it is gone.
+    ours: Option<SideText>,
+    theirs: SideText,
 }
 
 impl Conflict {
@@ -70,14 +90,19 @@ impl Conflict {
 /// When there is no such conflict, or a side cannot be read.
 pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<ConflictView, RequestError> {
     let found = find(owner, &params.path)?;
-    let ours = found.ours.as_deref().unwrap_or_default();
     let (ours_is, theirs_is) = match found.is_marked() {
         true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
         false => (found.of.to_string(), found.path.to_string()),
     };
-    let diff = TextDiff::configure().timeout(SMALLEST).diff_lines(ours, &found.theirs);
+    let ours = found.ours.as_ref().map_or(Ok(""), SideText::text);
+    let (Ok(ours), Ok(theirs)) = (ours, found.theirs.text()) else {
+        let ours = found.ours.as_ref().map(SideText::described);
+        let theirs = Some(found.theirs.described());
+        return Ok(ConflictView { conflict: found.copy, diff: String::new(), ours, theirs });
+    };
+    let diff = TextDiff::configure().timeout(SMALLEST).diff_lines(ours, theirs);
     let diff = diff.unified_diff().context_radius(AROUND).header(&ours_is, &theirs_is).to_string();
-    Ok(ConflictView { conflict: found.copy, diff })
+    Ok(ConflictView { conflict: found.copy, diff, ours: None, theirs: None })
 }
 
 /// Settles a conflict as the person says. Each change can be undone. Returns when the index agrees.
@@ -95,7 +120,9 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled
     drop(one);
     let changed = [Some(&found.path), Some(&found.of), settled.beside.as_ref()];
     // Each of them is waited for.
-    let is_behind = |path: &&VaultPath| owner.workspace().settled_in_time(path).is_none();
+    let rules = owner.workspace().rules();
+    let is_searched = |path: &&VaultPath| rules.as_ref().is_some_and(|rules| rules.takes(path));
+    let is_behind = |path: &&VaultPath| is_searched(path) && owner.workspace().settled_in_time(path).is_none();
     let behind = changed.into_iter().flatten().filter(is_behind).count();
     Ok(ConflictSettled {
         ok: true,
@@ -126,11 +153,13 @@ fn keep_side(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled,
     Ok(Settled { undo: vec![files.replace(&found.of, before, &kept, Action::Edit)?], beside: None })
 }
 
-/// Keeps of a note and its copy what is to be kept. The copy goes last, so that a kill on the way loses neither.
+/// Keeps of a file and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
 fn keep_copy(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled, RequestError> {
-    let (bytes, before) = files.read(&found.path)?.ok_or_else(|| gone(&found.path))?;
-    let ours = files.read(&found.of)?;
-    let theirs = String::from_utf8(bytes).map_err(|_| no_text(&found.path))?;
+    let (theirs, before) = files.read_whole(&found.path)?.ok_or_else(|| gone(&found.path))?;
+    let ours = files.read_whole(&found.of)?;
+    // What is no text, and no note, is written for nothing else.
+    let is_note = files.check(&found.of).is_ok() && std::str::from_utf8(&theirs).is_ok();
+    let act = |action: Action| Act::from(if is_note { action } else { Action::Settle });
     let mut settled = Settled { undo: Vec::new(), beside: None };
     match (keep, ours) {
         (KeptSide::Ours, None) => {
@@ -139,58 +168,67 @@ fn keep_copy(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled,
         }
         (KeptSide::Ours, Some(_)) => {}
         (KeptSide::Theirs, Some((ours, seen))) => {
-            if ours != theirs.as_bytes() {
-                settled.undo.push(files.replace(&found.of, seen, &theirs, Action::Edit)?);
+            if ours != theirs {
+                settled.undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
             }
         }
         (KeptSide::Theirs | KeptSide::Both, None) => {
-            settled.undo.push(files.create_for(&found.of, &theirs, Action::Create.into())?);
+            settled.undo.push(files.create_for(&found.of, &theirs, act(Action::Create))?);
         }
         (KeptSide::Both, Some(_)) => {
             let beside = beside(files, &found.of)?;
-            settled.undo.push(files.create_for(&beside, &theirs, Action::Create.into())?);
+            settled.undo.push(files.create_for(&beside, &theirs, act(Action::Create))?);
             settled.beside = Some(beside);
         }
     }
-    settled.undo.push(files.trash(&found.path, before)?);
+    settled.undo.push(files.trash_as(&found.path, before, act(Action::Trash))?);
     Ok(settled)
 }
 
-/// A free name beside a note, as people number them: `Plan 2.md`.
+/// A free name beside a file, as people number them: `Plan 2.md`.
 fn beside(files: &Files, path: &VaultPath) -> Result<VaultPath, RequestError> {
     let text = path.as_str();
     let (stem, extension) = text.rsplit_once('.').unwrap_or((text, "md"));
     for at in 2.. {
         let name = note_path(&format!("{stem} {at}.{extension}"))?;
-        if files.read(&name)?.is_none() {
+        if files.read_whole(&name)?.is_none() {
             return Ok(name);
         }
     }
     unreachable!("numbers do not end")
 }
 
-/// The conflict that a path names: a copy, a note with conflict markers, or the note of one copy.
+/// The conflict that a path names: a copy, a note with conflict markers, or the file of one copy.
 fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let path = note_path(path)?;
+    if path.as_str().contains(char::REPLACEMENT_CHARACTER) {
+        return Err(RequestError::invalid(format!("`{path}`: {NO_NAME}")));
+    }
     let now = owner.now()?;
     let files = now.reader().files();
     let workspace = owner.workspace();
-    let read = |path: &VaultPath| workspace.source(path).ok().map(|source| source.text);
-    if let Some((of, made_by)) = conflict_copy(&path, |path| files.at(path).is_some()) {
-        let copy = ConflictCopy { path: path.to_string(), of: of.clone(), made_by: made_by.into(), same: false };
-        let of = note_path(&of)?;
-        let theirs = read(&path).ok_or_else(|| gone(&path))?;
-        let ours = read(&of);
-        let copy = ConflictCopy { same: ours.as_ref() == Some(&theirs), ..copy };
-        return Ok(Conflict { copy, path, of, ours, theirs });
+    let rules =
+        workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has a glob that cannot be read"))?;
+    let is_there = |path: &str| {
+        let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home().root(), &rules, &path));
+        files.at(path).is_some() || on_disk().is_some()
+    };
+    if let Some((of, made_by)) = conflict_copy(&path, is_there) {
+        let theirs = side_of(workspace, &rules, &path).ok_or_else(|| gone(&path))?;
+        let ours = side_of(workspace, &rules, &note_path(&of)?);
+        let same = ours.as_ref() == Some(&theirs);
+        let copy =
+            ConflictCopy { path: path.to_string(), of: of.clone(), made_by: made_by.into(), same, by_hand: None };
+        return Ok(Conflict { copy, path, of: note_path(&of)?, ours, theirs });
     }
-    let text = read(&path).filter(|text| has_conflict(text));
+    let text = workspace.source(&path).ok().map(|source| source.text).filter(|text| has_conflict(text));
     if let Some(sides) = text.as_deref().and_then(sides) {
         let copy = marked_note(path.as_str());
-        return Ok(Conflict { copy, of: path.clone(), path, ours: Some(sides.ours), theirs: sides.theirs });
+        let (ours, theirs) = (Some(SideText::of(sides.ours)), SideText::of(sides.theirs));
+        return Ok(Conflict { copy, of: path.clone(), path, ours, theirs });
     }
-    let copies: Vec<ConflictCopy> =
-        conflict_copies(now.reader(), &[]).into_iter().filter(|copy| path.same_as(&copy.of)).collect();
+    let copies = conflict_copies(now.reader(), &[], found_now(workspace)).into_iter();
+    let copies: Vec<ConflictCopy> = copies.filter(|copy| copy.by_hand.is_none() && path.same_as(&copy.of)).collect();
     match copies.as_slice() {
         [] => Err(no_conflict(path.as_str())),
         [copy] => find(owner, &copy.path),

@@ -4,6 +4,7 @@ mod annotate;
 mod annotations;
 mod attachments;
 mod browse;
+mod conflict_sides;
 mod conflicts;
 mod copies;
 mod derived;

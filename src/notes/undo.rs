@@ -55,7 +55,8 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         },
         error => error.into(),
     })?;
-    let searchable = owner.workspace().settled_in_time(&path).is_some();
+    let is_searched = owner.workspace().rules().is_some_and(|rules| rules.takes(&path));
+    let searchable = !is_searched || owner.workspace().settled_in_time(&path).is_some();
     let (path, checkpoint_id, forgotten_before) = (path.to_string(), undo.to_string(), says_forgotten(owner, &path)?);
     Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before, files: None })
 }

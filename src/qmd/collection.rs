@@ -51,6 +51,12 @@ pub(crate) struct QmdCollection {
     /// What is said of a folder in it, by its path (`/` is all of it).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub context: BTreeMap<String, String>,
+    /// Whether searches that name no collection leave it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left_out: bool,
+    /// What QMD would run before an update. It is kept, and never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<String>,
 }
 
 impl QmdCollection {
@@ -78,7 +84,8 @@ impl QmdCollection {
             return refuse(format!("the pattern of the collection {name} cannot be read: {error}"));
         }
         let (name, path, pattern) = (name.into(), path.into(), pattern.into());
-        Ok(Self { name, path, pattern, ignore: Vec::new(), context: BTreeMap::new() })
+        let (ignore, context) = (Vec::new(), BTreeMap::new());
+        Ok(Self { name, path, pattern, ignore, context, is_left_out: false, update: None })
     }
 
     /// The same without the files that some globs match.

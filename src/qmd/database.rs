@@ -1,7 +1,10 @@
 //! The file of the documents: told from another program's, made, and opened.
 
+use std::cell::{RefCell, RefMut};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,34 +37,101 @@ CREATE TABLE stamps(
 CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
 ";
 
-/// Opens the database at a path, and makes it where there is none of ours. `folder` is the index's, in which its lock is.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn open(file: &Path, folder: &Path) -> Result<Connection, QmdError> {
-    create_private_dir(file.parent().unwrap_or(Path::new("/")))?;
-    if !is_ours(file) {
-        let lock = folder.join("qmd.lock");
-        let guard = File::options().write(true).create(true).truncate(false).open(&lock).on("open", &lock)?;
-        guard.lock().on("lock", &lock)?;
-        if !is_ours(file) {
-            set_aside(file)?;
-            make(file)?;
-        }
-    }
-    connect(file)
+/// The database of the documents at a path. What it is opened upon is the file that stands there, also where that was replaced or
+/// removed since: rows that are written into a file which is not there any more would stay as they were in the one that is.
+pub(super) struct DocumentsDatabase {
+    file: PathBuf,
+    open: RefCell<OpenDatabase>,
 }
 
-/// Whether a database of ours is at a path, by its first page: SQLite would refuse to read one whose writer was killed, and wait for one that
-/// is being written.
+struct OpenDatabase {
+    connection: Connection,
+    is: DatabaseFileId,
+}
+
+/// Which file it is, by whatever name: its device and its inode.
+type DatabaseFileId = (u64, u64);
+
+impl DocumentsDatabase {
+    /// Opens the one at a path, and makes it where there is none of ours.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn open(file: &Path) -> Result<Self, QmdError> {
+        Ok(Self { file: file.to_owned(), open: RefCell::new(open(file)?) })
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether another file stands at its path than the one that is open, or none.
+    pub(super) fn is_replaced(&self) -> bool {
+        identity(&self.file) != Some(self.open.borrow().is)
+    }
+
+    /// The connection to the file that is there now. Where that is another, what it holds is as whoever put it there has left it, and
+    /// where there was none, nothing.
+    ///
+    /// # Errors
+    /// When it cannot be opened anew.
+    pub(super) fn connection(&self) -> Result<RefMut<'_, Connection>, QmdError> {
+        if self.is_replaced() {
+            let anew = open(&self.file)?;
+            tracing::info!("{} was replaced, and is opened anew", self.file.display());
+            self.open.replace(anew);
+        }
+        Ok(RefMut::map(self.open.borrow_mut(), |open| &mut open.connection))
+    }
+}
+
+fn identity(file: &Path) -> Option<DatabaseFileId> {
+    let meta = file.symlink_metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    create_private_dir(folder)?;
+    loop {
+        if !is_ours(file) {
+            // Whoever has an index in this folder waits for the same lock, so that nobody puts aside what another has just made.
+            let guard = File::open(folder).on("open", folder)?;
+            guard.lock().on("lock", folder)?;
+            if !is_ours(file) {
+                set_aside(file)?;
+                make(file)?;
+            }
+        }
+        let before = identity(file);
+        let connection = connect(file)?;
+        match identity(file) {
+            Some(is) if before == Some(is) => return Ok(OpenDatabase { connection, is }),
+            // Replaced while it was opened.
+            _ => {}
+        }
+    }
+}
+
+/// Whether a database of ours is at a path. It is asked as one that does not change: so SQLite takes no lock, and reads the mark also where
+/// a writer is at work or was killed. (To open and close the file beside SQLite would release the locks that this process has on it.)
 fn is_ours(file: &Path) -> bool {
-    const APPLICATION_AT: usize = 68;
-    let mut head = [0_u8; APPLICATION_AT + 4];
-    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    is_file
-        && File::open(file).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-        && head.starts_with(b"SQLite format 3\0")
-        && head[APPLICATION_AT..] == (APPLICATION as u32).to_be_bytes()
+    if !file.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return false;
+    }
+    let mut address = b"file://".to_vec();
+    for byte in file.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => address.extend(format!("%{byte:02x}").bytes()),
+            byte => address.push(*byte),
+        }
+    }
+    address.extend(b"?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mark = Connection::open_with_flags(std::ffi::OsString::from_vec(address), flags)
+        .and_then(|connection| connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)));
+    mark.is_ok_and(|mark| mark == APPLICATION)
 }
 
 /// Connects to a database of ours; one of another version is emptied, as all of it is derived.
@@ -147,11 +217,16 @@ mod tests {
     fn one_of_another_version_is_emptied_and_serves() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("index.sqlite");
-        let former = open(&file, folder.path()).unwrap();
-        former.execute_batch("DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;").unwrap();
+        let former = DocumentsDatabase::open(&file).unwrap();
+        former
+            .connection()
+            .unwrap()
+            .execute_batch("DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;")
+            .unwrap();
         drop(former);
-        let now = open(&file, folder.path()).unwrap();
-        let rows: i64 = now.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get(0)).unwrap();
+        let now = DocumentsDatabase::open(&file).unwrap();
+        let rows: i64 =
+            now.connection().unwrap().query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0);
         assert!(!folder.path().join("index.sqlite.before").exists());
     }
@@ -165,14 +240,14 @@ mod tests {
         foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
         drop(foreign);
         let before = fs::read(&place).unwrap();
-        drop(open(&place, folder.path()).unwrap());
+        drop(DocumentsDatabase::open(&place).unwrap());
         let aside = place.with_extension("sqlite.before");
         assert_eq!(fs::read(&aside).unwrap(), before);
-        drop(open(&place, folder.path()).unwrap());
+        drop(DocumentsDatabase::open(&place).unwrap());
         assert!(!place.with_extension("sqlite.before-1").exists(), "ours is not");
         for foreign in ["not a database, and long enough to be none of SQLite's, whatever it looks like", ""] {
             fs::write(&place, foreign).unwrap();
-            drop(open(&place, folder.path()).unwrap());
+            drop(DocumentsDatabase::open(&place).unwrap());
         }
         assert!(place.with_extension("sqlite.before-2").exists());
         // A link leads nowhere that is written.
@@ -180,7 +255,44 @@ mod tests {
         fs::write(&elsewhere, "mine").unwrap();
         fs::remove_file(&place).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
-        drop(open(&place, folder.path()).unwrap());
+        drop(DocumentsDatabase::open(&place).unwrap());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+    }
+
+    #[test]
+    fn what_was_replaced_or_removed_while_it_was_open_is_opened_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        // As people name folders.
+        let place = folder.path().join("a?b#c%20/index.sqlite");
+        let open = DocumentsDatabase::open(&place).unwrap();
+        let kept = folder.path().join("kept");
+        fs::copy(&place, &kept).unwrap();
+        let rules = |open: &DocumentsDatabase| {
+            let connection = open.connection().unwrap();
+            connection.query_row("SELECT COUNT(*) FROM rules", [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let mark = |open: &DocumentsDatabase| {
+            open.connection().unwrap().execute("INSERT INTO rules VALUES ('a', 'b')", []).unwrap()
+        };
+        mark(&open);
+        assert!(!open.is_replaced() && rules(&open) == 1);
+        fs::remove_file(&place).unwrap();
+        assert!(open.is_replaced());
+        assert_eq!(rules(&open), 0, "it is made anew");
+        mark(&open);
+        fs::rename(&kept, &place).unwrap();
+        assert_eq!(rules(&open), 0, "a copy of before");
+        mark(&open);
+        // What is not ours is set aside, and written by nobody.
+        let foreign = folder.path().join("foreign");
+        let other = Connection::open(&foreign).unwrap();
+        other.execute_batch("CREATE TABLE rules(x); INSERT INTO rules VALUES (7)").unwrap();
+        drop(other);
+        let theirs = fs::read(&foreign).unwrap();
+        fs::rename(&foreign, &place).unwrap();
+        assert_eq!(rules(&open), 0);
+        mark(&open);
+        assert_eq!(fs::read(place.with_extension("sqlite.before")).unwrap(), theirs);
+        assert!(is_ours(&place) && !open.is_replaced());
     }
 }

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::collection::QmdCollections;
-use super::database;
+use super::database::DocumentsDatabase;
 use super::error::QmdError;
 use super::place::IndexPlace;
 use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
@@ -34,14 +34,11 @@ pub(crate) struct DocumentChanges {
 
 /// The documents of one index.
 pub(crate) struct QmdDocuments {
-    connection: Connection,
-    file: PathBuf,
+    database: DocumentsDatabase,
     /// Whose rows are this index's: its folder. Another index may have the same file.
     owner: String,
     collections: Vec<CollectionConfig>,
     files: SeenFiles,
-    /// Whether all documents were looked at by the rules of now.
-    is_current: bool,
     root: PathBuf,
     names: BTreeMap<String, String>,
 }
@@ -52,37 +49,41 @@ impl QmdDocuments {
     /// # Errors
     /// When it cannot be written, or the collections make no sense together.
     pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
-        let connection = database::open(&place.database, &place.folder)?;
         let in_vault = collections.in_vault();
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
-        let mut documents = Self {
-            connection,
-            file: place.database.clone(),
+        Ok(Self {
+            database: DocumentsDatabase::open(&place.database)?,
             owner: place.folder.to_string_lossy().into_owned(),
             files: SeenFiles::of(&place.folder, &in_vault)?,
             collections: in_vault,
-            is_current: false,
             root: place.folder.clone(),
             names,
-        };
-        documents.is_current = documents.was_looked_at()?;
-        Ok(documents)
+        })
     }
 
-    /// Whether all documents were looked at last by these rules.
-    fn was_looked_at(&self) -> Result<bool, QmdError> {
-        let found = self
-            .connection
-            .query_row("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get::<_, String>(0));
-        let digest = found.optional().map_err(QmdError::of(&self.file))?;
+    /// Whether another file stands in the place of the database than the one that is open, or none: what is done next is done in that one,
+    /// which has not all of the documents.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.database.is_replaced()
+    }
+
+    /// Whether all documents of the database were looked at by the rules of now.
+    fn is_current(&self) -> Result<bool, QmdError> {
+        let asked = "SELECT digest FROM rules WHERE owner = ?";
+        let found =
+            self.database.connection()?.query_row(asked, [&self.owner], |row| row.get::<_, String>(0)).optional();
+        let digest = found.map_err(self.refused())?;
         Ok(digest.as_deref() == Some(self.files.rules_digest()))
+    }
+
+    fn refused(&self) -> impl Fn(rusqlite::Error) -> QmdError + use<> {
+        QmdError::of(self.database.path())
     }
 
     /// Reads the rules anew: the person may have changed them.
     fn look_at_rules(&mut self) -> Result<(), QmdError> {
         self.files = SeenFiles::of(&self.root, &self.collections)?;
-        self.is_current = self.was_looked_at()?;
         Ok(())
     }
 
@@ -115,8 +116,8 @@ impl QmdDocuments {
         let known = self.at(collection, path)?;
         if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
             && before == stamp
-            && self.is_current
             && !derived
+            && self.is_current()?
         {
             return Ok(Some(document.clone()));
         }
@@ -138,6 +139,7 @@ impl QmdDocuments {
     /// When the database cannot be used.
     pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
         self.look_at_rules()?;
+        let is_current = self.is_current()?;
         let mut all = BTreeMap::new();
         for (name, in_vault) in self.names.clone() {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
@@ -150,7 +152,7 @@ impl QmdDocuments {
                     continue;
                 };
                 match known.get(path) {
-                    Some((stamp, derived)) if *stamp == found.stamp && self.is_current && !derived => {
+                    Some((stamp, derived)) if *stamp == found.stamp && is_current && !derived => {
                         changes.unchanged += 1;
                     }
                     before => match self.files.read(&found.path) {
@@ -195,12 +197,11 @@ impl QmdDocuments {
         }
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
-        if !self.is_current {
+        if !is_current {
             let (owner, digest) = (self.owner.clone(), self.files.rules_digest().to_owned());
             self.write(|transaction| {
                 transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", [owner, digest])
             })?;
-            self.is_current = true;
         }
         Ok(all)
     }
@@ -223,8 +224,8 @@ impl QmdDocuments {
 
     /// A column of texts, of a question about this index.
     fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
-        let refused = QmdError::of(&self.file);
-        let mut asked = self.connection.prepare(sql).map_err(&refused)?;
+        let (refused, connection) = (self.refused(), self.database.connection()?);
+        let mut asked = connection.prepare(sql).map_err(&refused)?;
         let rows = asked.query_map([&self.owner], |row| row.get(0)).map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
@@ -260,7 +261,7 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn shrink(&self) -> Result<(), QmdError> {
-        self.connection.execute_batch("VACUUM").map_err(QmdError::of(&self.file))
+        self.database.connection()?.execute_batch("VACUUM").map_err(self.refused())
     }
 
     /// Those whose hash begins so.
@@ -284,9 +285,9 @@ impl QmdDocuments {
     }
 
     fn ask(&self, condition: &str, params: impl rusqlite::Params) -> Result<Vec<QmdDocument>, QmdError> {
-        let refused = QmdError::of(&self.file);
+        let (refused, connection) = (self.refused(), self.database.connection()?);
         let sql = format!("SELECT {COLUMNS} FROM documents WHERE {condition} ORDER BY collection, path");
-        let mut asked = self.connection.prepare_cached(&sql).map_err(&refused)?;
+        let mut asked = connection.prepare_cached(&sql).map_err(&refused)?;
         let rows = asked.query_map(params, QmdDocument::of).map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
@@ -295,19 +296,20 @@ impl QmdDocuments {
         let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
                    FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
         let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
-        let found = self.connection.prepare_cached(sql).and_then(|mut asked| {
+        let connection = self.database.connection()?;
+        let found = connection.prepare_cached(sql).and_then(|mut asked| {
             let found = asked.query_row([&*self.owner, collection, path], row);
             found.optional()
         });
-        found.map_err(QmdError::of(&self.file))
+        found.map_err(self.refused())
     }
 
     /// The stamp of each document of a collection, and whether it was made of others.
     fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
-        let refused = QmdError::of(&self.file);
+        let (refused, connection) = (self.refused(), self.database.connection()?);
         let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
                    WHERE owner = ? AND collection = ?";
-        let mut asked = self.connection.prepare_cached(sql).map_err(&refused)?;
+        let mut asked = connection.prepare_cached(sql).map_err(&refused)?;
         let rows = asked
             .query_map([&*self.owner, collection], |row| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?))))
             .map_err(&refused)?;
@@ -315,12 +317,13 @@ impl QmdDocuments {
     }
 
     fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
-        let written = self.connection.transaction().and_then(|transaction| {
+        let mut connection = self.database.connection()?;
+        let written = connection.transaction().and_then(|transaction| {
             let done = change(&transaction)?;
             transaction.commit()?;
             Ok(done)
         });
-        written.map_err(QmdError::of(&self.file))
+        written.map_err(self.refused())
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum QmdError {
 
 impl QmdError {
     /// What SQLite said of a file.
-    pub(super) fn of(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
+    pub(super) fn of(path: &Path) -> impl Fn(rusqlite::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Sqlite { path: path.clone(), source }
     }

@@ -43,6 +43,8 @@ impl QmdCollections {
                 let context = value.get("context").and_then(Value::as_object).into_iter().flatten();
                 made.context =
                     context.filter_map(|(folder, text)| Some((folder.clone(), text.as_str()?.into()))).collect();
+                made.is_left_out = value.get("includeByDefault") == Some(&Value::Bool(false));
+                made.update = said("update").map(str::to_owned);
                 all.add(made.ignoring(texts(value.get("ignore")))?)
             });
             if let Err(error) = made {
@@ -80,12 +82,15 @@ mod tests {
     fn collections_are_taken_over_and_commands_are_not() {
         let (all, left) = QmdCollections::of_text(
             "global_context: Mine.\ncollections:\n  notes:\n    path: /home/me/notes\n    pattern: '**/*.md'\n    \
-             context:\n      /: All notes.\n    update: 'git pull; touch /tmp/x'\n  ../bad:\n    path: /x\n  \
+             context:\n      /: All notes.\n    update: 'git pull; touch /tmp/x'\n    includeByDefault: false\n  ../bad:\n    path: /x\n  \
              \"a\\0b\":\n    path: /y\n  docs:\n    path: relative\n  more:\n    path: /z\n    ignore: ['x/**', 3]\n  \
              single:\n    path: /s\n    ignore: old\n  bad:\n    path: /b\n    ignore: ['[']\n",
         );
         let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
         assert_eq!(names, ["notes", "more", "single"]);
+        let [notes, more, ..] = &all.collections[..] else { panic!("three") };
+        assert_eq!((notes.is_left_out, notes.update.as_deref()), (true, Some("git pull; touch /tmp/x")));
+        assert_eq!((more.is_left_out, more.update.as_deref()), (false, None));
         assert_eq!(
             (&all.collections[1].ignore[..], &all.collections[2].ignore[..]),
             (&["x/**".to_owned()][..], &["old".to_owned()][..])

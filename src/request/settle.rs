@@ -1,9 +1,11 @@
 //! Waiting until the index says what the disk does, after a change.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{RequestError, Workspace};
 use crate::derive::ChunkId;
+use crate::engine::Reader;
 use crate::path::VaultPath;
 use crate::vault::{Change, Signal};
 
@@ -50,9 +52,20 @@ impl Workspace {
                 (Some(hash), None) if *left_out.get_or_insert_with(|| self.leaves_out(path)) => {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
+                // A document that cannot be read is a problem, and in no index.
+                (Some(hash), None)
+                    if path.is_document() && snapshot.as_ref().is_some_and(|now| is_unread(now, path)) =>
+                {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
+                }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
                 _ => self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL),
             }
         }
     }
+}
+
+/// Whether the index knows of a file that it could not be read.
+fn is_unread(now: &Arc<dyn Reader>, path: &VaultPath) -> bool {
+    now.problems().is_ok_and(|problems| problems.iter().any(|(of, _)| path.same_as(of)))
 }

@@ -20,7 +20,9 @@ use crate::policy::AgentRegistry;
 use crate::state::{ChangeTable, State, UsageTable};
 use crate::sync::{Shared, Syncer};
 use crate::trace_files::TraceFiles;
-use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, open_file, read};
+use crate::vault::{
+    ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, open_file, read,
+};
 
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
@@ -72,6 +74,7 @@ pub struct Workspace {
     usage: UsageTable,
     /// How many purges have ended since the start.
     purges: AtomicU64,
+    conflict_files: ConflictFiles,
 }
 
 /// Captured events on their way into their files: what is purged must not be left there.
@@ -90,7 +93,8 @@ impl Workspace {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
-        Self { parts, saving: Mutex::default(), chat, reranker, usage, purges: AtomicU64::default() }
+        let (saving, purges, conflict_files) = Default::default();
+        Self { parts, saving, chat, reranker, usage, purges, conflict_files }
     }
 
     /// Its place.
@@ -333,6 +337,11 @@ impl Workspace {
         let index = &self.parts.config.index;
         let rules = NoteRules::new(self.parts.home.root(), &index.exclude).ok()?;
         Some(rules.with_outside(self.parts.outside.clone()).with_attachments(index.attachments))
+    }
+
+    /// The conflict copies on disk.
+    pub(crate) fn conflict_files(&self) -> &ConflictFiles {
+        &self.conflict_files
     }
 
     /// Whether secrets are taken out of what is kept.

@@ -1,6 +1,6 @@
 //! One session: read, compared with what is known of it, and written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -112,7 +112,10 @@ impl SessionExporter<'_> {
                     self.table.keep_source(key, &SessionSource { settings, ..seen })?;
                     return Ok(SessionFate::CutShort);
                 }
-                generation += 1;
+                // Somebody has changed a line of it: it is the same session, and its notes follow it.
+                if !self.says_most(key, generation, &transcript)? {
+                    generation += 1;
+                }
             }
         }
         self.write(key, generation, &transcript, &about)?;
@@ -170,6 +173,28 @@ impl SessionExporter<'_> {
         let writer = self.writer(files, &asked, "", (key, generation), transcript);
         let text = writer.said(&(0..transcript.turns.len()), 0);
         Ok(String::from_utf8_lossy(&bytes).contains(text.trim()))
+    }
+
+    /// Whether at least half of what is kept of a session is said in it still.
+    fn says_most(&self, key: &Digest, generation: u32, transcript: &SessionTranscript) -> Result<bool, NotExported> {
+        let files = self.workspace.files()?;
+        let asked = self.workspace.forgotten().look()?;
+        let writer = self.writer(files, &asked, "", (key, generation), transcript);
+        let now = writer.said(&(0..transcript.turns.len()), 0);
+        let now: HashSet<&str> = now.lines().collect();
+        let (mut all, mut still) = (0, 0);
+        for note in self.table.notes(key, generation)? {
+            let Ok(path) = VaultPath::new(note.path) else { continue };
+            let Some((bytes, _)) = files.read(&path)? else { continue };
+            let text = String::from_utf8_lossy(&bytes);
+            // What is before the heading it says of itself.
+            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
+            for line in said.lines().filter(|line| !line.trim().is_empty()) {
+                all += 1;
+                still += usize::from(now.contains(line));
+            }
+        }
+        Ok(all > 0 && still * 2 >= all)
     }
 
     fn write(

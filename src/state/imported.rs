@@ -144,7 +144,13 @@ mod tests {
         keep_imported(&state, u64::MAX, id).unwrap();
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };
         imports.note_files(id, &[file("notes/a.md"), file("notes/b.md")]).unwrap();
-        let note = NoteOrigin { key: 8, path: "notes/a.md".into(), source: "digest".into(), after: "digest".into() };
+        let note = NoteOrigin {
+            key: 8,
+            origin: String::new(),
+            path: "notes/a.md".into(),
+            source: "digest".into(),
+            after: "digest".into(),
+        };
         imports.keep_note(id, &note, None).unwrap();
         imports.end(id).unwrap();
         imports

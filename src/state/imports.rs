@@ -41,6 +41,8 @@ pub struct ImportedFile {
 pub struct NoteOrigin {
     /// Tells what it was read from.
     pub key: u64,
+    /// What it was read from, as the source calls it: a path, where it is of a file. Empty where that is not known.
+    pub origin: String,
     /// Where it is.
     pub path: String,
     /// BLAKE3 of what was read, in hexadecimal.
@@ -176,7 +178,7 @@ impl ImportTable {
             let (files, notes) = match gone {
                 true => (
                     "DELETE FROM import_files WHERE path = ?1",
-                    "UPDATE import_notes SET path = '', source = '', after = '' WHERE path = ?1",
+                    "UPDATE import_notes SET path = '', source = '', after = '', origin = '' WHERE path = ?1",
                 ),
                 false => (
                     "UPDATE import_files SET after = '' WHERE path = ?1",
@@ -211,12 +213,49 @@ impl ImportTable {
     /// As above.
     pub fn note(&self, key: u64) -> Result<Option<NoteOrigin>, StateError> {
         let note = self.0.if_there(|opened| {
-            let note = "SELECT path, source, after FROM import_notes WHERE key = ?1";
-            let read =
-                |row: &Row<'_>| Ok(NoteOrigin { key, path: row.get(0)?, source: row.get(1)?, after: row.get(2)? });
-            opened.connection.prepare_cached(note)?.query_row([key.cast_signed()], read).optional()
+            let note = "SELECT key, path, source, after, origin FROM import_notes WHERE key = ?1";
+            opened.connection.prepare_cached(note)?.query_row([key.cast_signed()], note_origin).optional()
         });
         Ok(note?.flatten())
+    }
+
+    /// A note of which the same was read as now, whatever its source, and the import that brought it. None of which text is forgotten.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn note_like(&self, source: &str) -> Result<Option<(i64, NoteOrigin)>, StateError> {
+        if source.is_empty() {
+            return Ok(None);
+        }
+        let note = self.0.if_there(|opened| {
+            let note = "SELECT key, path, source, after, origin, import FROM import_notes
+                WHERE source = ?1 AND path <> '' ORDER BY import, key LIMIT 1";
+            let read = |row: &Row<'_>| Ok((row.get(5)?, note_origin(row)?));
+            opened.connection.prepare_cached(note)?.query_row([source], read).optional()
+        });
+        Ok(note?.flatten())
+    }
+
+    /// All sources of which the note at a path was made.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn notes_at(&self, path: &str) -> Result<Vec<NoteOrigin>, StateError> {
+        let notes = self.0.if_there(|opened| {
+            let notes = "SELECT key, path, source, after, origin FROM import_notes WHERE path = ?1 ORDER BY key";
+            opened.connection.prepare_cached(notes)?.query_map([path], note_origin)?.collect()
+        });
+        Ok(notes?.unwrap_or_default())
+    }
+
+    /// Forgets that a note was made of a source.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn drop_note(&self, key: u64) -> Result<(), StateError> {
+        self.0
+            .with(|opened| opened.connection.execute("DELETE FROM import_notes WHERE key = ?1", [key.cast_signed()]))?;
+        Ok(())
     }
 
     /// Keeps where the note of a source is about to be, and what an import is about to leave there if it writes it.
@@ -227,8 +266,8 @@ impl ImportTable {
         self.0.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let keep =
-                "INSERT OR REPLACE INTO import_notes(key, import, path, source, after) VALUES (?1, ?2, ?3, ?4, ?5)";
-            let row = params![note.key.cast_signed(), id, note.path, note.source, note.after];
+                "INSERT OR REPLACE INTO import_notes(key, import, path, source, after, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let row = params![note.key.cast_signed(), id, note.path, note.source, note.after, note.origin];
             transaction.prepare_cached(keep)?.execute(row)?;
             file.map_or(Ok(()), |file| note_file(&transaction, id, file))?;
             transaction.commit()
@@ -249,6 +288,11 @@ impl ImportTable {
             transaction.commit()
         })
     }
+}
+
+fn note_origin(row: &Row<'_>) -> rusqlite::Result<NoteOrigin> {
+    let key = row.get::<_, i64>(0)?.cast_unsigned();
+    Ok(NoteOrigin { key, path: row.get(1)?, source: row.get(2)?, after: row.get(3)?, origin: row.get(4)? })
 }
 
 fn note_file(connection: &Connection, id: i64, file: &ImportedFile) -> rusqlite::Result<()> {
@@ -293,9 +337,21 @@ mod tests {
             imports.file(first, "notes/a.md").unwrap().is_some()
                 && imports.file(first, "notes/b.md").unwrap().is_none()
         );
-        let note = NoteOrigin { key: u64::MAX, path: "notes/b.md".into(), source: "s".into(), after: "3".into() };
+        let note = NoteOrigin {
+            key: u64::MAX,
+            origin: "/theirs/b.md".into(),
+            path: "notes/b.md".into(),
+            source: "s".into(),
+            after: "3".into(),
+        };
         imports.keep_note(first, &note, None).unwrap();
-        assert_eq!(imports.note(u64::MAX).unwrap(), Some(note));
+        assert_eq!(imports.note(u64::MAX).unwrap(), Some(note.clone()));
+        assert_eq!(imports.note_like("s").unwrap(), Some((first, note.clone())));
+        let copy = NoteOrigin { key: 1, origin: "/theirs/c.md".into(), ..note.clone() };
+        imports.keep_note(first, &copy, None).unwrap();
+        assert_eq!(imports.notes_at("notes/b.md").unwrap(), [note, copy]);
+        imports.drop_note(1).unwrap();
+        assert!(imports.notes_at("notes/b.md").unwrap().len() == 1 && imports.note_like("").unwrap().is_none());
         imports.end(first).unwrap();
         assert_ne!(imports.begin("chatgpt", "a.zip", at).unwrap(), first);
         assert_eq!(imports.all().unwrap().iter().map(|import| import.id).collect::<Vec<_>>(), [first]);

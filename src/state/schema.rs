@@ -113,7 +113,15 @@ CREATE TABLE librarian_parts(
 ";
 
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES, SESSIONS];
+// Where the source of a note that was imported is: another of the same text may be a copy of it, or it moved.
+const NOTE_ORIGINS: &str = "
+ALTER TABLE import_notes ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+CREATE INDEX import_notes_by_source ON import_notes(source);
+CREATE INDEX import_notes_by_path ON import_notes(path);
+";
+
+const STEPS: &[&str] =
+    &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES, SESSIONS, NOTE_ORIGINS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

@@ -30,7 +30,7 @@ static RUNS: AtomicU64 = AtomicU64::new(1);
 
 /// How a check is steered from outside.
 #[derive(Debug, Default)]
-struct Pace {
+struct CheckControl {
     stop: AtomicBool,
     /// Somebody waits for the result.
     urgent: AtomicBool,
@@ -38,7 +38,7 @@ struct Pace {
     busy: AtomicBool,
 }
 
-impl Pace {
+impl CheckControl {
     /// Called after a step that took `worked`: rests, and says whether to go on.
     fn go_on(&self, worked: Duration) -> bool {
         let rested = Instant::now();
@@ -64,7 +64,7 @@ pub(super) struct VerifyReport {
 /// The checks of one worker.
 pub(super) struct Verifying {
     next: Option<Instant>,
-    running: Option<(JoinHandle<()>, Arc<Pace>)>,
+    running: Option<(JoinHandle<()>, Arc<CheckControl>)>,
     /// The number of the check that runs, or ran last.
     run: u64,
     waiting: Vec<Sender<Verified>>,
@@ -87,8 +87,8 @@ impl Verifying {
 
     /// Says whether the writer has work.
     pub(super) fn set_busy(&self, busy: bool) {
-        if let Some((_, pace)) = &self.running {
-            pace.busy.store(busy, Ordering::Relaxed);
+        if let Some((_, control)) = &self.running {
+            control.busy.store(busy, Ordering::Relaxed);
         }
     }
 
@@ -99,8 +99,8 @@ impl Verifying {
 
     /// Ends a check under way.
     pub(super) fn stop(&mut self) {
-        if let Some((thread, pace)) = self.running.take() {
-            pace.stop.store(true, Ordering::Relaxed);
+        if let Some((thread, control)) = self.running.take() {
+            control.stop.store(true, Ordering::Relaxed);
             let _ = thread.join();
         }
     }
@@ -141,14 +141,14 @@ impl Worker<'_> {
     }
 
     fn start_check(&mut self, urgent: bool) {
-        if let Some((_, pace)) = &self.verifying.running {
-            pace.urgent.fetch_or(urgent, Ordering::Relaxed);
+        if let Some((_, control)) = &self.verifying.running {
+            control.urgent.fetch_or(urgent, Ordering::Relaxed);
             return;
         }
         self.verifying.run = RUNS.fetch_add(1, Ordering::Relaxed);
         let (run, check, messages) = (self.verifying.run, self.store.check(), self.messages.clone());
-        let pace = Arc::new(Pace { urgent: urgent.into(), ..Pace::default() });
-        let steered = Arc::clone(&pace);
+        let control = Arc::new(CheckControl { urgent: urgent.into(), ..CheckControl::default() });
+        let steered = Arc::clone(&control);
         let thread = std::thread::spawn(move || {
             if !urgent {
                 stand_back();
@@ -165,7 +165,7 @@ impl Worker<'_> {
             let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
             let _ = messages.send(WorkerMessage::Verified(VerifyReport { run, took: started.elapsed(), result }));
         });
-        self.verifying.running = Some((thread, pace));
+        self.verifying.running = Some((thread, control));
     }
 
     /// Says what opening the stores, or reading embeddings, has found wrong and mended.

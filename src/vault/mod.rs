@@ -3,6 +3,7 @@
 //! The only module that touches a person's files. Events are hints; the disk is the truth.
 
 mod conflict;
+mod conflict_files;
 mod debounce;
 mod elsewhere;
 mod git_state;
@@ -22,6 +23,7 @@ mod write;
 
 pub(crate) use crate::access::Globs;
 pub(crate) use conflict::conflict_copy;
+pub(crate) use conflict_files::{ConflictFiles, FoundCopy, file_of};
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
 pub(crate) use elsewhere::{ElsewhereFile, FilesElsewhere};

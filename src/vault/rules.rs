@@ -11,6 +11,8 @@ use super::read::read_short;
 use crate::access::{GlobError, Globs};
 use crate::path::VaultPath;
 
+/// The folder of what agents tell of their work.
+const TRACES: &str = "traces";
 /// Maximum size of Obsidian's settings, in bytes; they are far shorter.
 const MAX_SETTINGS: u64 = 1 << 20;
 /// Maximum number of Obsidian's patterns that are compiled.
@@ -131,6 +133,11 @@ impl NoteRules {
     /// Whether a file is an attachment that belongs to the vault, be it searched or not.
     pub(crate) fn takes_attachment(&self, file: &VaultPath) -> bool {
         file.attachment().is_some() && self.keeps(file)
+    }
+
+    /// Whether a file, of whatever kind, belongs to the vault and has the name of a conflict copy. Traces are the program's own.
+    pub(super) fn takes_conflict_copy(&self, file: &VaultPath) -> bool {
+        conflict_copy(file, |_| true).is_some() && file.collection() != TRACES && self.keeps(file)
     }
 
     /// Whether nothing leaves a file out.

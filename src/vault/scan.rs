@@ -39,6 +39,8 @@ pub struct Scan {
     pub unreadable: Vec<VaultPath>,
     /// Whether the vault's root itself could not be listed.
     pub root_unreadable: bool,
+    /// Files whose names are not UTF-8, as far as they can be shown.
+    pub unnamed: Vec<String>,
 }
 
 /// Lists the notes at or below `start` (the vault's root, a folder or a file of it). What is not there is not found.
@@ -59,6 +61,13 @@ pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
 pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
     let mut scan = Scan::default();
     scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_attachment });
+    scan
+}
+
+/// Lists all files of whatever kind that have the name of a conflict copy, as [`scan`] lists notes.
+pub(super) fn scan_conflict_copies(root: &Path, rules: &NoteRules) -> Scan {
+    let mut scan = Scan::default();
+    scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_conflict_copy });
     scan
 }
 
@@ -91,6 +100,13 @@ impl ScanWalk<'_> {
         }
     }
 
+    /// The same as far as it can be shown.
+    fn shown(&self, path: &Path) -> String {
+        let below = path.strip_prefix(self.folder).unwrap_or(path);
+        let path = self.name.map_or_else(|| below.to_owned(), |name| Path::new(name.as_str()).join(below));
+        path.to_string_lossy().into_owned()
+    }
+
     fn enters(&self, entry: &DirEntry) -> bool {
         entry.path() == self.folder
             || !entry.file_type().is_dir()
@@ -117,7 +133,13 @@ impl Scan {
         for entry in entries.filter_entry(|entry| walk.enters(entry)) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
-                Ok(entry) => self.visit(&entry, walk.vault_path(entry.path()), walk.wanted),
+                Ok(entry) => {
+                    let path = walk.vault_path(entry.path());
+                    if matches!(path, Err(VaultPathError::NotUtf8)) && entry.file_type().is_file() {
+                        self.unnamed.push(walk.shown(entry.path()));
+                    }
+                    self.visit(&entry, path, walk.wanted);
+                }
                 Err(error) => self.fail(walk, &error),
             }
         }

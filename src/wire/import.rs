@@ -31,7 +31,7 @@ pub struct ImportParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportNote {
-    /// Tells it from all others of its kind of source, at each import: where it was. No file is called by it.
+    /// Tells it from all others of its kind of source, at each import: where it was, whole, so that one that moved is known. No file is called by it.
     pub id: String,
     /// What it was called there.
     pub title: String,

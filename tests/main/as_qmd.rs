@@ -80,11 +80,15 @@ impl Workspace {
     }
 
     pub(crate) fn documents(&self) -> Vec<(String, String)> {
+        self.seen_documents().unwrap()
+    }
+
+    fn seen_documents(&self) -> rusqlite::Result<Vec<(String, String)>> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let database = rusqlite::Connection::open_with_flags(self.database(), flags).unwrap();
+        let database = rusqlite::Connection::open_with_flags(self.database(), flags)?;
         let sql = "SELECT collection, path FROM documents WHERE active = 1 ORDER BY collection, path";
-        let mut asked = database.prepare(sql).unwrap();
-        asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+        let mut asked = database.prepare(sql)?;
+        asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 }
 
@@ -140,7 +144,7 @@ fn programs_that_call_qmd_find_what_they_look_for() {
             continue;
         }
         let Some((what, rest)) = line.trim_start().split_once(' ') else { continue };
-        let ran = last.as_ref().unwrap();
+        let (ran, rest) = (last.as_ref().unwrap(), &*rest.replace("{work}", &work));
         let so = match what {
             "exit" => ran.code == rest.parse::<i32>().unwrap(),
             "out" => ran.code == 0 && ran.stdout.contains(rest),
@@ -156,7 +160,8 @@ fn programs_that_call_qmd_find_what_they_look_for() {
         };
         assert!(so, "{call}\n{line}\n{ran:?}");
     }
-    assert!(calls > 60, "{calls}");
+    assert!(calls > 90, "{calls}");
+    assert!(!workspace.path("work/ran").exists(), "no command was run");
 }
 
 impl Workspace {
@@ -287,4 +292,60 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
     fs::remove_file(folder.join("memory.toml")).unwrap();
     let process = rustix::process::Pid::from_raw(i32::try_from(second).unwrap()).unwrap();
     eventually("its end", || rustix::process::test_kill_process(process).is_err().then_some(()));
+}
+
+#[test]
+fn a_database_that_was_replaced_or_removed_is_made_whole_and_keeps_no_private_note() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let is = |paths: &[&str]| {
+        // It may be another's in this moment, or none.
+        let listed = workspace.seen_documents().ok()?;
+        (listed.iter().map(|(_, path)| path.as_str()).collect::<Vec<_>>() == paths).then_some(())
+    };
+    let both = ["2026-01-05.md", "notes.md"];
+    is(&both).unwrap();
+    let copy = workspace.path("copy.sqlite");
+    fs::copy(workspace.database(), &copy).unwrap();
+    // Removed while the process has it open: it is made anew, with all of it, and no command.
+    fs::remove_file(workspace.database()).unwrap();
+    eventually("it to be made anew", || is(&both));
+    // A copy of before, in which a note still is that has become private.
+    workspace.write("memory/notes.md", "---\nprivate: true\n---\n# Target\n");
+    eventually("it to leave", || is(&both[..1]));
+    assert!(fs::read(&copy).unwrap().windows(6).any(|part| part == b"Target"));
+    fs::rename(&copy, workspace.database()).unwrap();
+    eventually("it to leave the other", || is(&both[..1]));
+    let bytes = fs::read(workspace.database()).unwrap();
+    assert!(!bytes.windows(6).any(|part| part == b"Target"), "nor is its title in it");
+    // Another program's is set aside, and a note goes from ours as before.
+    let theirs = workspace.path("theirs.sqlite");
+    let foreign = rusqlite::Connection::open(&theirs).unwrap();
+    foreign.execute_batch("CREATE TABLE documents(hash TEXT); INSERT INTO documents VALUES ('theirs')").unwrap();
+    drop(foreign);
+    let bytes = fs::read(&theirs).unwrap();
+    fs::rename(&theirs, workspace.database()).unwrap();
+    let aside = workspace.path("cache/qmd/index.sqlite.before");
+    eventually("theirs to be set aside", || aside.exists().then_some(()));
+    eventually("ours to be whole", || is(&both[..1]));
+    assert_eq!(fs::read(aside).unwrap(), bytes);
+    workspace.write("memory/2026-01-05.md", "---\nprivate: true\n---\n# Monday\n");
+    eventually("the last to leave", || is(&[]));
+}
+
+#[test]
+fn the_call_right_after_the_process_was_killed_is_answered() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let [folder] = &workspace.indexes()[..] else { panic!("one index") };
+    for _ in 0..8 {
+        let said: Value = serde_json::from_slice(&fs::read(folder.join(".vault/daemon.json")).unwrap()).unwrap();
+        let process = rustix::process::Pid::from_raw(said["pid"].as_i64().unwrap() as i32).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target");
+    }
 }

@@ -197,6 +197,26 @@ fn a_copied_note_that_was_changed_here_is_left_alone() {
 }
 
 #[test]
+fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
+    for point in ["checkpoint-kept:1", "note-replaced:1"] {
+        let vault = Daemon::vault();
+        let theirs = folder_of(&[("Plan.md", "Sow the rye.\n")]);
+        let from = theirs.path().to_str().unwrap();
+        assert_eq!(import(&vault, "folder", from)["added"], 1);
+        fs::write(theirs.path().join("Plan.md"), "Sow the rye, newer.\n").unwrap();
+        let mut killed = vault.command(&["import", "--from", "folder", from]);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        let again = import(&vault, "folder", from);
+        assert_eq!((&again["updated"], &again["edited"]), (&1.into(), &0.into()), "{point} {again}");
+        assert_eq!(import(&vault, "folder", from)["existing"], 1, "{point}");
+        let notes = texts(&vault, "notes");
+        assert!(notes.len() == 1 && notes[0].contains("newer"), "{point} {notes:?}");
+        vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+        assert!(!texts(&vault, "notes")[0].contains("newer"), "{point}");
+    }
+}
+
+#[test]
 fn many_notes_of_one_title_have_a_file_each() {
     let vault = Daemon::vault();
     let theirs = vault.path(".vault/theirs");
@@ -240,11 +260,218 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     let refused = vault.run(&["import", "--from", "codex", &data("obsidian")]);
     assert!(refused.code == 2 && refused.stderr.contains("rollout-"), "{}", refused.stderr);
     let strange = vault.run(&["import", "--from", "chatgpt", &data("bookmarks/chrome.html")]);
-    assert!(strange.code == 1 && strange.stderr.contains("is no JSON"), "{}", strange.stderr);
+    assert!(strange.code == 1 && strange.stderr.contains("--from bookmarks"), "{}", strange.stderr);
     let other = vault.run(&["import", "--from", "claude", &data("chatgpt/conversations.json")]);
     assert!(other.code == 1 && other.stderr.contains("--from chatgpt"), "{}", other.stderr);
     assert_eq!(vault.run(&["import", "--from", "chatgpt", "nowhere"]).code, 2);
-    assert!(!vault.path("conversations").exists());
+    let folder = tempfile::tempdir().unwrap();
+    let pdf = folder.path().join("report.html");
+    fs::write(&pdf, "%PDF-1.7\n<a href=x>").unwrap();
+    let pdf = pdf.to_str().unwrap();
+    let strange = vault.run(&["import", "--from", "bookmarks", pdf]);
+    assert!(strange.code == 1 && strange.stderr.contains("seems to be a PDF"), "{}", strange.stderr);
+    let note = vault.run(&["import", "--from", "folder", pdf]);
+    assert!(note.code == 2 && note.stderr.contains("seems to be a PDF"), "{}", note.stderr);
+    let export = vault.run(&["import", "--from", "chatgpt", &data("claude/conversations.json")]);
+    assert!(export.code == 1 && export.stderr.contains("an export of Claude: try --from claude"), "{}", export.stderr);
+    let folder = vault.run(&["import", "--from", "folder", &data("chatgpt")]);
+    assert!(folder.code == 2 && folder.stderr.contains("--from chatgpt"), "{}", folder.stderr);
+    assert!(!vault.path("conversations").exists() && !vault.path("notes").exists());
+}
+
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let vault = Daemon::vault();
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = vault.command(&["import", "--from", "codex", pipe.to_str().unwrap()]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let status = crate::support::eventually("a refusal", || child.try_wait().unwrap());
+    let mut said = String::new();
+    std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+    assert!(status.code() == Some(2) && said.contains("neither a file nor a folder"), "{said}");
+}
+
+/// A folder of notes.
+fn folder_of(notes: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in notes {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn folders_of_one_name_are_two_sources_and_none_overwrites_the_other() {
+    let vault = Daemon::vault();
+    let theirs = folder_of(&[
+        ("A/notes/Plan.md", "Sow the rye.\n"),
+        ("A/notes/Same.md", "The same.\n"),
+        ("B/notes/Plan.md", "Sell the mill.\n"),
+        ("B/notes/Same.md", "The same.\n"),
+    ]);
+    let [a, b] = ["A/notes", "B/notes"].map(|name| theirs.path().join(name));
+    let from = |path: &Path| import(&vault, "folder", path.to_str().unwrap());
+    assert_eq!(from(&a)["added"], 2);
+    let other = from(&b);
+    assert_eq!((&other["added"], &other["existing"], &other["updated"]), (&1.into(), &1.into(), &0.into()), "{other}");
+    let all = |word: &str| texts(&vault, "notes").iter().filter(|text| text.contains(word)).count();
+    assert_eq!((all("Sow the rye"), all("Sell the mill"), all("The same")), (1, 1, 1));
+    // Again, each by itself, and by another way to the same folder.
+    for path in [&a, &b, &theirs.path().join("B/../A/notes"), &theirs.path().join("A"), &a.join("Plan.md")] {
+        let again = from(path);
+        assert_eq!((&again["added"], &again["updated"]), (&0.into(), &0.into()), "{again}");
+    }
+    fs::write(b.join("Plan.md"), "Sell the mill, newer.\n").unwrap();
+    assert_eq!(from(&b)["updated"], 1);
+    assert_eq!((all("Sow the rye"), all("mill, newer"), all("Sell the mill.")), (1, 1, 0));
+    // What both have is both's: where one changes, the other keeps what it has.
+    fs::write(b.join("Same.md"), "No more the same.\n").unwrap();
+    assert_eq!(from(&b)["added"], 1);
+    assert_eq!((all("The same."), all("No more the same")), (1, 1));
+    assert_eq!((&from(&a)["added"], texts(&vault, "notes").len()), (&0.into(), 4));
+}
+
+#[test]
+fn a_folder_that_has_moved_and_notes_that_have_moved_in_it_make_no_doubles() {
+    let vault = Daemon::vault();
+    let theirs = folder_of(&[("old/Plan.md", "Sow the rye.\n"), ("old/Oven.md", "Hot.\n"), ("old/Till.md", "Full.\n")]);
+    let [old, new] = ["old", "new"].map(|name| theirs.path().join(name));
+    let from = |path: &Path| import(&vault, "obsidian", path.to_str().unwrap());
+    assert_eq!(from(&old)["added"], 3);
+    vault.run(&["restore", "import-1"]).ok();
+    assert_eq!(from(&old)["added"], 3, "what was undone comes again");
+    // Changed, and deleted here: that stays so.
+    fs::write(vault.path("notes/oven.md"), "Mine.\n").unwrap();
+    fs::remove_file(vault.path("notes/till.md")).unwrap();
+    fs::rename(&old, &new).unwrap();
+    let moved = from(&new);
+    assert_eq!((&moved["added"], &moved["existing"]), (&0.into(), &3.into()), "{moved}");
+    fs::create_dir(new.join("deep")).unwrap();
+    fs::rename(new.join("Plan.md"), new.join("deep/Plan.md")).unwrap();
+    assert_eq!(from(&new)["existing"], 3);
+    fs::write(new.join("deep/Plan.md"), "Sow the rye, newer.\n").unwrap();
+    let newer = from(&new);
+    assert_eq!((&newer["added"], &newer["updated"]), (&0.into(), &1.into()), "{newer}");
+    let notes = texts(&vault, "notes");
+    assert!(notes.len() == 2 && notes[0] == "Mine.\n" && notes[1].contains("newer"), "{notes:?}");
+}
+
+#[test]
+fn a_newer_export_of_notion_brings_the_same_pages_up_to_date() {
+    let vault = Daemon::vault();
+    let digits = "0123456789abcdef0123456789abcdef";
+    let (plan, home) = (format!("Plan {digits}.md"), format!("Home/The plan {digits}.md"));
+    let older = folder_of(&[(&plan, "Sow the rye.\n")]);
+    let newer = folder_of(&[(&home, "Sow the rye, newer.\n")]);
+    assert_eq!(import(&vault, "notion", older.path().to_str().unwrap())["added"], 1);
+    let again = import(&vault, "notion", newer.path().to_str().unwrap());
+    assert_eq!((&again["added"], &again["updated"]), (&0.into(), &1.into()), "{again}");
+    assert_eq!(texts(&vault, "notes").len(), 1);
+}
+
+#[test]
+fn conversations_that_say_no_name_are_told_by_how_they_began() {
+    let vault = Daemon::vault();
+    let conversation = |at: i64, first: &str, second: Option<&str>| {
+        let node = |id: &str, parent: &str, role: &str, text: &str, children: Value| {
+            let message = json!({"id": format!("{at}-{id}"), "author": {"role": role}, "create_time": at, "content": {"parts": [text]}});
+            json!({"id": id, "message": message, "parent": parent, "children": children})
+        };
+        let mut mapping = json!({
+            "client-created-root": {"id": "client-created-root", "message": null, "parent": null, "children": ["u"]},
+            "u": node("u", "client-created-root", "user", first, second.map_or(json!([]), |_| json!(["a"]))),
+        });
+        if let Some(second) = second {
+            mapping["a"] = node("a", "u", "assistant", second, json!([]));
+        }
+        let current = if second.is_some() { "a" } else { "u" };
+        json!({"title": "New chat", "create_time": at, "current_node": current, "mapping": mapping})
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("conversations.json");
+    let bring = |export: Value| {
+        fs::write(&file, export.to_string()).unwrap();
+        import(&vault, "chatgpt", file.to_str().unwrap())
+    };
+    let (one, two) = (1_700_000_000, 1_700_086_400);
+    let first = bring(json!([conversation(one, "Rye?", None), conversation(two, "Spelt?", None)]));
+    assert_eq!((&first["conversations"], texts(&vault, "conversations").len()), (&2.into(), 2), "{first}");
+    let newer = bring(json!([conversation(two, "Spelt?", Some("At six.")), conversation(one, "Rye?", None)]));
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &2.into()), "{newer}");
+    let all = texts(&vault, "conversations");
+    assert!(all.len() == 2 && all[1].contains("Spelt?") && all[1].contains("At six."), "{all:?}");
+    // Sessions in files of one name.
+    let line = |role: &str, text: &str| format!("{}\n", json!({"role": role, "content": text}));
+    let sessions = folder_of(&[
+        ("mill/main.jsonl", &line("user", "Of the mill")),
+        ("shop/main.jsonl", &line("user", "Of the shop")),
+    ]);
+    let from = sessions.path().to_str().unwrap();
+    assert_eq!((&import(&vault, "moltis", from)["added"], texts(&vault, "conversations").len()), (&2.into(), 4));
+    let longer = line("user", "Of the mill") + &line("assistant", "It is closed");
+    fs::write(sessions.path().join("mill/main.jsonl"), longer).unwrap();
+    assert_eq!((&import(&vault, "moltis", from)["added"], texts(&vault, "conversations").len()), (&1.into(), 4));
+}
+
+/// A zip as a server streams it, which knows no length beforehand.
+fn streamed(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut zip = ZipWriter::new_stream(&mut bytes);
+    for (name, text) in files {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(text).unwrap();
+    }
+    zip.finish().unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn a_streamed_zip_that_was_cut_short_gives_what_is_whole_of_it() {
+    let vault = Daemon::vault();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("export.zip");
+    let export = fs::read(data("chatgpt/conversations.json")).unwrap();
+    let bytes = streamed(&[("user.json", b"{}"), ("conversations.json", &export), ("chat.html", &[b'x'; 5000])]);
+    let list = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    fs::write(&file, &bytes[..list]).unwrap();
+    let file = file.to_str().unwrap();
+    let cut = import(&vault, "chatgpt", file);
+    assert_eq!((&cut["added"], &cut["conversations"]), (&7.into(), &2.into()), "{cut}");
+    assert!(cut["remarks"].to_string().contains("was cut short"), "{cut}");
+    // In the middle of the conversations.
+    fs::write(file, &bytes[..list * 9 / 10]).unwrap();
+    let cut = import(&vault, "chatgpt", file);
+    assert!(cut["existing"].as_u64() > Some(0) && cut["remarks"].to_string().contains("was cut short"), "{cut}");
+    // Before them.
+    fs::write(file, &bytes[..60]).unwrap();
+    let refused = vault.run(&["import", "--from", "chatgpt", file]);
+    assert!(refused.code == 2 && refused.stderr.contains("was cut short"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_programs_hide_in_an_archive_is_no_note() {
+    let vault = Daemon::vault();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.zip");
+    let files: [(&str, &[u8]); 7] = [
+        ("Vault/Plan.md", b"Sow the rye.\n"),
+        ("__MACOSX/Vault/._Plan.md", b"\0\x05\x16\x07"),
+        ("__MACOSX/Vault/Other.md", b"Other.\n"),
+        ("Vault/.trash/Old.md", b"Old.\n"),
+        ("Vault/.obsidian/plugins/README.md", b"Read me.\n"),
+        ("Vault/.hidden.md", b"Hidden.\n"),
+        ("Vault/crumb.png", b"x"),
+    ];
+    fs::write(&file, streamed(&files)).unwrap();
+    assert_eq!(import(&vault, "obsidian", file.to_str().unwrap())["added"], 1);
+    assert!(texts(&vault, "notes").concat().contains("Sow the rye"));
+    let unpacked =
+        folder_of(&[("Plan.md", "Sow the spelt.\n"), ("__MACOSX/Plan.md", "Other.\n"), (".trash/x.md", "Old.\n")]);
+    assert_eq!(import(&vault, "obsidian", unpacked.path().to_str().unwrap())["added"], 1);
 }
 
 /// `vault import … --watch` at work, ended with the test.

@@ -162,6 +162,28 @@ fn a_file_that_is_cut_short_begun_anew_or_gone_costs_nothing_that_was_kept() {
 }
 
 #[test]
+fn a_line_that_was_written_twice_comes_once_and_an_early_edit_makes_no_second_note() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let named = |id: &str, text: &str| {
+        let message = json!({ "role": "user", "content": text });
+        format!("{}\n", json!({ "type": "message", "id": id, "timestamp": "2026-01-05T10:00:01Z", "message": message }))
+    };
+    let begun = header("s") + &named("a", "Alpha words");
+    fs::write(&path, begun.clone() + &named("b", "Beta words")).unwrap();
+    vault.start().settle();
+    note(&vault, "conversations", "Beta words");
+    add(&path, &(named("b", "Beta words") + &named("c", "Gamma words")));
+    let (name, text) = note(&vault, "conversations", "Gamma words");
+    assert_eq!(text.matches("Beta words").count(), 1, "{text}");
+    let edited = begun.replace("Alpha", "Aleph") + &named("b", "Beta words") + &named("c", "Gamma words");
+    fs::write(&path, edited + &named("d", "Delta words")).unwrap();
+    let (same, text) = note(&vault, "conversations", "Delta words");
+    assert!(same == name && text.contains("Aleph words") && !text.contains("Alpha words"), "{text}");
+    assert_eq!((notes(&vault, "conversations").len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
+}
+
+#[test]
 fn what_cannot_be_read_is_said_and_keeps_no_other_from_coming() {
     let mut vault = vault("");
     fs::write(source(&vault, "strange.jsonl"), "{\"x\": 1}\n").unwrap();

@@ -171,7 +171,7 @@ fn conflict_copies_are_listed_and_found() {
     assert_eq!(status["conflict_copies"], json!([{"path": copy, "of": "notes/a.md", "made_by": "Syncthing"}]));
     assert_eq!(status["problems"], json!([]));
     let told = vault.run(&["status"]).ok().stdout;
-    assert!(told.contains("1 conflict of notes that were changed in two places"), "{told}");
+    assert!(told.contains("1 conflict of files that were changed in two places"), "{told}");
     assert!(told.contains(&format!("  {copy}  of notes/a.md, by Syncthing\n")), "{told}");
     let found = vault.run(&["search", "phone"]).ok().stdout;
     assert!(found.starts_with(copy), "{found}");

@@ -1,6 +1,7 @@
 //! Starts what another program's settings say, and asks it something, as that program would.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 
 /// Maximum time for an answer: the first one may wait for an index that is being made.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Maximum length of an answer over HTTP.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
 
 /// What was answered.
 pub(super) struct CheckAnswer {
@@ -51,6 +55,41 @@ pub(super) fn check(entry: &Value) -> anyhow::Result<CheckAnswer> {
         "" => error,
         said => error.context(format!("it said: {said}")),
     })
+}
+
+/// Asks at an address with a token in it (`http://TOKEN@HOST:PORT`), as clients of `qmd serve` do, how many notes it sees.
+///
+/// # Errors
+/// When it is no such address, nobody answers there in time, or the token does not count.
+pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
+    let rest = url.strip_prefix("http://").context("it begins with something else than `http://`")?;
+    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let (token, host) = rest.rsplit_once('@').context("there is no token before the `@`")?;
+    let token = token.split(':').next().unwrap_or(token);
+    let with_port = if host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:80")
+    };
+    if token.is_empty() || token.chars().any(char::is_control) || host.chars().any(char::is_control) {
+        bail!("there is no token before the `@`");
+    }
+    let address = with_port.to_socket_addrs().with_context(|| format!("there is no {with_port}"))?.next();
+    let address = address.with_context(|| format!("there is no {with_port}"))?;
+    let mut stream =
+        TcpStream::connect_timeout(&address, PATIENCE).with_context(|| format!("nobody listens at {host}"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    // The older version ends the connection behind the answer.
+    write!(stream, "GET /status HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is none of HTTP")?;
+    let body: Value = serde_json::from_str(body).context("the answer is no JSON")?;
+    match head.split(' ').nth(1) {
+        Some("200") => body["files"].as_u64().context("the answer does not say how many notes it sees"),
+        Some("401") => bail!("the token does not count; `vault agent rotate NAME` prints another"),
+        status => bail!("{} {}", status.unwrap_or_default(), body["error"]["message"].as_str().unwrap_or_default()),
+    }
 }
 
 fn ask(child: &mut Child) -> anyhow::Result<CheckAnswer> {

@@ -83,6 +83,30 @@ impl SettingsFile {
         Ok(changed)
     }
 
+    /// A text without the entry, and without what was made around it: an object that is empty now and was not there before.
+    ///
+    /// # Errors
+    /// When the text is not of its format.
+    pub(super) fn without_entry(&self, text: &str) -> anyhow::Result<String> {
+        let mut text = self.with_entry(text, None)?;
+        if self.format == SettingsFormat::Toml {
+            // What was made there is not written while it is empty.
+            return Ok(text);
+        }
+        let before: Value = serde_json::from_str(&self.copy_text()?).unwrap_or_default();
+        for depth in (1..self.keys.len()).rev() {
+            let now: Value = serde_json::from_str(&text).unwrap_or_default();
+            let around = &self.keys[..depth];
+            let at = |root: &Value| around.iter().try_fold(root, |value, key| value.get(key)).cloned();
+            let is_empty = at(&now).is_some_and(|value| value.as_object().is_some_and(Map::is_empty));
+            if !is_empty || at(&before).is_some() {
+                break;
+            }
+            text = json::with_member(&text, around, None)?;
+        }
+        Ok(text)
+    }
+
     /// A JSON text with another entry: where there is one, what is the same in both stays as it is laid out.
     fn with_members(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
         let there = self.entry(text)?;
@@ -145,11 +169,16 @@ impl SettingsFile {
 
     /// Whether a text is the copy, or nothing where there is none, with an entry in it and nothing else changed.
     pub(super) fn is_copy_with(&self, text: &str, entry: &Value) -> anyhow::Result<bool> {
-        let copy = match std::fs::read_to_string(self.copy()) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            read => read.with_context(|| format!("cannot read {}", self.copy().display()))?,
-        };
+        let copy = self.copy_text()?;
         Ok(self.with_entry(&copy, Some(entry)).is_ok_and(|with| with == text))
+    }
+
+    /// What the copy says; empty where there is none, as there was no file.
+    fn copy_text(&self) -> anyhow::Result<String> {
+        match std::fs::read_to_string(self.copy()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            read => read.with_context(|| format!("cannot read {}", self.copy().display())),
+        }
     }
 
     /// Puts the copy in the place of the file that says `now`; where there is none, the file goes.

@@ -56,6 +56,25 @@ pub(super) enum QmdCollectionAction {
         /// Its new name.
         new: String,
     },
+    /// Search it, too, where a search names no collection, as at first.
+    Include {
+        /// Its name.
+        name: String,
+    },
+    /// Search it only where a search names it.
+    Exclude {
+        /// Its name.
+        name: String,
+    },
+    /// Keep a command that QMD would run before an update. It is never run here.
+    #[command(visible_alias = "set-update")]
+    UpdateCmd {
+        /// The name of the collection.
+        name: String,
+        /// The command; none takes it away.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
 }
 
 impl QmdCollectionAction {
@@ -107,9 +126,48 @@ impl QmdCollectionAction {
                     "✓ Renamed collection '{name}' to '{new}'\n  Virtual paths updated: qmd://{name}/ → qmd://{new}/"
                 )?;
             }
+            Self::Include { name } => return keep_in_or_out(index, &name, false),
+            Self::Exclude { name } => return keep_in_or_out(index, &name, true),
+            Self::UpdateCmd { name, command } => {
+                let command = Some(command.join(" ")).filter(|command| !command.trim().is_empty());
+                if !change(index, &name, |collection| collection.update.clone_from(&command))? {
+                    return not_found(&name);
+                }
+                match command {
+                    Some(command) => {
+                        say!("✓ Set update command for '{name}': {command}")?;
+                        remark!("qmd: it is kept, and never run");
+                    }
+                    None => say!("✓ Cleared update command for '{name}'")?,
+                }
+            }
         }
         Ok(Outcome::Done)
     }
+}
+
+/// Changes a collection; tells whether there is one of that name.
+fn change(index: &mut QmdIndex, name: &str, change: impl FnOnce(&mut QmdCollection)) -> anyhow::Result<bool> {
+    if index.collections.named(name).is_none() {
+        return Ok(false);
+    }
+    let mut is_there = false;
+    index.change(|all| {
+        if let Some(collection) = all.collections.iter_mut().find(|one| one.name == name) {
+            change(collection);
+            is_there = true;
+        }
+        Ok(())
+    })?;
+    Ok(is_there)
+}
+
+fn keep_in_or_out(index: &mut QmdIndex, name: &str, out: bool) -> anyhow::Result<Outcome> {
+    if !change(index, name, |collection| collection.is_left_out = out)? {
+        return not_found(name);
+    }
+    say!("✓ Collection '{name}' {} default queries", if out { "excluded from" } else { "included in" })?;
+    Ok(Outcome::Done)
 }
 
 fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> anyhow::Result<Outcome> {
@@ -135,18 +193,27 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
 }
 
 fn described(collection: &QmdCollection) -> serde_json::Value {
-    let QmdCollection { name, path, pattern, ignore, .. } = collection;
-    json!({ "name": name, "path": path, "pattern": pattern, "mask": pattern, "ignore": ignore })
+    let QmdCollection { name, path, pattern, ignore, context: _, is_left_out, update } = collection;
+    json!({
+        "name": name, "path": path, "pattern": pattern, "mask": pattern, "ignore": ignore,
+        "includeByDefault": !is_left_out, "update": update,
+    })
 }
 
 fn show(index: &QmdIndex, collection: &QmdCollection) -> anyhow::Result<()> {
-    let QmdCollection { name, path, pattern, ignore, .. } = collection;
-    let ignored = if ignore.is_empty() { String::new() } else { format!("\n  Ignore:   {}", ignore.join(", ")) };
+    let QmdCollection { name, path, pattern, ignore, context: _, is_left_out, update } = collection;
+    let mut more = String::new();
+    if !ignore.is_empty() {
+        more += &format!("\n  Ignore:   {}", ignore.join(", "));
+    }
+    if *is_left_out {
+        more += "\n  Include:  no";
+    }
+    if let Some(command) = update {
+        more += &format!("\n  Update:   {command} (never run)");
+    }
     let files = index.documents.all(Some(name))?.len();
-    say!(
-        "{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}{ignored}\n  Files:    {files}\n",
-        path.display()
-    )?;
+    say!("{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}{more}\n  Files:    {files}\n", path.display())?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::collection::not_found_text;
 use super::index::QmdIndex;
-use super::shapes::{QmdFormat, QmdFormatArgs, QmdHit, numbered, print_hits};
+use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, numbered, on_disk, print_hits};
 use crate::cli::outcome::Outcome;
 use crate::config::Mode;
 use crate::qmd::QmdError;
@@ -48,14 +48,17 @@ pub(super) struct QmdFindArgs {
     explain: bool,
     #[command(flatten)]
     format: QmdFormatArgs,
-    /// Taken for QMD's sake: no model reads the hits unless the index's memory.toml says so.
-    #[arg(long, hide = true)]
+    /// No model reads the hits unless the index's memory.toml says so.
+    #[arg(long, help_heading = FOR_QMD)]
     no_rerank: bool,
-    /// Taken for QMD's sake.
-    #[arg(short = 'C', long, hide = true, value_name = "N")]
-    candidate_limit: Option<usize>,
+    /// The same.
+    #[arg(short = 'C', long, value_name = "N", help_heading = FOR_QMD)]
+    candidate_limit: Option<String>,
+    /// Notes are cut at their headings and paragraphs.
+    #[arg(long, value_name = "NAME", help_heading = FOR_QMD)]
+    chunk_strategy: Option<String>,
     /// What the query is about.
-    #[arg(long, hide = true, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     intent: Option<String>,
 }
 
@@ -71,10 +74,14 @@ impl QmdFindArgs {
             limit: if self.all { ALL_HITS } else { self.number.unwrap_or(usual) },
             min_score: self.min_score,
             full: self.full,
-            line_numbers: self.format.line_numbers,
+            line_numbers: self.format.line_numbers(),
             explain: self.explain,
         };
-        print_hits(&search.run(index)?, format)?;
+        let mut hits = search.run(index)?;
+        if self.format.full_path {
+            hits.iter_mut().for_each(|hit| hit.address = on_disk(index, &hit.document));
+        }
+        print_hits(&hits, format)?;
         Ok(Outcome::Done)
     }
 }
@@ -84,7 +91,7 @@ impl QmdFindArgs {
 pub(super) struct QmdSearch {
     pub(super) query: String,
     pub(super) mode: Mode,
-    /// All where none is named.
+    /// All that are not left out unless they are named, where none is.
     pub(super) collections: Vec<String>,
     /// Hits at most.
     pub(super) limit: usize,
@@ -111,13 +118,22 @@ impl QmdSearch {
         if !self.query.trim().is_empty() && !index.collections.collections.is_empty() {
             let mut client = index.client()?;
             let within = |name: &String| index.collections.named(name).map(|collection| collection.name_in_vault());
-            let mut asked: Vec<Option<String>> = self.collections.iter().map(within).collect();
-            asked.dedup();
-            if asked.is_empty() {
-                asked.push(None);
-            }
+            let all = &index.collections.collections;
+            let asked: Vec<Option<String>> = match &self.collections[..] {
+                [] if all.iter().any(|collection| collection.is_left_out) => {
+                    let counts = all.iter().filter(|collection| !collection.is_left_out);
+                    counts.map(|collection| Some(collection.name_in_vault())).collect()
+                }
+                [] => vec![None],
+                named => {
+                    let mut asked: Vec<_> = named.iter().map(within).collect();
+                    asked.dedup();
+                    asked
+                }
+            };
             for collection in asked {
-                let found: SearchResponse = client.get(
+                let found: SearchResponse = index.get(
+                    &mut client,
                     "/api/user-memory/search",
                     &SearchQuery {
                         q: self.query.clone(),
@@ -165,7 +181,8 @@ impl QmdSearch {
             );
             let body = self.full.then(|| if self.line_numbers { numbered(&lines, 1) } else { text.clone() });
             let explained = self.explain.then(|| explained(&hit));
-            merged.push(QmdHit { document, score, first, last, context, snippet, body, explained });
+            let address = document.address();
+            merged.push(QmdHit { document, address, score, first, last, context, snippet, body, explained });
         }
         Ok(merged)
     }

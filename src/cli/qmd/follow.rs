@@ -20,6 +20,9 @@ const TRY_AGAIN: Duration = Duration::from_secs(2);
 /// Interval at which all files are looked at when nothing has changed.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
+/// Interval at which it is looked whether the database is still the one in its place.
+const LOOK_FOR_DATABASE: Duration = Duration::from_secs(2);
+
 /// Ends the thread when it is dropped, and waits for it.
 struct FollowingThread {
     stop: Arc<AtomicBool>,
@@ -60,8 +63,14 @@ fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(
         failure = failed;
         let pause = PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
         shared.wait(pause, |_| is_over());
-        let patience = if failure.is_some() { TRY_AGAIN } else { RECHECK_INTERVAL };
-        shared.wait(patience, |_| is_over() || generation() != seen);
+        if failure.is_some() {
+            shared.wait(TRY_AGAIN, |_| is_over() || generation() != seen);
+            continue;
+        }
+        // One that was put in its place, or is to be made anew, has not all documents.
+        while !is_over() && generation() == seen && !documents.is_replaced() && begun.elapsed() < RECHECK_INTERVAL {
+            shared.wait(LOOK_FOR_DATABASE, |_| is_over() || generation() != seen);
+        }
     }
     Ok(())
 }

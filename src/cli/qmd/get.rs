@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::index::QmdIndex;
-use super::shapes::{GivenDocument, QmdFormatArgs, numbered, print_documents};
+use super::shapes::{FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, numbered, on_disk, print_documents};
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::{QmdDocument, QmdError};
@@ -27,17 +27,19 @@ pub(super) struct QmdGetArgs {
     /// Lines at most.
     #[arg(short = 'l', long = "lines", value_name = "N")]
     lines: Option<usize>,
-    /// Number the lines.
-    #[arg(long)]
-    line_numbers: bool,
-    /// Taken for QMD's sake: a document is given whole unless lines are named.
-    #[arg(long, hide = true)]
+    #[command(flatten)]
+    numbers: QmdNumbersArgs,
+    /// A document is given whole unless lines are named.
+    #[arg(long, help_heading = FOR_QMD)]
     full: bool,
+    /// Its text is given without its name.
+    #[arg(long, help_heading = FOR_QMD)]
+    full_path: bool,
 }
 
 impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.line_numbers };
+        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.numbers.are_wanted() };
         let Some(given) = document_text(index, &self.what, &lines)? else {
             remark!("{}", missing(index, &self.what)?);
             return Ok(Outcome::NothingFound);
@@ -87,7 +89,8 @@ pub(super) fn document_text(
     let most = wanted.most.or(up_to).unwrap_or(usize::MAX);
     let lines: Vec<&str> = text.lines().skip(first - 1).take(most).collect();
     let text = if wanted.numbered { numbered(&lines, first) } else { lines.join("\n") };
-    Ok(Some(GivenDocument { context: context_of(index, &document), document, text: Ok(text) }))
+    let (context, address) = (context_of(index, &document), document.address());
+    Ok(Some(GivenDocument { document, address, context, text: Ok(text) }))
 }
 
 /// Which documents, and how to print them.
@@ -107,14 +110,17 @@ pub(super) struct QmdMultiGetArgs {
 
 impl QmdMultiGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let numbers = self.format.line_numbers;
-        let (given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
+        let numbers = self.format.line_numbers();
+        let (mut given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
         for name in missing {
             remark!("File not found: {name}");
         }
         if given.is_empty() {
             remark!("No files matched pattern: {}", self.pattern);
             return Ok(Outcome::NothingFound);
+        }
+        if self.format.full_path {
+            given.iter_mut().for_each(|given| given.address = on_disk(index, &given.document));
         }
         print_documents(&given, self.format.format())
     }
@@ -160,7 +166,8 @@ pub(super) fn document_texts(
             false if line_numbers => Ok(numbered(&lines, 1)),
             false => Ok(lines.join("\n")),
         };
-        given.push(GivenDocument { context: context_of(index, &document), document, text });
+        let (context, address) = (context_of(index, &document), document.address());
+        given.push(GivenDocument { document, address, context, text });
     }
     Ok((given, missing))
 }

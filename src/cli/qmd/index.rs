@@ -1,14 +1,18 @@
 //! An index, opened for one command, and the way to the process that answers for it.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::keep;
 use crate::cli::client::{Client, PATIENCE};
 use crate::cli::terminal::remark;
 use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments};
+use crate::request::{ErrorKind, RequestError};
 use crate::vault::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -73,24 +77,38 @@ impl QmdIndex {
         Ok(())
     }
 
-    /// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note.
+    /// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note. Where the
+    /// process is gone by the time it is asked, another is started.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
-        let home = Home::open(&self.place.folder)?;
-        keep::touch(&self.place.folder);
-        if let Some(mut client) = connect(&home)? {
-            client.ask_as(Some(AGENT));
-            return Ok(client);
-        }
-        for _ in 0..OPENED_AT_MOST {
-            keep::open(&self.place.folder)?;
-            // It may be closed in this moment, for whoever changes its collections.
-            if let Some(mut client) = connect(&home)? {
-                self.catch_up(&mut client)?;
-                client.ask_as(Some(AGENT));
-                return Ok(client);
+        let folder = self.place.folder.clone();
+        let home = Home::open(&folder)?;
+        keep::touch(&folder);
+        let mut client = match connect(&home)? {
+            Some(client) => client,
+            None => started(&folder)?,
+        };
+        client.reconnect_by(move || started(&folder).map(Some));
+        client.ask_as(Some(AGENT));
+        Ok(client)
+    }
+
+    /// Asks with `GET`, as the agent. Where the index is just being opened, for another command, it is waited for.
+    pub(super) fn get<T: DeserializeOwned>(
+        &self,
+        client: &mut Client,
+        path: &str,
+        params: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let is_early = |error: &anyhow::Error| {
+            error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
+        };
+        match client.get(path, params) {
+            Err(error) if is_early(&error) => {
+                self.catch_up(client)?;
+                client.get(path, params)
             }
+            answer => answer,
         }
-        bail!("the index is closed as soon as it is open; ask again in a moment")
     }
 
     /// What the process says of itself.
@@ -103,21 +121,43 @@ impl QmdIndex {
 
     /// Waits until all files can be found by their words.
     pub(super) fn catch_up(&self, client: &mut Client) -> anyhow::Result<()> {
-        let started = Instant::now();
-        loop {
-            let status = self.status(client)?;
-            if let Some(failure) = status["failure"].as_str() {
-                bail!("{failure}");
-            }
-            if status["caught_up"] == true && status["pending_files"] == 0 {
-                return Ok(());
-            }
-            if started.elapsed() > CATCHES_UP_WITHIN {
-                remark!("qmd: {} files are not read yet; they are found as soon as they are", status["pending_files"]);
-                return Ok(());
-            }
-            std::thread::sleep(LOOK_AGAIN);
+        client.ask_as(None);
+        let caught_up = catch_up(client);
+        client.ask_as(Some(AGENT));
+        caught_up
+    }
+}
+
+/// Has the index in a folder opened, and waits until it has read its files.
+fn started(folder: &Path) -> anyhow::Result<Client> {
+    let home = Home::open(folder)?;
+    for _ in 0..OPENED_AT_MOST {
+        keep::open(folder)?;
+        // It may be closed in this moment, for whoever changes its collections.
+        if let Some(mut client) = connect(&home)? {
+            catch_up(&mut client)?;
+            return Ok(client);
         }
+    }
+    bail!("the index is closed as soon as it is open; ask again in a moment")
+}
+
+/// Waits until all files can be found by their words, asked as the person.
+fn catch_up(client: &mut Client) -> anyhow::Result<()> {
+    let started = Instant::now();
+    loop {
+        let status: Value = client.get("/status", &())?;
+        if let Some(failure) = status["failure"].as_str() {
+            bail!("{failure}");
+        }
+        if status["caught_up"] == true && status["pending_files"] == 0 {
+            return Ok(());
+        }
+        if started.elapsed() > CATCHES_UP_WITHIN {
+            remark!("qmd: {} files are not read yet; they are found as soon as they are", status["pending_files"]);
+            return Ok(());
+        }
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 

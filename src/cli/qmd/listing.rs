@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::collection::not_found;
 use super::index::QmdIndex;
+use super::shapes::FOR_QMD;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::bytes;
-use crate::cli::terminal::{say, stdout};
+use crate::cli::terminal::{remark, say, stdout};
 
 /// Between two looks at how far the model is.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -121,7 +122,7 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     let mut client = index.client()?;
     let status = index.status(&mut client)?;
     // What a program may see, counted as it sees it.
-    let seen: Value = client.get("/status", &())?;
+    let seen: Value = index.get(&mut client, "/status", &())?;
     let chunks = seen["chunks"].as_u64().unwrap_or_default();
     let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
     let collections = index.collections.collections.iter().map(|collection| {
@@ -149,8 +150,13 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     let changes = index.documents.refresh()?;
     let mut client = index.client()?;
     client.ask_as(None);
-    let _: Value = client.post("/reindex", &json!({ "full": false }))?;
+    let _: Value = client.post_idempotent("/reindex", &json!({ "full": false }))?;
     index.catch_up(&mut client)?;
+    for collection in &index.collections.collections {
+        if collection.update.is_some() {
+            remark!("qmd: the command of {} that QMD would run before an update is not run", collection.name);
+        }
+    }
     say!("Updating {total} collection(s)...\n")?;
     for (at, collection) in index.collections.collections.iter().enumerate() {
         let found = changes.get(&collection.name).copied().unwrap_or_default();
@@ -165,6 +171,29 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     }
     say!("✓ All collections updated.")?;
     Ok(Outcome::Done)
+}
+
+/// How QMD is told to embed. Here all that has changed is embedded, as it comes.
+#[derive(Debug, Args)]
+pub(super) struct QmdEmbedArgs {
+    /// What has changed is embedded anew in any case.
+    #[arg(short, long, help_heading = FOR_QMD)]
+    force: bool,
+    /// All collections are embedded.
+    #[arg(short, long, value_name = "NAME", help_heading = FOR_QMD)]
+    collection: Vec<String>,
+    /// Batches are as long as the model takes them.
+    #[arg(long, value_name = "N", help_heading = FOR_QMD)]
+    max_docs_per_batch: Option<String>,
+    /// The same.
+    #[arg(long, value_name = "N", help_heading = FOR_QMD)]
+    max_batch_mb: Option<String>,
+    /// It ends when all is done.
+    #[arg(long, value_name = "MINUTES", help_heading = FOR_QMD)]
+    timeout: Option<String>,
+    /// Notes are cut at their headings and paragraphs.
+    #[arg(long, value_name = "NAME", help_heading = FOR_QMD)]
+    chunk_strategy: Option<String>,
 }
 
 /// Waits until all can be found by its meaning, or no model is there for that.

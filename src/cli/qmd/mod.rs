@@ -11,13 +11,16 @@ mod keep;
 mod listing;
 mod mcp;
 mod shapes;
+mod typed;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 use self::index::QmdIndex;
+use self::shapes::FOR_QMD;
+pub(super) use self::typed::dashed_query_last;
 use super::outcome::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
@@ -41,6 +44,7 @@ pub(super) struct QmdCli {
     version = QMD_VERSION,
     display_name = "qmd",
     disable_help_subcommand = true,
+    disable_version_flag = true,
     arg_required_else_help = true,
     subcommand_required = true,
     after_help = "-c, --collection may be given several times: a search then looks in one or more collections and merges what it finds.\n\nExamples:\n  qmd collection add ~/notes --name notes\n  qmd search \"sourdough\" --json -n 5 -c notes -c recipes\n  qmd query \"how do I know that the dough has risen\"\n  qmd get notes/bread.md:10 -l 20"
@@ -49,6 +53,12 @@ pub(super) struct QmdCommand {
     /// The index; `index` unless told.
     #[arg(long, global = true, value_name = "NAME")]
     index: Option<String>,
+    /// Print the version.
+    #[arg(short, short_alias = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
+    /// Without effect: the model runs on the processor.
+    #[arg(long, global = true, help_heading = FOR_QMD)]
+    no_gpu: bool,
     #[command(subcommand)]
     action: QmdAction,
 }
@@ -79,19 +89,12 @@ enum QmdAction {
     Status(listing::QmdStatusArgs),
     /// Look for changed files; searches find them without it, too.
     Update {
-        /// Taken for QMD's sake; nothing is pulled.
-        #[arg(long, hide = true)]
+        /// Nothing is pulled.
+        #[arg(long, help_heading = FOR_QMD)]
         pull: bool,
     },
     /// Wait until all can be found by its meaning.
-    Embed {
-        /// Taken for QMD's sake; what has changed is embedded anew in any case.
-        #[arg(short, long, hide = true)]
-        force: bool,
-        /// Taken for QMD's sake.
-        #[arg(short, long, hide = true, value_name = "NAME")]
-        collection: Vec<String>,
-    },
+    Embed(listing::QmdEmbedArgs),
     /// Drop what is left of removed collections.
     Cleanup,
     /// Measure how well each way of searching finds the files that a fixture names.
@@ -107,24 +110,6 @@ enum QmdAction {
 pub(super) fn is_called(program: Option<&OsStr>) -> bool {
     let name = program.and_then(|program| Path::new(program).file_name());
     name.is_some_and(|name| name.as_encoded_bytes().ends_with(b"qmd"))
-}
-
-/// Puts a query that begins with a hyphen behind `--`, where clap takes it for a query and not for an option: programs pass on what
-/// people ask.
-pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut args: Vec<OsString> = args.into_iter().collect();
-    let finds = |arg: &OsString| ["search", "vsearch", "query"].iter().any(|name| arg == name);
-    if let Some(at) = args.iter().position(finds)
-        && let Some(query) = args.get(at + 1).map(|query| query.to_string_lossy().into_owned())
-        && query.starts_with('-')
-        && query != "--"
-        && (query.contains(char::is_whitespace) || !(query.starts_with("--") || query.len() == 2))
-        && !args.contains(&OsString::from("--"))
-    {
-        let query = args.remove(at + 1);
-        args.extend([OsString::from("--"), query]);
-    }
-    args
 }
 
 impl QmdCommand {
@@ -156,7 +141,7 @@ impl QmdCommand {
             QmdAction::Ls(args) => args.run(&mut index),
             QmdAction::Status(args) => args.run(&mut index),
             QmdAction::Update { .. } => listing::update(&mut index),
-            QmdAction::Embed { .. } => listing::embed(&mut index),
+            QmdAction::Embed(_) => listing::embed(&mut index),
             QmdAction::Bench(args) => args.run(&mut index),
             QmdAction::Cleanup => listing::clean_up(&mut index),
             QmdAction::Mcp(args) => args.run(index),
@@ -170,16 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_that_begins_with_a_hyphen_is_a_query() {
-        for (typed, parsed) in [
-            (vec!["qmd", "search", "-5 degrees", "--json"], vec!["qmd", "search", "--json", "--", "-5 degrees"]),
-            (vec!["qmd", "query", "--json", "x"], vec!["qmd", "query", "--json", "x"]),
-            (vec!["qmd", "query", "-n", "3", "x"], vec!["qmd", "query", "-n", "3", "x"]),
-            (vec!["qmd", "search", "--", "-x y"], vec!["qmd", "search", "--", "-x y"]),
-            (vec!["qmd", "search", "-dogs"], vec!["qmd", "search", "--", "-dogs"]),
-        ] {
-            assert_eq!(dashed_query_last(typed.into_iter().map(OsString::from)), parsed);
-        }
+    fn it_is_called_by_the_name_of_qmd() {
         for (name, called) in [("qmd", true), ("/usr/bin/qmd", true), ("vault", false), ("/qmd/vault", false)] {
             assert_eq!(is_called(Some(OsStr::new(name))), called, "{name}");
         }

@@ -2,19 +2,25 @@
 
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
+use super::index::QmdIndex;
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{DIM, TITLE, stdout};
 use crate::qmd::QmdDocument;
 
+/// Above the options that are taken so that calls of QMD work as they are.
+pub(super) const FOR_QMD: &str = "Taken as QMD takes them, without effect here";
+
 /// How it is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum QmdFormat {
+    #[value(name = "cli")]
     Text,
     Json,
     Csv,
+    #[value(name = "md")]
     Markdown,
     Xml,
     Files,
@@ -23,6 +29,9 @@ pub(super) enum QmdFormat {
 /// How it is printed, as it is asked for.
 #[derive(Debug, Args)]
 pub(super) struct QmdFormatArgs {
+    /// Print it so.
+    #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT")]
+    format: Option<QmdFormat>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -38,15 +47,41 @@ pub(super) struct QmdFormatArgs {
     /// Print names alone: docid, score, file and context.
     #[arg(long)]
     files: bool,
-    /// Number the lines.
+    /// Print where files are on the disk instead of their qmd:// addresses.
     #[arg(long)]
-    pub(super) line_numbers: bool,
+    pub(super) full_path: bool,
+    #[command(flatten)]
+    numbers: QmdNumbersArgs,
+}
+
+/// Whether lines have their numbers.
+#[derive(Debug, Args)]
+pub(super) struct QmdNumbersArgs {
+    /// Number the lines.
+    #[arg(long, overrides_with = "no_line_numbers")]
+    line_numbers: bool,
+    /// Do not, as when neither is said.
+    #[arg(long, overrides_with = "line_numbers")]
+    no_line_numbers: bool,
+}
+
+impl QmdNumbersArgs {
+    /// Whether they have; what is said last counts.
+    pub(super) fn are_wanted(&self) -> bool {
+        self.line_numbers && !self.no_line_numbers
+    }
 }
 
 impl QmdFormatArgs {
+    /// Whether lines have their numbers.
+    pub(super) fn line_numbers(&self) -> bool {
+        self.numbers.are_wanted()
+    }
+
     /// The format; of several the first of these.
     pub(super) fn format(&self) -> QmdFormat {
         match self {
+            Self { format: Some(format), .. } => *format,
             Self { json: true, .. } => QmdFormat::Json,
             Self { csv: true, .. } => QmdFormat::Csv,
             Self { md: true, .. } => QmdFormat::Markdown,
@@ -60,6 +95,8 @@ impl QmdFormatArgs {
 /// A document that was found.
 pub(super) struct QmdHit {
     pub(super) document: QmdDocument,
+    /// How it is named: by its address, or where it is on the disk.
+    pub(super) address: String,
     /// How likely it answers, 0 to 1.
     pub(super) score: f64,
     /// The first and the last line that answer.
@@ -95,8 +132,8 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
         writeln!(out, "{CSV_HEAD}")?;
     }
     for hit in hits {
-        let QmdHit { document, score, first, snippet, body, .. } = hit;
-        let (docid, address, title) = (document.docid(), document.address(), &document.title);
+        let QmdHit { document, address, score, first, snippet, body, .. } = hit;
+        let (docid, title) = (document.docid(), &document.title);
         let context = hit.context.as_deref().unwrap_or_default();
         let text = body.as_deref().unwrap_or(snippet);
         match format {
@@ -105,7 +142,7 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
                 writeln!(out, "#{docid},{score:.2},{address}{context}")?;
             }
             QmdFormat::Csv => {
-                let cells = [&address, title, context].map(quoted).join(",");
+                let cells = [address, title, context].map(quoted).join(",");
                 writeln!(out, "#{docid},{score:.4},{cells},{first},{}", quoted(text))?;
             }
             QmdFormat::Markdown => {
@@ -118,7 +155,7 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
             QmdFormat::Xml => {
                 let context =
                     if context.is_empty() { String::new() } else { format!(" context=\"{}\"", escaped(context)) };
-                let (address, title) = (escaped(&address), escaped(title));
+                let (address, title) = (escaped(address), escaped(title));
                 writeln!(
                     out,
                     "<file docid=\"#{docid}\" name=\"{address}\" title=\"{title}\"{context}>\n{}\n</file>\n",
@@ -149,7 +186,7 @@ fn as_json(hit: &QmdHit) -> Value {
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("docid", format!("#{}", document.docid()).into());
     put("score", ((hit.score * 100.0).round() / 100.0).into());
-    put("file", document.address().into());
+    put("file", hit.address.as_str().into());
     put("title", document.title.as_str().into());
     put("collection", document.collection.as_str().into());
     put("line", hit.first.into());
@@ -171,6 +208,8 @@ fn as_json(hit: &QmdHit) -> Value {
 /// A document that was asked for, or why it is not given.
 pub(super) struct GivenDocument {
     pub(super) document: QmdDocument,
+    /// How it is named: by its address, or where it is on the disk.
+    pub(super) address: String,
     pub(super) context: Option<String>,
     pub(super) text: Result<String, String>,
 }
@@ -179,8 +218,9 @@ pub(super) struct GivenDocument {
 pub(super) fn print_documents(given: &[GivenDocument], format: QmdFormat) -> anyhow::Result<Outcome> {
     let mut out = stdout();
     if format == QmdFormat::Json {
-        let object = |GivenDocument { document, context, text }: &GivenDocument| {
-            let mut object = json!({ "file": document.address(), "docid": format!("#{}", document.docid()), "title": document.title });
+        let object = |GivenDocument { document, address, context, text }: &GivenDocument| {
+            let mut object =
+                json!({ "file": address, "docid": format!("#{}", document.docid()), "title": document.title });
             if let Some(context) = context {
                 object["context"] = context.as_str().into();
             }
@@ -199,17 +239,17 @@ pub(super) fn print_documents(given: &[GivenDocument], format: QmdFormat) -> any
     if format == QmdFormat::Csv {
         writeln!(out, "file,title,context,skipped,body")?;
     }
-    for GivenDocument { document, context, text } in given {
-        let (address, title) = (document.address(), &document.title);
+    for GivenDocument { document, address, context, text } in given {
+        let title = &document.title;
         let context = context.as_deref().unwrap_or_default();
         let shown = text.as_ref().unwrap_or_else(|why| why);
         match format {
             QmdFormat::Csv => {
-                let cells = [&address, title, context].map(quoted).join(",");
+                let cells = [address, title, context].map(quoted).join(",");
                 writeln!(out, "{cells},{},{}", text.is_err(), quoted(shown))?;
             }
             QmdFormat::Xml => {
-                let (address, title) = (escaped(&address), escaped(title));
+                let (address, title) = (escaped(address), escaped(title));
                 writeln!(out, "<file name=\"{address}\" title=\"{title}\">\n{}\n</file>\n", escaped(shown))?;
             }
             QmdFormat::Files => writeln!(out, "{address}{}", if text.is_err() { ",[SKIPPED]" } else { "" })?,
@@ -224,6 +264,12 @@ pub(super) fn print_documents(given: &[GivenDocument], format: QmdFormat) -> any
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Where a document is on the disk; its address where that cannot be told.
+pub(super) fn on_disk(index: &QmdIndex, document: &QmdDocument) -> String {
+    let path = index.documents.on_disk(document);
+    path.map_or_else(|| document.address(), |path| path.to_string_lossy().into_owned())
 }
 
 /// Lines with their numbers.

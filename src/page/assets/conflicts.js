@@ -1,4 +1,4 @@
-// Notes that were changed in two places: what a sync service left beside a note, or a merge in it. Nothing is merged by itself.
+// Files that were changed in two places: what a sync service left beside a note, or a merge in it. Nothing is merged by itself.
 
 import { api } from "./api.js";
 import { byId, failure, h, say } from "./dom.js";
@@ -24,14 +24,18 @@ export function conflictList() {
   return { section, refresh };
 }
 
-function item({ path, of, made_by: by, same }, refresh) {
-  const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; it says the same" : ""}`;
+function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
+  const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; it says the same" : ""}${byHand ? `; ${byHand}` : ""}`;
+  const shown = /\.(md|markdown)$/i.test(path) && !byHand ? h("a", { class: "cite", href: address({ ...route(), note: path }) }, path) : h("span", {}, path);
   const difference = h("pre", { hidden: true, tabindex: "0", "aria-label": `The difference in ${path}` });
-  const row = h("li", {}, h("a", { class: "cite", href: address({ ...route(), note: path }) }, path), h("span", { class: "hint" }, about));
+  const row = h("li", {}, shown, h("span", { class: "hint" }, about));
+  if (byHand) return row;
   const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => row.append(failure(error))) } }, name);
   row.append(button("Difference", async () => {
-    const { diff } = await api.conflict(path);
-    difference.textContent = diff || "Both say the same.";
+    const { diff, ours, theirs, same: equal } = await api.conflict(path);
+    const side = (name, is) => `${name}: ${is ? `${is.bytes} bytes, changed ${is.updated_at}` : "is not there"}`;
+    const sizes = theirs && `${side(of, ours)}\n${side(path, theirs)}${equal ? "\nBoth are the same to the byte." : ""}`;
+    difference.textContent = diff || sizes || "Both say the same.";
     difference.hidden = false;
   }), ...SIDES.map(([side, name]) => button(name, async () => {
     const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);

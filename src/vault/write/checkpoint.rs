@@ -21,6 +21,8 @@ pub enum Action {
     Trash,
     /// It was brought back.
     Restore,
+    /// A side of a conflict was kept whole, of a file of any kind, or that was undone.
+    Settle,
 }
 
 impl Action {
@@ -37,6 +39,7 @@ impl Action {
             Self::Forget => "forget",
             Self::Trash => "trash",
             Self::Restore => "restore",
+            Self::Settle => "settle",
         }
     }
 

@@ -83,7 +83,12 @@ impl Files {
         if path.is_document() { self.check_place(path) } else { self.check(path) }
     }
 
-    fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
+    /// The same for what is to be done: whoever settles a conflict keeps one of its files whole, of whatever kind it is.
+    pub(super) fn check_for(&self, path: &VaultPath, act: &Act<'_>) -> Result<(), WriteError> {
+        if act.action == Action::Settle { self.check_place(path) } else { self.check(path) }
+    }
+
+    pub(super) fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if self.outside.of(path).is_some() {
             return refuse("it belongs to a folder of `[[collections]]`, which is only read");
@@ -117,6 +122,19 @@ impl Files {
     /// When no note may be there, or it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
         self.check_movable(path)?;
+        self.read_placed(path)
+    }
+
+    /// The same of a file of any kind, for whoever settles a conflict.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub(crate) fn read_whole(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
+        self.check_place(path)?;
+        self.read_placed(path)
+    }
+
+    fn read_placed(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
         let on_disk = path.on_disk(&self.root);
         match read_bytes(&on_disk) {
             Ok(bytes) => {
@@ -144,12 +162,17 @@ impl Files {
     ///
     /// # Errors
     /// As [`Files::create`].
-    pub fn create_for(&self, path: &VaultPath, text: &str, act: Act<'_>) -> Result<CheckpointId, WriteError> {
-        let _one = self.one_at_a_time()?;
-        self.check(path)?;
-        let id = self.keep(path, act, None, Some(blake3::hash(text.as_bytes())), None)?;
-        self.make(path, text.as_bytes(), None).inspect_err(|_| self.checkpoints.take_back(&id))?;
-        self.note(path, &act, None, Some(text.as_bytes()), Some(&id));
+    pub fn create_for(
+        &self,
+        path: &VaultPath,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        act: Act<'_>,
+    ) -> Result<CheckpointId, WriteError> {
+        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
+        self.check_for(path, &act)?;
+        let id = self.keep(path, act, None, Some(blake3::hash(text)), None)?;
+        self.make(path, text, None).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(path, &act, None, Some(text), Some(&id));
         Ok(id)
     }
 
@@ -177,11 +200,11 @@ impl Files {
         &self,
         path: &VaultPath,
         before: Hash,
-        text: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
         act: impl Into<Act<'a>>,
     ) -> Result<CheckpointId, WriteError> {
         let _one = self.one_at_a_time()?;
-        self.write_over(path, before, text.as_bytes(), act.into())
+        self.write_over(path, before, text.as_ref(), act.into())
     }
 
     /// Writes a note that begins with all that was there before, so that nothing needs to be kept; a new one when `before` is
@@ -239,7 +262,7 @@ impl Files {
         bytes: &[u8],
         act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
-        self.check(path)?;
+        self.check_for(path, &act)?;
         let had = self.expect(path, before)?;
         let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
         self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
@@ -248,7 +271,7 @@ impl Files {
     }
 
     pub(super) fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
-        match self.read(path)? {
+        match self.read_placed(path)? {
             None => Err(WriteError::Gone(path.clone())),
             Some((_, hash)) if hash != before => Err(WriteError::Changed(path.clone())),
             Some((bytes, _)) => Ok(bytes),
@@ -257,7 +280,7 @@ impl Files {
 
     /// Makes a file with exactly those permission bits, or those that the umask gives.
     pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
-        self.check_movable(path)?;
+        self.check_place(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
         self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(

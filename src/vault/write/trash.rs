@@ -107,6 +107,11 @@ impl Files {
         before: Hash,
         act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
+        if act.action == Action::Settle {
+            self.check_place(path)?
+        } else {
+            self.check_movable(path)?
+        }
         let had = self.expect(path, before)?;
         let trashed = self.place_in_trash(path)?;
         let id = self.keep(path, act, Some(&had), None, Some(trashed.clone()))?;

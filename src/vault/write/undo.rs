@@ -72,7 +72,9 @@ impl Files {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path;
-        let there = self.read(&path)?;
+        // So that this can be undone, too.
+        let act = if checkpoint.action == Action::Settle { Act { action: Action::Settle, ..act } } else { act };
+        let there = if act.action == Action::Settle { self.read_whole(&path)? } else { self.read(&path)? };
         let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {

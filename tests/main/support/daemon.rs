@@ -78,6 +78,32 @@ struct Output {
     reader: Option<JoinHandle<()>>,
 }
 
+/// How long a daemon is waited for: until it has done nothing for a while, or works for very long. On a machine that compiles
+/// besides, an import of thousands of notes by a binary that is not optimised takes minutes by the clock.
+pub struct Patience {
+    began: Instant,
+    cpu: Duration,
+    idle_since: Instant,
+}
+
+impl Patience {
+    /// From now on.
+    pub fn with(daemon: &Daemon) -> Self {
+        Self { began: Instant::now(), cpu: daemon.cpu(), idle_since: Instant::now() }
+    }
+
+    /// Whether it has an end.
+    pub fn is_over(&mut self, daemon: &Daemon) -> bool {
+        // Some of it goes into its answers to how far it is.
+        const LITTLE: Duration = Duration::from_millis(500);
+        let cpu = daemon.cpu();
+        if cpu > self.cpu + LITTLE {
+            (self.cpu, self.idle_since) = (cpu, Instant::now());
+        }
+        self.idle_since.elapsed() > PATIENCE || self.began.elapsed() > 5 * PATIENCE
+    }
+}
+
 /// How a daemon ended.
 pub struct Stopped {
     pub status: ExitStatus,
@@ -126,7 +152,7 @@ impl Daemon {
     /// Starts the daemon, and waits until every note can be found by its words.
     pub fn start(&mut self) -> &mut Self {
         assert!(self.launch(None), "the daemon was killed");
-        eventually("the daemon to catch up", || (self.status()["caught_up"] == true).then_some(()));
+        self.at_work("the daemon to catch up", || (self.status()["caught_up"] == true).then_some(()));
         self
     }
 
@@ -192,7 +218,7 @@ impl Daemon {
     /// Waits until all is read and embedded that can be; gives the status.
     pub fn settle(&self) -> Value {
         self.notice_saves();
-        eventually("the daemon to come to rest", || {
+        self.at_work("the daemon to come to rest", || {
             let status = self.status();
             let done = ["pending_files", "pending_embeddings"].iter().all(|count| status[*count] == 0);
             let loading = status["model"]["state"] == "loading";
@@ -208,6 +234,19 @@ impl Daemon {
             if reply.status != 200 || reply.json()["fresh"] != false {
                 break;
             }
+        }
+    }
+
+    /// Waits for what the daemon works for, as long as it does.
+    #[track_caller]
+    fn at_work<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+        let mut patience = Patience::with(self);
+        loop {
+            if let Some(ready) = ready() {
+                return ready;
+            }
+            assert!(!patience.is_over(self), "waited for {what}; status: {}", self.status());
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

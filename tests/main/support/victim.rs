@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use memory_vault::engine_local::keyword::open_searcher;
 use serde_json::json;
 
-use super::{Answers, Daemon, Notes, PATIENCE, QUERIES, assert_same, notes_of};
+use super::daemon::Patience;
+use super::{Answers, Daemon, Notes, QUERIES, assert_same, notes_of};
 
 /// What the daemon is doing when it dies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,7 +69,6 @@ impl Victim {
             Work::WordsLost => drop(fs::remove_dir_all(self.vault.path(".vault/index/tantivy"))),
             Work::Edits | Work::Repair | Work::Reindex | Work::Stop => {}
         }
-        let deadline = Instant::now() + PATIENCE;
         let mut alive = self.vault.launch(Some(&format!("{point}:{passing}")));
         if alive {
             match work {
@@ -85,11 +85,13 @@ impl Victim {
                 }
             }
         }
+        let mut patience = alive.then(|| Patience::with(&self.vault));
         for edits in 1.. {
             if !alive {
                 break;
             }
-            assert!(Instant::now() < deadline, "{point} was not passed {passing} times in {work:?}");
+            let is_over = patience.as_mut().is_some_and(|patience| patience.is_over(&self.vault));
+            assert!(!is_over, "{point} was not passed {passing} times in {work:?}");
             if work == Work::Edits {
                 self.notes.edit();
             }

@@ -1,0 +1,62 @@
+//! Which program wrote a session.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::elements::parse;
+use super::kind::SourceKind;
+
+/// Length of the head of a file that is looked at to tell what it is, in bytes.
+const HEAD_BYTES: u64 = 256 << 10;
+
+/// Which program wrote a file of a session, by its name and its first records; `None` where they are of none that is known.
+pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.starts_with("rollout-") {
+        return Some(SourceKind::Codex);
+    }
+    let mut head = Vec::new();
+    from.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    head.split(|byte| *byte == b'\n').filter_map(|record| parse(record).ok()).find_map(|record| kind_of(&record))
+}
+
+fn kind_of(record: &Value) -> Option<SourceKind> {
+    let kind = record["type"].as_str();
+    match kind {
+        Some("session_meta" | "response_item" | "event_msg" | "turn_context") => Some(SourceKind::Codex),
+        Some("user" | "assistant" | "summary")
+            if record["sessionId"].is_string() || record["uuid"].is_string() || record["leafUuid"].is_string() =>
+        {
+            Some(SourceKind::ClaudeCode)
+        }
+        Some(_) if record["sessionId"].is_string() && record["uuid"].is_string() => Some(SourceKind::ClaudeCode),
+        Some("session") => Some(SourceKind::OpenClaw),
+        Some("message") if record["message"].is_object() => Some(SourceKind::OpenClaw),
+        None if record["role"].is_string() => Some(SourceKind::Moltis),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_program_is_told_from_the_first_records() {
+        let told = |name: &str, lines: &[Value]| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            session_kind(Path::new(name), text.as_bytes())
+        };
+        assert_eq!(told("rollout-x.jsonl", &[]), Some(SourceKind::Codex));
+        assert_eq!(told("a.jsonl", &[json!({ "type": "session", "id": "x" })]), Some(SourceKind::OpenClaw));
+        assert_eq!(told("a.jsonl", &[json!({ "x": 1 }), json!({ "role": "user" })]), Some(SourceKind::Moltis));
+        let claude = json!({ "type": "file-history-snapshot", "sessionId": "s", "uuid": "u" });
+        assert_eq!(told("a.jsonl", &[claude]), Some(SourceKind::ClaudeCode));
+        assert_eq!(told("a.jsonl", &[json!({ "x": 1 })]), None);
+        assert_eq!(session_kind(Path::new("a.jsonl"), &b"\xff\xfe{}\n{\"role\""[..]), None);
+    }
+}
