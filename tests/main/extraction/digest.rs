@@ -220,6 +220,22 @@ fn a_page_that_a_person_has_edited_and_one_that_only_counts_are_left_alone() {
 }
 
 #[test]
+fn a_sentence_that_says_what_was_forgotten_for_good_is_not_written() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    vault.write("notes/old.md", format!("{GOOD}\n")).start().settle();
+    vault.post("/api/user-memory/forget", &json!({ "path": "notes/old.md", "purge": true })).json();
+    vault.write("notes/trip.md", NOTE).settle();
+    vault.run(&["digest", DAY, "--write"]).ok();
+    let rules = page(&vault);
+    assert!(rules.contains("We decided to visit Lisbon. ("), "{rules}");
+    vault.settle();
+    sync(&vault);
+    eventually("the call", || (sync(&vault)["outcomes"] == json!([{"outcome": "answered", "calls": 1}])).then_some(()));
+    assert_eq!((of_days(&endpoint), page(&vault)), (1, rules));
+}
+
+#[test]
 fn a_day_counts_among_the_calls_of_a_day() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), "calls_per_day = 1"));
