@@ -8,6 +8,9 @@ use crate::fs::crash;
 use crate::models::{ChatModel, ModelError, ModelErrorKind};
 use crate::state::{CallAllowance, CallEnd, CallRoom, ModelCallTable, StateError};
 
+/// What is made of an answer: see [`ExtractionAsker::ask_for`].
+pub(super) type AnswerReader<'r, A> = &'r dyn Fn(&str) -> Result<Option<(A, [usize; 2])>, String>;
+
 /// Who is asked, and how much.
 pub(super) struct ExtractionAsker<'a> {
     /// What is asked for, as the calls are counted.
@@ -52,17 +55,35 @@ impl From<StateError> for Unasked {
 impl ExtractionAsker<'_> {
     /// Asks, and once more where the answer cannot be read; gives what of it stands. Of nothing nothing is asked.
     pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, Unasked> {
+        self.ask_for(prompt, &|text| {
+            let answer = read_extraction(text)?;
+            let Some(checked) = check_extraction(&answer, &prompt.shown, date, self.is_stopped) else {
+                return Ok(None);
+            };
+            let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+            let counts = [checked.entries.len() + lines, checked.dropped.values().sum()];
+            Ok(Some((checked, counts)))
+        })
+    }
+
+    /// The same, for what `read` makes of an answer: what stands of it, and how much was kept and dropped; `None` where it was stopped; or
+    /// what is wrong with it.
+    pub(super) fn ask_for<A: Default>(
+        &self,
+        prompt: &ExtractionPrompt,
+        read: AnswerReader<'_, A>,
+    ) -> Result<A, Unasked> {
         if prompt.shown.is_empty() {
-            return Ok(CheckedAnswer::default());
+            return Ok(A::default());
         }
-        let problem = match self.ask_once(prompt, date)? {
+        let problem = match self.ask_once(prompt, read)? {
             Ok(checked) => return Ok(checked),
             Err(problem) => problem,
         };
         if !(self.is_current)() {
             return Err(Unasked::Changed);
         }
-        match self.ask_once(&repair_prompt(prompt, &problem), date)? {
+        match self.ask_once(&repair_prompt(prompt, &problem), read)? {
             Ok(checked) => Ok(checked),
             Err(problem) => {
                 Err(Unasked::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
@@ -71,11 +92,7 @@ impl ExtractionAsker<'_> {
     }
 
     /// What of the answer stands, or why it cannot be read.
-    fn ask_once(
-        &self,
-        prompt: &ExtractionPrompt,
-        date: Option<&str>,
-    ) -> Result<Result<CheckedAnswer, String>, Unasked> {
+    fn ask_once<A>(&self, prompt: &ExtractionPrompt, read: AnswerReader<'_, A>) -> Result<Result<A, String>, Unasked> {
         let request = &prompt.request;
         let bytes = (request.instructions.len() + request.material.len()) as u64;
         let room =
@@ -107,16 +124,14 @@ impl ExtractionAsker<'_> {
             }
         };
         let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
-        match read_extraction(&reply.text) {
-            Ok(answer) => {
-                let Some(checked) = check_extraction(&answer, &prompt.shown, date, self.is_stopped) else {
-                    end("stopped", tokens, [0, 0])?;
-                    return Err(Unasked::Stopped);
-                };
-                let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
-                let kept = (checked.entries.len() + lines) as u64;
-                end("answered", tokens, [kept, checked.dropped.values().sum::<usize>() as u64])?;
-                Ok(Ok(checked))
+        match read(&reply.text) {
+            Ok(None) => {
+                end("stopped", tokens, [0, 0])?;
+                Err(Unasked::Stopped)
+            }
+            Ok(Some((answer, counts))) => {
+                end("answered", tokens, counts.map(|count| count as u64))?;
+                Ok(Ok(answer))
             }
             Err(problem) => {
                 end("unreadable", tokens, [0, 0])?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ask::{ExtractionAsker, Unasked};
 use super::keep::{found_in, propose, trust_of};
-use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
+use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, is_digest, next_due};
 use super::summary::keep_summary;
 use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlaces};
 use crate::clock::Clock;
@@ -19,7 +19,9 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{CallAllowance, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError};
+use crate::state::{
+    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError,
+};
 use crate::vault::{ReadError, Source, read};
 
 /// Quiet period without a search before a model is asked.
@@ -29,7 +31,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// Delay until it is checked again whether the index is open and has all that was there at the start.
 const INDEX_DELAY: Duration = Duration::from_millis(200);
 /// Delay until a file that has just changed is read again.
-const SETTLE_DELAY: Duration = Duration::from_secs(2);
+pub(super) const SETTLE_DELAY: Duration = Duration::from_secs(2);
 /// Why a conversation waits that would cost more than is left of the day.
 const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
 
@@ -294,7 +296,7 @@ impl Extraction {
         ExtractionRest::For(time)
     }
 
-    /// Reads a conversation, asks about it, writes what is found, and marks it as done.
+    /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
     fn work(
         &self,
         known: &mut KnownSessions,
@@ -323,6 +325,9 @@ impl Extraction {
             self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
             known.look_again();
             return Ok(ExtractionRest::None);
+        }
+        if is_digest(&path) {
+            return self.tell_digest(known, model, job, (&path, &source));
         }
         let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
         let turns = if is_left_out { Vec::new() } else { self.turns(&source) };
@@ -375,9 +380,20 @@ impl Extraction {
             self.fails(EXTRACTION, job, &error.message, None)?;
             return Ok(ExtractionRest::None);
         }
-        self.jobs.finish(TURNS, job.key, digest, self.now())?;
+        self.has_read(known, job.key, digest, job.content)
+    }
+
+    /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
+    pub(super) fn has_read(
+        &self,
+        known: &mut KnownSessions,
+        key: Digest,
+        digest: Digest,
+        content: Digest,
+    ) -> Result<ExtractionRest, StateError> {
+        self.jobs.finish(TURNS, key, digest, self.now())?;
         crash::point("extraction-turns-marked");
-        known.finish(&self.jobs, job.key, job.content, self.now())?;
+        known.finish(&self.jobs, key, content, self.now())?;
         crash::point("extraction-marked");
         self.state_mut().waits = None;
         // It answers: what was put aside while it did not gets its turn.
@@ -408,7 +424,7 @@ impl Extraction {
     }
 
     /// What is read is not what its job says: that follows in a moment, and then it is another job.
-    fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
+    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
         let later = self.now() + SETTLE_DELAY.as_millis() as i64;
         self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
         Ok(ExtractionRest::None)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::lane::{Extraction, ExtractionRest};
-use super::sessions::{EXTRACTION, key_of};
+use super::sessions::{EXTRACTION, is_digest, key_of};
 use crate::derive::CONVERSATIONS;
 use crate::fs::folder_bytes;
 use crate::path::VaultPath;
@@ -123,12 +123,12 @@ impl Extraction {
         })
     }
 
-    /// Where the conversations are.
+    /// Where the conversations and the digests are.
     fn paths(&self) -> HashMap<Digest, VaultPath> {
         let snapshot = self.workspace.shared().snapshot();
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-        let conversations = files.filter(|file| file.path.collection() == CONVERSATIONS);
-        conversations.map(|file| (key_of(&file.path), file.path.clone())).collect()
+        let read = files.filter(|file| file.path.collection() == CONVERSATIONS || is_digest(&file.path));
+        read.map(|file| (key_of(&file.path), file.path.clone())).collect()
     }
 
     fn stores(&self, _: &Owner) -> StoreSizes {

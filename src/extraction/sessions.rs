@@ -1,4 +1,4 @@
-//! The conversations that wait to be read.
+//! The conversations that wait to be read, and the digests that wait for a short text.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,6 +14,14 @@ use crate::state::{Digest, JobState, JobTable, StateError};
 pub(super) const EXTRACTION: &str = "extraction";
 /// And what their turns were, whatever else of the file has changed.
 pub(super) const TURNS: &str = "extraction turns";
+
+/// Folders of the pages of days and weeks.
+const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
+
+/// Whether a path is that of the page of a day or a week.
+pub(super) fn is_digest(path: &VaultPath) -> bool {
+    DIGESTS.iter().any(|folder| path.as_str().starts_with(folder))
+}
 
 /// What is known of the conversations of a vault.
 #[derive(Default)]
@@ -72,20 +80,28 @@ impl KnownSessions {
         self.paths.clear();
         self.withheld = 0;
         let is_one = |file: &&Arc<FileEntry>| {
-            file.path.collection() == CONVERSATIONS && file.is_whole() && !file.path.is_document()
+            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
+            is_read && file.is_whole() && !file.path.is_document()
         };
         for file in reader.files().iter().filter(is_one) {
             let (key, content) = (key_of(&file.path), cut(&file.hash));
             self.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {
-                self.withheld += 1;
+                self.withheld += usize::from(!is_digest(&file.path));
                 if self.queued.remove(&key).is_some() {
                     jobs.remove(EXTRACTION, key)?;
                 }
                 continue;
             }
             let is_known = |known: Option<&Digest>| known == Some(&content);
-            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) || is_known(self.queued.get(&key)) {
+            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) {
+                // It was queued for what it was in between.
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            if is_known(self.queued.get(&key)) {
                 continue;
             }
             // A file that another clock has dated ahead is quiet from now on.

@@ -7,12 +7,16 @@ use serde_json::Map;
 use super::span::DigestSpan;
 use crate::config::StemmerLanguage;
 use crate::derive::CONVERSATIONS;
-use crate::derive::generated::{TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
-use crate::derive::summary::{CitedLine, DayDigest, DigestMaker, SUMMARIES, digest_body, turns_of};
+use crate::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
+use crate::derive::summary::{
+    CitedLine, DayDigest, DigestMaker, IN_SHORT, SUMMARIES, digest_body, summary_items, turns_of, without_short_text,
+};
 use crate::engine::{FileEntry, FileTable, Reader, WordQuery};
 use crate::note::{Note, written};
 use crate::request::{Owner, ReadScope, RequestError, Room, Viewer};
-use crate::summary_files::{FileMade, SummaryError, SummaryFiles, day_of_file, everyday, is_forgotten, place, put};
+use crate::summary_files::{
+    FileMade, MADE_BY, RULES, SummaryError, SummaryFiles, day_of_file, everyday, is_forgotten, place, put,
+};
 use crate::vault::read;
 use crate::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
 
@@ -132,7 +136,8 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
         file: scope.file(&span.path()).map(|file| file.path.to_string()),
     };
     let mut room = scope.room();
-    for (heading, lines) in made.digest.sections() {
+    let short = scope.file(&span.path()).map(|file| short_text(&scope, file)).transpose()?.unwrap_or_default();
+    for (heading, lines) in std::iter::once((IN_SHORT, short.as_slice())).chain(made.digest.sections()) {
         let lines = fitting(lines, &mut room, &mut view.cut);
         if !lines.is_empty() {
             view.sections.push(DigestSection { heading: heading.to_owned(), lines });
@@ -141,6 +146,15 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
     let given = view.sections.iter().flat_map(|section| &section.lines).flat_map(|line| line.citations.clone());
     viewer.log("digest", &span.name, given.collect());
     Ok(view)
+}
+
+/// The short text of a digest's page, where a model has made one.
+fn short_text(scope: &ReadScope, file: &FileEntry) -> Result<Vec<CitedLine>, RequestError> {
+    let Some(source) = text_of(scope, file)? else { return Ok(Vec::new()) };
+    let Some(page) = GeneratedNote::read(&source) else { return Ok(Vec::new()) };
+    let note = Note::of(&file.path, &source);
+    let items = summary_items(&note.visible(&source, note.body.clone()), &page.sources());
+    Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
 }
 
 fn fitting(lines: &[CitedLine], room: &mut Room, cut: &mut bool) -> Vec<SummaryLineView> {
@@ -229,16 +243,24 @@ pub(super) fn write_file(
         return Ok(FileMade::Nothing);
     }
     let place = place(maker.files, None, &span.file(), (span.key(), &span.name))?;
-    let body = digest_body(&made.digest);
+    let mut body = digest_body(&made.digest);
+    let mut made_by = None;
     if let Some((before, _)) = &place.before {
         if before.is_edited {
             return Ok(FileMade::Kept(place.path));
         }
-        if before.body == body.trim_end()
+        let is_as_before = without_short_text(&before.body) == body.trim_end();
+        if is_as_before
             && before.sources() == made.sources
             && made.doubt.is_none_or(|doubt| before.text_of(TRUST) == Some(doubt))
         {
             return Ok(FileMade::Same);
+        }
+        // What a model has made of these lines stays with them.
+        if is_as_before {
+            body.clone_from(&before.body);
+        } else if before.text_of(MADE_BY).is_some() {
+            made_by = Some(RULES);
         }
     }
     let mut own = Map::new();
@@ -250,6 +272,9 @@ pub(super) fn write_file(
         own.insert(TRUST.into(), doubt.into());
     }
     own.insert(span.key().into(), span.name.as_str().into());
+    if let Some(made_by) = made_by {
+        own.insert(MADE_BY.into(), made_by.into());
+    }
     put(maker.files, place, &own, &made.sources, &body).map_err(|error: SummaryError| RequestError::from(error))
 }
 

@@ -33,7 +33,7 @@ pub(crate) const READ: &str = "read";
 pub(crate) const MADE_BY: &str = "made_by";
 
 /// Who made a summary, where it was made by rules.
-const RULES: &str = "rules";
+pub(crate) const RULES: &str = "rules";
 
 /// Writes the summaries of a vault.
 #[derive(Clone, Copy)]

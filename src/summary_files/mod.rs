@@ -4,7 +4,8 @@
 mod known;
 mod make;
 mod place;
+mod told;
 
 pub(crate) use known::KnownSummaries;
-pub(crate) use make::{MADE_BY, OF, SummaryFiles, THROUGH, TURNS, day_of_file, is_forgotten, summary_path};
+pub(crate) use make::{MADE_BY, OF, RULES, SummaryFiles, THROUGH, TURNS, day_of_file, is_forgotten, summary_path};
 pub(crate) use place::{FileMade, SummaryError, everyday, place, put, take_away};

@@ -22,6 +22,25 @@ pub(super) const LISTS: [&str; 5] = ["text", "topics", "decisions", "dates", "ac
 /// # Errors
 /// What is wrong with it, as the end of a sentence. Nothing of the answer is quoted.
 pub(crate) fn read_extraction(text: &str) -> Result<ExtractionAnswer, String> {
+    let json = read_object(text)?;
+    let Some(Value::Array(entries)) = json.get("entries") else { return Err("it has no list `entries`".into()) };
+    let summary = match json.get("summary") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(summary)) => {
+            let list = |name: &'static str| match summary.get(name) {
+                None | Some(Value::Null) => Ok((name, Vec::new())),
+                Some(Value::Array(items)) => Ok((name, items.clone())),
+                Some(_) => Err(format!("`summary.{name}` is no list")),
+            };
+            LISTS.into_iter().map(list).collect::<Result<_, _>>()?
+        }
+        Some(_) => return Err("`summary` is no object".into()),
+    };
+    Ok(ExtractionAnswer { summary, entries: entries.clone() })
+}
+
+/// The first object in an answer; an error as of [`read_extraction`].
+pub(super) fn read_object(text: &str) -> Result<Value, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("it has {} bytes, and {MOST_BYTES} are read", text.len()));
     }
@@ -39,23 +58,9 @@ pub(crate) fn read_extraction(text: &str) -> Result<ExtractionAnswer, String> {
     if last < first {
         return Err("there is no JSON object in it".into());
     }
-    let json: Value = serde_json::from_str(&text[first..=last]).map_err(|error| {
+    serde_json::from_str(&text[first..=last]).map_err(|error| {
         format!("it is no JSON from line {}, column {} of the object on", error.line(), error.column())
-    })?;
-    let Some(Value::Array(entries)) = json.get("entries") else { return Err("it has no list `entries`".into()) };
-    let summary = match json.get("summary") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Object(summary)) => {
-            let list = |name: &'static str| match summary.get(name) {
-                None | Some(Value::Null) => Ok((name, Vec::new())),
-                Some(Value::Array(items)) => Ok((name, items.clone())),
-                Some(_) => Err(format!("`summary.{name}` is no list")),
-            };
-            LISTS.into_iter().map(list).collect::<Result<_, _>>()?
-        }
-        Some(_) => return Err("`summary` is no object".into()),
-    };
-    Ok(ExtractionAnswer { summary, entries: entries.clone() })
+    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
 /// Entries of an answer that are looked at, and lines of each list of its summary.
 const MOST_LOOKED_AT: usize = 64;
-const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
+pub(super) const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
 /// Maximum length of a line that was sent whole, in characters.
 const LONG_LINE_CHARS: usize = 2_000;
 /// Length of the head of a longer line that was sent, in characters.
@@ -135,7 +135,7 @@ pub(crate) fn check_extraction(
 }
 
 /// What the model was sent of a line: of a long one its head and its tail.
-fn as_sent(text: &str) -> String {
+pub(super) fn as_sent(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= LONG_LINE_CHARS {
         return text.to_owned();
@@ -183,6 +183,16 @@ fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
 
 /// A text with the lines that it names, and what those say.
 fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String), &'static str> {
+    let text = short_text(item)?;
+    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
+    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
+    let said = said.join("\n");
+    is_said(&text, &said)?;
+    Ok((CheckedLine { text, lines }, said))
+}
+
+/// The text of an item, on one line.
+pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
     let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_start_matches(['-', '*', ' ']);
@@ -190,30 +200,32 @@ fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String
     if text.is_empty() || text.chars().count() > MOST_CHARS {
         return Err("no short text");
     }
-    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
-    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
-    let said = said.join("\n");
-    let words = SaidWords::of(&said);
-    if redact(&text) != text.as_str() || text.contains("[redacted") {
+    Ok(text)
+}
+
+/// Whether lines say a text; else why it is dropped.
+pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
+    let words = SaidWords::of(said);
+    if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
     }
-    let numbers = numerals(&said);
-    if !numerals(&text).iter().all(|number| number.is_among(&numbers)) {
+    let numbers = numerals(said);
+    if !numerals(text).iter().all(|number| number.is_among(&numbers)) {
         return Err("number not in its lines");
     }
-    if !weekdays(&text).is_subset(&perhaps_weekdays(&said)) || !months(&text).is_subset(&perhaps_months(&said)) {
+    if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
         return Err("date not in its lines");
     }
-    if words.lacks_name(&text).is_some() {
+    if words.lacks_name(text).is_some() {
         return Err("name not in its lines");
     }
-    if words.share(&text) < LEAST_SHARE || lacks_word(&text, &said, &words).is_some() {
+    if words.share(text) < LEAST_SHARE || lacks_word(text, said, &words).is_some() {
         return Err("words not in its lines");
     }
-    if contradicts(&text, &said) {
+    if contradicts(text, said) {
         return Err("its lines say the contrary");
     }
-    Ok((CheckedLine { text, lines }, said))
+    Ok(())
 }
 
 fn lines_of(lines: Option<&Value>, shown: &ShownLines) -> Option<(usize, usize)> {

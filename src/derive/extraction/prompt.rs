@@ -12,7 +12,7 @@ use crate::fence::fence;
 use crate::models::ChatRequest;
 
 /// Maximum number of tokens of a conversation that are sent, by our own estimate: what a small local model reads at a time.
-const MOST_TOKENS: usize = 6_000;
+pub(super) const MOST_TOKENS: usize = 6_000;
 /// A line longer than this is cut in its middle, to its head and its tail, in characters.
 const MOST_LINE_CHARS: usize = 2_000;
 const LINE_HEAD_CHARS: usize = 1_500;
@@ -25,7 +25,7 @@ const LEAST_ROOM: usize = 300;
 /// What marks in a turn may take, in tokens.
 const MARK_TOKENS: usize = 40;
 /// Tokens of an answer.
-const MOST_ANSWER_TOKENS: u32 = 2_048;
+pub(super) const MOST_ANSWER_TOKENS: u32 = 2_048;
 /// Entries of one session.
 pub(super) const MOST_ENTRIES: usize = 8;
 
@@ -95,7 +95,8 @@ fn request(material: String) -> ChatRequest {
     ChatRequest { instructions: INSTRUCTIONS.into(), material, schema: schema(), max_tokens: MOST_ANSWER_TOKENS }
 }
 
-fn estimate(request: &ChatRequest) -> u64 {
+/// What a question may cost, in tokens: both ways.
+pub(super) fn estimate(request: &ChatRequest) -> u64 {
     // The marks of a chat's messages, too.
     let asked = token_estimate(&request.instructions) + token_estimate(&request.material) + 16;
     asked as u64 + u64::from(request.max_tokens)
@@ -155,7 +156,8 @@ fn render(turn: &SpokenTurn, room: usize) -> RenderedTurn<'_> {
     RenderedTurn { voice: turn.voice, text, shown, tokens }
 }
 
-fn shortened(text: &str) -> String {
+/// A line as it is sent: of a long one its head and its tail, with a mark between them.
+pub(super) fn shortened(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= MOST_LINE_CHARS {
         return text.to_owned();
@@ -189,7 +191,7 @@ fn kept(turns: &[SpokenTurn]) -> (Vec<RenderedTurn<'_>>, usize, usize) {
 }
 
 /// How many of these fit into so many tokens, and what they take.
-fn fits(room: usize, tokens: impl Iterator<Item = usize>) -> (usize, usize) {
+pub(super) fn fits(room: usize, tokens: impl Iterator<Item = usize>) -> (usize, usize) {
     let (mut count, mut taken) = (0, 0);
     for tokens in tokens {
         if taken + tokens > room {

@@ -8,6 +8,8 @@ use super::text::{CitedLine, cited, sections_body};
 use super::turns::ConversationTurn;
 use crate::note::Note;
 
+/// The heading of how much there was: of what was only captured, that is all.
+pub(crate) const COUNTED: &str = "Written and captured";
 /// Maximum number of headings and of topics.
 const MAX_NAMED: usize = 12;
 /// Maximum number of headings of one note.
@@ -36,7 +38,7 @@ impl DayDigest {
     /// Its parts with their headings, in order.
     pub(crate) fn sections(&self) -> [(&'static str, &[CitedLine]); 5] {
         [
-            ("Written and captured", &self.counts),
+            (COUNTED, &self.counts),
             ("Headings", &self.headings),
             ("Topics", &self.topics),
             ("Decisions", &self.decisions),

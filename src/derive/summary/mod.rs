@@ -11,9 +11,12 @@ mod text;
 mod turns;
 
 pub(crate) use dates::{NamedDay, SIGNS_OF_NUMBERS, is_month, month_named, named_day, named_month};
-pub(crate) use day::{DayDigest, DigestMaker, digest_body};
+pub(crate) use day::{COUNTED, DayDigest, DigestMaker, digest_body};
 pub(crate) use make::summarize;
-pub(crate) use text::{CitedLine, ConversationSummary, cited, summary_body, summary_items};
+pub(crate) use text::{
+    CitedLine, ConversationSummary, IN_SHORT, MAX_CITED, SummaryItem, cited, summary_body, summary_items,
+    with_short_text, without_short_text,
+};
 pub(crate) use turns::{ConversationTurn, turns_digest, turns_of};
 
 /// The collection of summaries and digests: never summarised themselves.
