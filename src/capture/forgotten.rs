@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::event::{Captured, Event};
 use super::markdown::{activity_line, file_line, search_line};
-use crate::forgotten::{ForgottenLookup, Reach, WithoutForgotten};
+use crate::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
 
 /// What stays of an event.
 pub(super) struct LeftOfEvent {
@@ -22,7 +22,7 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
     if asked.is_empty() {
         return None;
     }
-    let of = |text: &str| asked.without(text, Reach::All);
+    let of = |text: &str| asked.without(text, TombstoneScope::All);
     let whole = |text: &str| of(text).filter(|left| left.text.is_none()).map(|left| left.tombstone);
     let gone = |tombstone: i64| LeftOfEvent { captured: None, tombstone };
     let at = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
@@ -74,6 +74,6 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
 
 /// Of a line of a day: what was said, or the line as it would stand in the file.
 fn line(asked: &ForgottenLookup<'_>, said: &str, line: &str) -> Option<i64> {
-    let of = |text: &str| asked.without(text, Reach::All).map(|left| left.tombstone);
+    let of = |text: &str| asked.without(text, TombstoneScope::All).map(|left| left.tombstone);
     of(said).or_else(|| of(line))
 }

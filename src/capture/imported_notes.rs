@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::event::EventKind;
 use super::event::takes;
-use crate::forgotten::Reach;
+use crate::forgotten::TombstoneScope;
 use crate::note::{Note, compose, with_property};
 use crate::path::VaultPath;
 use crate::redact::redact;
@@ -85,7 +85,7 @@ impl<'i> NoteImporter<'i> {
         let parsed = Note::parse(&text, title);
         // Held until it is written: what is purged meanwhile would come back.
         let asked = self.workspace.forgotten().ask().map_err(|error| kept_from(&error))?;
-        if let Some(left) = asked.without_in_note(&parsed, &text, Reach::All, |_| false) {
+        if let Some(left) = asked.without_in_note(&parsed, &text, TombstoneScope::All, |_| false) {
             let whole = left.text.is_none();
             if let Some(import) = self.import {
                 let (by, into) = (format!("import {import}"), EventKind::Notes.folder().to_owned());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::cache::{ContextCache, LookedFiles};
 use super::lines::LineSight;
 use super::run::{asker_of, context_of, is_frozen, log};
-use crate::forgotten::Reach;
+use crate::forgotten::TombstoneScope;
 use crate::path::VaultPath;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{ContextParams, ContextView};
@@ -131,7 +131,7 @@ fn may_be_given_still(viewer: &Viewer, view: &ContextView, seen: &[VaultPath]) -
     }
     let forgotten = viewer.workspace().forgotten().look()?;
     let reach = viewer.memory_writer()?.reach();
-    let is_forgotten = |line: &str| forgotten.without(&said_in(line), Reach::Agent(&reach)).is_some();
+    let is_forgotten = |line: &str| forgotten.without(&said_in(line), TombstoneScope::Agent(&reach)).is_some();
     Ok(if view.text.lines().any(is_forgotten) { StillSeen::No } else { StillSeen::Yes })
 }
 

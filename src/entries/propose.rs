@@ -6,7 +6,7 @@ use super::input::{confidence, entry_text, holder_named, sources, tags, window};
 use crate::access::WriteMode;
 use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
-use crate::forgotten::Reach;
+use crate::forgotten::TombstoneScope;
 use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, Proposed, entries_path};
 use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer, trust_of_place};
 use crate::state::LeftOut;
@@ -72,7 +72,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let forgotten = workspace.forgotten();
     let asked = forgotten.look()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, Reach::All);
+    let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
     let layers = workspace.layers();
     let known = layers.entries(&holder)?;
     let active: Vec<&MemoryEntry> =
@@ -135,7 +135,7 @@ fn propose_as_agent(
     let asked = forgotten.ask()?;
     let reach = agent.reach();
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, Reach::Agent(&reach));
+    let rules = meaning.rules(workspace, &asked, TombstoneScope::Agent(&reach));
     let act = Action::Edit.by(agent.slug());
     let act = agent.limits().map_or(act, |limits| act.within(limits.quota, entry.text.len() as u64));
     let writer = LayerWriter { files: workspace.files()?, act, is_program: true };

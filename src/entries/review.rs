@@ -3,7 +3,7 @@
 use super::input::{entry_text, holder_named};
 use super::view::view;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
-use crate::forgotten::Reach;
+use crate::forgotten::TombstoneScope;
 use crate::layers::{Acceptance, EntryBook, LayerWriter, entries_path};
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, Owner, RequestError, limit};
@@ -32,7 +32,7 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
     };
     let asked = owner.workspace().forgotten().look()?;
     let meaning = MeaningAlike::of(owner.workspace());
-    let rules = meaning.rules(owner.workspace(), &asked, Reach::All);
+    let rules = meaning.rules(owner.workspace(), &asked, TombstoneScope::All);
     let mut found = ReviewView::default();
     for holder in &holders {
         let (known, pending) = (layers.entries(holder)?, layers.pending(holder)?);
@@ -161,7 +161,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
     }
     let asked = workspace.forgotten().look()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, Reach::All);
+    let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();

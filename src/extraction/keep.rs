@@ -7,7 +7,7 @@ use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel}
 use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
-use crate::forgotten::{AgentReach, Reach};
+use crate::forgotten::{AgentReach, TombstoneScope};
 use crate::layers::{EntryProposal, Evidence, LayerWriter, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -81,7 +81,7 @@ pub(super) fn propose(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(Reach::All, Reach::Agent));
+    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
     let writer = LayerWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let layers = workspace.layers();
     let all = layers.propose(&writer, &holder, proposals, &rules)?;

@@ -8,7 +8,7 @@ use crate::config::MemoryScope;
 use crate::derive::facts::{
     MAX_VALUE_BYTES, Moment, NewFact, Validity, full_name, is_key, is_namespace, is_tag, written_value,
 };
-use crate::forgotten::{ANY_SCOPE, FactToWrite, Reach};
+use crate::forgotten::{ANY_SCOPE, FactToWrite, TombstoneScope};
 use crate::ledger::{FactWriter, FactWritten, LedgerError};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
@@ -152,7 +152,7 @@ fn write(
     let fact = value.map(|value| FactToWrite { namespace, key: &params.key, value });
     let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| {
         let reach = agent.reach();
-        asked.in_fact(ANY_SCOPE, fact, Reach::Agent(&reach))
+        asked.in_fact(ANY_SCOPE, fact, TombstoneScope::Agent(&reach))
     });
     // It hears what it would have heard: a refusal would tell what was forgotten.
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
@@ -161,7 +161,7 @@ fn write(
         let (at, into) = (viewer.at(), path.to_string());
         forgotten.note(LeftOut { at, by: by.clone(), into, whole: true, tombstone });
     }
-    let is_known = |fact| asked.in_fact(&scope.to_string(), fact, Reach::All).is_some();
+    let is_known = |fact| asked.in_fact(&scope.to_string(), fact, TombstoneScope::All).is_some();
     let forgotten_before = agent.is_none() && fact.is_some_and(is_known);
     drop(asked);
     if let Some(agent) = &agent {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::place::{KeptPlace, Reach};
+use super::place::{KeptPlace, TombstoneScope};
 use crate::derive::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 use crate::note::{Note, summary_of, without_summary};
 use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought};
@@ -116,7 +116,7 @@ impl ForgottenLookup<'_> {
     }
 
     /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.
-    pub fn without(&self, text: &str, reach: Reach<'_>) -> Option<WithoutForgotten> {
+    pub fn without(&self, text: &str, reach: TombstoneScope<'_>) -> Option<WithoutForgotten> {
         self.all().next()?;
         let (cuts, tombstone) = self.cuts(text, reach)?;
         let left = without_cuts(text, &cuts);
@@ -129,7 +129,7 @@ impl ForgottenLookup<'_> {
         &self,
         note: &Note,
         source: &str,
-        reach: Reach<'_>,
+        reach: TombstoneScope<'_>,
         keeps: impl Fn(&str) -> bool,
     ) -> Option<WithoutForgotten> {
         self.all().next()?;
@@ -154,11 +154,11 @@ impl ForgottenLookup<'_> {
     }
 
     /// Where a text says what was forgotten, in its order, and the first tombstone: all of it, else its blocks, else its sentences.
-    fn cuts(&self, text: &str, reach: Reach<'_>) -> Option<(Vec<Range<usize>>, i64)> {
+    fn cuts(&self, text: &str, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
         readings(text).iter().find_map(|said| self.cuts_of(text, said, reach))
     }
 
-    fn cuts_of(&self, text: &str, said: &Said, reach: Reach<'_>) -> Option<(Vec<Range<usize>>, i64)> {
+    fn cuts_of(&self, text: &str, said: &Said, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
         let whole = said.whole();
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
@@ -177,7 +177,7 @@ impl ForgottenLookup<'_> {
         }
         let (mut lines, mut line, mut at) = (Vec::new(), 1, 0);
         for block in said(text).blocks {
-            for (span, tombstone) in self.in_block(&block, Reach::All) {
+            for (span, tombstone) in self.in_block(&block, TombstoneScope::All) {
                 line += text[at..span.start].bytes().filter(|byte| *byte == b'\n').count();
                 at = span.start;
                 lines.push((line, tombstone));
@@ -188,12 +188,12 @@ impl ForgottenLookup<'_> {
     }
 
     /// Whether a fact was forgotten.
-    pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: Reach<'_>) -> Option<i64> {
+    pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: TombstoneScope<'_>) -> Option<i64> {
         self.with(|key| of_fact(key, scope, name, value), reach)
     }
 
     /// Where something of a block was forgotten: all of it, or cells and sentences.
-    fn in_block(&self, block: &SaidBlock, reach: Reach<'_>) -> Vec<(Range<usize>, i64)> {
+    fn in_block(&self, block: &SaidBlock, reach: TombstoneScope<'_>) -> Vec<(Range<usize>, i64)> {
         if !block.heading
             && is_a_text(&block.words)
             && let Some(tombstone) = self.find(&block.words, reach)
@@ -226,15 +226,17 @@ impl ForgottenLookup<'_> {
         }
     }
 
-    fn find(&self, words: &str, reach: Reach<'_>) -> Option<i64> {
+    fn find(&self, words: &str, reach: TombstoneScope<'_>) -> Option<i64> {
         self.with(|key| of_words(key, words), reach)
     }
 
-    fn with(&self, digest: impl Fn(&DigestKey) -> Digest, reach: Reach<'_>) -> Option<i64> {
+    fn with(&self, digest: impl Fn(&DigestKey) -> Digest, reach: TombstoneScope<'_>) -> Option<i64> {
         self.all().find_map(|(tombstones, key)| {
             let counts = |about: &str| match reach {
-                Reach::All => true,
-                Reach::Agent(_) => serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key)),
+                TombstoneScope::All => true,
+                TombstoneScope::Agent(_) => {
+                    serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key))
+                }
             };
             tombstones.with(&digest(key)).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)
         })

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::asked::ForgottenLookup;
-use super::place::Reach;
+use super::place::TombstoneScope;
 use crate::derive::facts::{full_name, read_value};
 
 /// A fact as it is about to stand in a file.
@@ -20,7 +20,7 @@ pub(crate) struct FactToWrite<'a> {
 impl ForgottenLookup<'_> {
     /// Which tombstone a fact of a memory scope meets: as a fact, or because its value, its key, its line or a heading above it says what was
     /// forgotten.
-    pub(crate) fn in_fact(&self, scope: &str, fact: FactToWrite<'_>, reach: Reach<'_>) -> Option<i64> {
+    pub(crate) fn in_fact(&self, scope: &str, fact: FactToWrite<'_>, reach: TombstoneScope<'_>) -> Option<i64> {
         if self.is_empty() {
             return None;
         }
@@ -33,7 +33,7 @@ impl ForgottenLookup<'_> {
     }
 
     /// Which tombstone a part of a fact's value meets: what stands in quotes, in a list or a map, by itself and behind its key.
-    pub(crate) fn in_parts(&self, key: &str, value: &str, reach: Reach<'_>) -> Option<i64> {
+    pub(crate) fn in_parts(&self, key: &str, value: &str, reach: TombstoneScope<'_>) -> Option<i64> {
         if self.is_empty() || !value.starts_with(['"', '\'', '[', '{']) {
             return None;
         }
@@ -43,7 +43,7 @@ impl ForgottenLookup<'_> {
     }
 
     /// Which tombstone a text meets.
-    fn in_text(&self, text: &str, reach: Reach<'_>) -> Option<i64> {
+    fn in_text(&self, text: &str, reach: TombstoneScope<'_>) -> Option<i64> {
         self.without(text, reach).map(|left| left.tombstone)
     }
 }

@@ -194,7 +194,7 @@ fn encoded(place: &KeptPlace) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::in_fact::FactToWrite;
-    use super::super::place::Reach;
+    use super::super::place::TombstoneScope;
     use super::*;
     use crate::note::Note;
 
@@ -212,7 +212,7 @@ mod tests {
         let secret = "# Bread\n\nThe key lies under the third pot. Thanks!\n\n- Bob owes me 40 euros\n- I like tea\n";
         let (_folder, forgotten) = forgotten(&[secret]);
         let asked = forgotten.ask().unwrap();
-        let left = |text: &str| asked.without(text, Reach::All).map(|left| left.text);
+        let left = |text: &str| asked.without(text, TombstoneScope::All).map(|left| left.text);
         for all in [
             secret,
             "the key lies under the third pot",
@@ -256,7 +256,7 @@ mod tests {
         let (_folder, forgotten) = forgotten(&[secret]);
         let asked = forgotten.ask().unwrap();
         let left = |text: &str| {
-            let left = asked.without_in_note(&Note::parse(text, "a"), text, Reach::All, |_| false);
+            let left = asked.without_in_note(&Note::parse(text, "a"), text, TombstoneScope::All, |_| false);
             left.map(|left| left.text)
         };
         let item = "- The key lies under the third pot\n";
@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(left(&shared).unwrap().unwrap(), "Prose.\n", "its lines cannot be told apart");
         let all = note("summary: I like tea very much\n").replace("Prose.", item.trim_end());
         assert_eq!(left(&all).unwrap(), None);
-        let kept = asked.without_in_note(&Note::parse(&all, "a"), &all, Reach::All, |part| part.contains("tea"));
+        let kept =
+            asked.without_in_note(&Note::parse(&all, "a"), &all, TombstoneScope::All, |part| part.contains("tea"));
         assert_eq!(kept.unwrap().text, None, "nothing is left below it");
     }
 
@@ -282,7 +283,7 @@ mod tests {
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         let id = forgotten.remember_with(&place, &[], "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
         let has = |scope: &str, name: &str, value: &str| {
-            forgotten.ask().unwrap().has_fact(scope, name, value, Reach::All) == Some(id)
+            forgotten.ask().unwrap().has_fact(scope, name, value, TombstoneScope::All) == Some(id)
         };
         assert!(has("user", "home/code", "47 11") && !has("user", "home/code", "4711"));
         assert!(!has("system", "home/code", "47-11") && !has("user", "code", "47-11"));
@@ -294,7 +295,7 @@ mod tests {
         let (_folder, forgotten) = forgotten(&["PIN 4711", "The zibeline key lies under the third flowerpot."]);
         let asked = forgotten.ask().unwrap();
         let has = |namespace: &str, key: &str, value: &str| {
-            asked.in_fact("user", FactToWrite { namespace, key, value }, Reach::All).is_some()
+            asked.in_fact("user", FactToWrite { namespace, key, value }, TombstoneScope::All).is_some()
         };
         for (namespace, key, value) in [
             ("x", "PIN", "4711"),
@@ -331,7 +332,7 @@ mod tests {
             ForgottenTexts::new(&State::in_folder(folder.path()))
                 .ask()
                 .unwrap()
-                .without("the key lies under the third pot", Reach::All)
+                .without("the key lies under the third pot", TombstoneScope::All)
                 .is_some()
         );
     }

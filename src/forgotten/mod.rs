@@ -12,4 +12,4 @@ mod place;
 pub(crate) use asked::{ForgottenLookup, WithoutForgotten};
 pub(crate) use in_fact::FactToWrite;
 pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
-pub(crate) use place::{AgentReach, ForgottenPlace, Reach, folder_of};
+pub(crate) use place::{AgentReach, ForgottenPlace, TombstoneScope, folder_of};

@@ -27,7 +27,7 @@ pub struct ForgottenPlace {
 
 /// Whose tombstones count.
 #[derive(Debug, Clone, Copy)]
-pub enum Reach<'a> {
+pub enum TombstoneScope<'a> {
     /// All of them: for what programs send.
     All,
     /// Those of what an agent could read.
@@ -114,8 +114,8 @@ fn digest_of(key: &DigestKey, tag: &str) -> String {
 
 impl KeptPlace {
     /// Whether somebody could read what was there, by the rules as they are now. In doubt not: then the text is kept as any is.
-    pub(super) fn is_in(&self, reach: Reach<'_>, key: &DigestKey) -> bool {
-        let Reach::Agent(agent) = reach else { return true };
+    pub(super) fn is_in(&self, reach: TombstoneScope<'_>, key: &DigestKey) -> bool {
+        let TombstoneScope::Agent(agent) = reach else { return true };
         if let Some(slug) = &self.agent {
             return !self.private && agent.own.contains(slug) && self.path.as_deref().is_none_or(is_own);
         }
@@ -166,13 +166,13 @@ mod tests {
         };
         let reads = |place: &ForgottenPlace, slug: &str, grant: Option<Grant>| {
             let reach = AgentReach { slug: slug.into(), own: vec![slug.into()], grant: grant.map(Arc::new) };
-            place.kept(&key).is_in(Reach::Agent(&reach), &key)
+            place.kept(&key).is_in(TombstoneScope::Agent(&reach), &key)
         };
         let all = |tag: &str| Some(grant(GrantedCollections::All, tag, None));
         let session = |agent: &str| place("conversations/s.md", &[&format!("@session/direct/{agent}")], false);
         assert!(reads(&session("ada"), "ada", all("x")) && !reads(&session("bob"), "ada", all("x")));
         let diary = place("notes/diary.md", &["Health/Teeth"], false);
-        assert!(diary.kept(&key).is_in(Reach::All, &key));
+        assert!(diary.kept(&key).is_in(TombstoneScope::All, &key));
         assert!(reads(&diary, "ada", all("work")) && reads(&diary, "new", all("work")));
         assert!(
             !reads(&diary, "ada", None)

@@ -9,7 +9,7 @@ use crate::derive::entries::{
     EntryEditError, EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules,
     made_id, source_path, traced, verify,
 };
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::path::VaultPath;
 use crate::vault::CheckpointId;
 
@@ -47,7 +47,7 @@ pub(crate) struct ProposeRules<'a> {
     /// What was forgotten for good, held until all is written.
     pub(crate) forgotten: &'a ForgottenLookup<'a>,
     /// Whose tombstones count.
-    pub(crate) reach: Reach<'a>,
+    pub(crate) reach: TombstoneScope<'a>,
     /// How alike two texts are, where a model that was measured is at work.
     pub(crate) likeness: Option<Box<Likeness<'a>>>,
 }

@@ -10,7 +10,7 @@ use super::target::{TargetError, default_file, folder, forbidden, own_name, writ
 use crate::access::WriteMode;
 use crate::derive::chunk;
 use crate::derive::facts::{FactsFile, without_values};
-use crate::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, Reach, WithoutForgotten};
+use crate::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, TombstoneScope, WithoutForgotten};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
@@ -58,7 +58,7 @@ pub(super) fn saved(
     let redacted = content != given;
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
-    let left = asked.without(&content, Reach::Agent(&writer.reach()));
+    let left = asked.without(&content, TombstoneScope::Agent(&writer.reach()));
     let kept = left.as_ref().and_then(|left| left.text.as_ref());
     let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
@@ -177,7 +177,7 @@ fn without_forgotten(
         return None;
     }
     let agent = writer.reach();
-    let reach = Reach::Agent(&agent);
+    let reach = TombstoneScope::Agent(&agent);
     let mut met = None;
     let mut text = had.to_owned();
     if writer.workspace().ledger().scope_of(path).is_some() {

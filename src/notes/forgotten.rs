@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::derive::facts::{FactsFile, full_name};
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::path::VaultPath;
 use crate::request::{Edge, Owner, RequestError, parse, rfc3339};
 use crate::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, LeftOut, Tombstone};
@@ -92,9 +92,9 @@ pub(super) fn lines_back(
         for fact in FactsFile::read(text).facts() {
             let name = full_name(&fact.namespace, &fact.key);
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
-            let of_value = |value| known.has_fact(&scope, &name, value, Reach::All);
-            let found =
-                values.find_map(|value| of_value(value).or_else(|| known.in_parts(&fact.key, value, Reach::All)));
+            let of_value = |value| known.has_fact(&scope, &name, value, TombstoneScope::All);
+            let found = values
+                .find_map(|value| of_value(value).or_else(|| known.in_parts(&fact.key, value, TombstoneScope::All)));
             lines.extend(found.map(|tombstone| (fact.line, tombstone)));
         }
         lines.sort_unstable();

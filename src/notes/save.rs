@@ -4,7 +4,7 @@ use blake3::Hash;
 use serde_json::{Map, Value};
 
 use crate::derive::ChunkId;
-use crate::forgotten::Reach;
+use crate::forgotten::TombstoneScope;
 use crate::note::{Note, compose, kept_private, revise, title_of};
 use crate::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::redact::redact;
@@ -39,7 +39,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
         Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
         written => written?,
     };
-    let forgotten = workspace.forgotten().look()?.without(&new.content, Reach::All).is_some();
+    let forgotten = workspace.forgotten().look()?.without(&new.content, TombstoneScope::All).is_some();
     let found = workspace.settled_in_time(&path).flatten();
     let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));
     Ok(Saved {

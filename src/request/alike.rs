@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Workspace;
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::layers::ProposeRules;
 use crate::models::{Embedder, Sameness};
 use crate::sync::ModelStatus;
@@ -59,7 +59,7 @@ impl MeaningAlike {
         &'a self,
         workspace: &'a Workspace,
         forgotten: &'a ForgottenLookup<'a>,
-        reach: Reach<'a>,
+        reach: TombstoneScope<'a>,
     ) -> ProposeRules<'a> {
         let likeness = |one: &str, other: &str| self.likeness(one, other);
         ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Some(Box::new(likeness)) }

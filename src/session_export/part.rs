@@ -6,7 +6,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::render::{SOURCE, SessionAbout, begun, head, parts, said};
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::fs::crash;
 use crate::imports::SessionTranscript;
 use crate::note::Note;
@@ -85,7 +85,7 @@ impl SessionWriter<'_> {
         for at in from..part.end {
             let text = &self.transcript.turns[at].text;
             let text = if redacts { redact(text) } else { text.into() };
-            match self.asked.without(&text, Reach::All) {
+            match self.asked.without(&text, TombstoneScope::All) {
                 None => left.push((at, text.into_owned())),
                 Some(without) => {
                     let (by, into, whole) = (BY.to_owned(), self.collection.to_owned(), without.text.is_none());
@@ -111,7 +111,7 @@ impl SessionPart<'_> {
     /// All of it.
     fn text(&self) -> String {
         let SessionWriter { transcript, asked, workspace, .. } = self.writer;
-        let title = transcript.title.as_deref().filter(|title| asked.without(title, Reach::All).is_none());
+        let title = transcript.title.as_deref().filter(|title| asked.without(title, TombstoneScope::All).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
         let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
         head + &self.writer.said(&self.part, self.part.start)

@@ -14,7 +14,7 @@ use crate::derive::generated::{TRUST, doubt_of, is_generated};
 use crate::derive::summary::{
     ConversationSummary, ConversationTurn, SUMMARIES, summarize, summary_body, turns_digest, turns_of,
 };
-use crate::forgotten::{ForgottenLookup, ForgottenTexts, Reach};
+use crate::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope};
 use crate::note::{Note, written};
 use crate::path::VaultPath;
 use crate::vault::{Files, ReadError, read};
@@ -125,7 +125,7 @@ pub(crate) fn is_forgotten(asked: &ForgottenLookup<'_>, line: &str) -> bool {
     let mut rest = Some(line).filter(|_| !asked.is_empty());
     for _ in 0..MOST_PARTS {
         let Some(part) = rest else { return false };
-        if asked.without(part, Reach::All).is_some() {
+        if asked.without(part, TombstoneScope::All).is_some() {
             return true;
         }
         rest = part.split_once(": ").map(|(_, said)| said);

@@ -1,10 +1,14 @@
 //! What was forgotten before, looked for within texts: by digests, so that only whole sentences are known.
 
-use crate::forgotten::{ForgottenLookup, Reach, WithoutForgotten};
+use crate::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
 
 /// What stays of a text of an event; `None` where nothing of it was forgotten. Beside its own sentences those count that a prompt has put a
 /// citation behind.
-pub(crate) fn without_known(known: &ForgottenLookup<'_>, text: &str, reach: Reach<'_>) -> Option<WithoutForgotten> {
+pub(crate) fn without_known(
+    known: &ForgottenLookup<'_>,
+    text: &str,
+    reach: TombstoneScope<'_>,
+) -> Option<WithoutForgotten> {
     if known.is_empty() {
         return None;
     }

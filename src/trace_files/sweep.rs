@@ -16,7 +16,7 @@ use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
 use super::text::change_texts;
 use super::write::TraceFiles;
-use crate::forgotten::{AgentReach, ForgottenLookup, Reach};
+use crate::forgotten::{AgentReach, ForgottenLookup, TombstoneScope};
 use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
 
 /// The fields of an event that are texts; all others are names and numbers.
@@ -103,7 +103,8 @@ impl TraceFiles {
     ) -> Result<(), TraceFilesError> {
         for agent in agents(&self.root) {
             let TraceShare { reach, texts } = share_of(&agent);
-            let (reach, needles) = (reach.as_ref().map_or(Reach::All, Reach::Agent), TraceNeedles::of(&texts));
+            let (reach, needles) =
+                (reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent), TraceNeedles::of(&texts));
             if known.is_empty() && needles.is_empty() {
                 continue;
             }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::check::{CheckedTrace, check};
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::redact::redact;
 use crate::request::{RequestError, Viewer};
 use crate::state::LeftOut;
@@ -38,7 +38,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceKept, R
     let reach = writer.as_ref().map(|writer| writer.reach());
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let tombstone = leave_out(&asked, &mut event, reach.as_ref().map_or(Reach::All, Reach::Agent));
+    let tombstone = leave_out(&asked, &mut event, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
     if viewer.turn().left().is_some_and(|left| left.is_zero()) || !viewer.turn().begin() {
         return Err(RequestError::unavailable("it took too long", "nothing of it was kept: send it again"));
     }
@@ -82,7 +82,7 @@ fn without_secrets(name: Option<&str>, text: &str) -> Option<String> {
 }
 
 /// Leaves out of an event what was forgotten for good; gives the first tombstone that it met.
-fn leave_out(asked: &ForgottenLookup<'_>, event: &mut Value, reach: Reach<'_>) -> Option<i64> {
+fn leave_out(asked: &ForgottenLookup<'_>, event: &mut Value, reach: TombstoneScope<'_>) -> Option<i64> {
     let mut met = None;
     if asked.is_empty() {
         return met;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::error::ArchiveError;
 use crate::config::Config;
 use crate::derive::facts::{Fact, FactChange, full_name, without_changes, without_values};
-use crate::forgotten::{ForgottenLookup, ForgottenTexts, Reach, WithoutForgotten, folder_of};
+use crate::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope, WithoutForgotten, folder_of};
 use crate::fs::{Context, write_beside};
 use crate::ledger::Ledger;
 use crate::note::Note;
@@ -128,7 +128,7 @@ impl Unpacked<'_> {
         let facts = self.without_facts(&path, source);
         let text = facts.as_ref().and_then(|left| left.text.as_deref()).unwrap_or(source);
         let note = Note::parse(text, path.stem());
-        let left = self.asked.without_in_note(&note, text, Reach::All, |_| false).or(facts)?;
+        let left = self.asked.without_in_note(&note, text, TombstoneScope::All, |_| false).or(facts)?;
         // What made it private may have been in what went.
         let was_private = Note::parse(source, path.stem()).is_private();
         let kept = left.text.and_then(|left| if was_private { still_private(&path, left) } else { Some(left) });
@@ -138,9 +138,9 @@ impl Unpacked<'_> {
     /// Which tombstone is of a value of a fact.
     fn of_value(&self, facts: &VaultPath, namespace: &str, key: &str, value: &str) -> Option<i64> {
         let scope = self.ledger.scope_of(facts)?.to_string();
-        let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, Reach::All);
-        let text = || self.asked.without(value, Reach::All).filter(|left| left.text.is_none());
-        let parts = || self.asked.in_parts(key, value, Reach::All);
+        let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, TombstoneScope::All);
+        let text = || self.asked.without(value, TombstoneScope::All).filter(|left| left.text.is_none());
+        let parts = || self.asked.in_parts(key, value, TombstoneScope::All);
         fact.or_else(|| text().map(|left| left.tombstone)).or_else(parts)
     }
 
