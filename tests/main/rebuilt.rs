@@ -85,6 +85,9 @@ fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
     assert_as_rebuilt(&vault, &QUERIES);
     fs::remove_file(vault.path("notes/bread.md")).unwrap();
     fs::remove_file(vault.path("conversations/2026-01-05-bread.md")).unwrap();
+    // What was made of it goes by itself.
+    let summary = vault.path("summaries/2026-01-05-bread.md");
+    eventually("its summary to go", || (!summary.exists()).then_some(()));
     vault.settle();
     profile_is_made(&vault);
     assert_as_rebuilt(&vault, &QUERIES);
