@@ -281,16 +281,30 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
     let note_path = format!("conversations/{name}");
     let gone = vault.post("/api/user-memory/forget", &json!({ "path": note_path, "purge": true }));
     assert_eq!(gone.status, 200, "{}", gone.json());
-    // It grows; another takes its place; it grows once more, and is the last that changed.
+    // It grows, and was looked at; another takes its place; it grows once more, and is the last that changed. Each has a time of its own:
+    // of two that changed within one tick of the clock, it is not known which was the last.
+    let now = SystemTime::now();
+    let changed = |path: &PathBuf, seconds: u64| {
+        let at = now + Duration::from_secs(seconds);
+        fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+    };
+    let look_anew = |vault: &mut Daemon| {
+        vault.terminate();
+        vault.start().settle();
+        once(vault, "a look", |state| state["by"] == "events");
+    };
     add(&path, &turn("user", "Words behind it"));
-    once(&vault, "the growth", |state| state["sessions"] == 1);
-    fs::write(source(&vault, "t.jsonl"), header("t") + &turn("user", "Other words")).unwrap();
+    changed(&path, 1);
+    look_anew(&mut vault);
+    assert!(notes(&vault, "conversations").is_empty());
+    let other = source(&vault, "t.jsonl");
+    fs::write(&other, header("t") + &turn("user", "Other words")).unwrap();
+    changed(&other, 2);
     note(&vault, "conversations", "Other words");
     add(&path, &turn("user", "Words at the end"));
+    changed(&path, 3);
     eventually("the other to go", || notes(&vault, "conversations").is_empty().then_some(()));
-    vault.terminate();
-    vault.start().settle();
-    once(&vault, "a look", |state| state["sessions"] == 1);
+    look_anew(&mut vault);
     assert!(notes(&vault, "conversations").is_empty());
     let kept = contents(&vault.path(".vault/state"));
     assert!(!kept.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("4711")));
