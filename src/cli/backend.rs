@@ -61,7 +61,7 @@ impl Backend {
         let known = root.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(root.file_name()?)));
         for root in [known, Some(root)].into_iter().flatten() {
             if let Some(socket) = Home::socket_outside(&root)
-                && let Some(client) = Client::connect(&socket, PATIENCE)?
+                && let Some(client) = Client::reach(&socket, PATIENCE)?
             {
                 return Ok(Some(Self::Daemon(Box::new(client))));
             }
@@ -87,7 +87,7 @@ impl Backend {
         let home = home(named)?;
         for _ in 0..20 {
             if let Some(daemon) = home.daemon()
-                && let Some(client) = Client::connect(&daemon.socket, PATIENCE)?
+                && let Some(client) = Client::reach(&daemon.socket, PATIENCE)?
             {
                 return Ok(Self::Daemon(Box::new(client)));
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::SendRequest;
@@ -84,6 +84,22 @@ impl Client {
         }))
     }
 
+    /// Connects to who answers; `None` when nobody does: also where the system alone takes connections still, for a process that was killed a
+    /// moment ago.
+    ///
+    /// # Errors
+    /// When somebody is there who does not answer in time.
+    pub(super) fn reach(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
+        let Some(mut client) = Self::connect(socket, patience)? else { return Ok(None) };
+        let asked =
+            ClientRequest { method: Method::GET, uri: "/health".into(), body: Bytes::new(), is_idempotent: true };
+        match client.exchange(&asked)? {
+            Ok(_) => Ok(Some(client)),
+            Err(Unanswered::Late) => Err(late(patience)),
+            Err(Unanswered::Lost { .. } | Unanswered::Torn(_)) => Ok(None),
+        }
+    }
+
     /// Connects anew by this from now on, where who answered is gone.
     pub(super) fn reconnect_by(&mut self, reconnect: impl FnMut() -> anyhow::Result<Option<Self>> + 'static) {
         self.reconnect = Box::new(reconnect);
@@ -145,11 +161,7 @@ impl Client {
         let patience = self.patience;
         let (status, bytes) = match answer {
             Ok(answer) => answer,
-            Err(Unanswered::Late) => {
-                bail!(
-                    "the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again"
-                )
-            }
+            Err(Unanswered::Late) => return Err(late(patience)),
             Err(Unanswered::Lost { why, .. } | Unanswered::Torn(why)) => {
                 return Err(why.context("the daemon does not answer"));
             }
@@ -195,6 +207,10 @@ impl Client {
         let answer = runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
         Ok(answer.unwrap_or(Err(Unanswered::Late)))
     }
+}
+
+fn late(patience: Duration) -> anyhow::Error {
+    anyhow!("the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again")
 }
 
 #[cfg(test)]
@@ -249,6 +265,19 @@ mod tests {
         let error = connected().post::<Value>("/a", &()).unwrap_err().to_string();
         assert_eq!(error, "the daemon does not answer");
         assert_eq!(asked.join().unwrap(), ["GET", "GET", "POST", "POST", "POST"]);
+    }
+
+    #[test]
+    fn who_was_killed_a_moment_ago_is_not_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("sock");
+        let reached = || Client::reach(&socket, PATIENCE).unwrap().is_some();
+        assert!(!reached());
+        let asked = daemon(&socket, &[false, true]);
+        assert!(!reached(), "the connection is reset");
+        assert!(reached());
+        assert_eq!(asked.join().unwrap(), ["GET", "GET"]);
+        assert!(!reached(), "nobody listens any more");
     }
 
     #[test]

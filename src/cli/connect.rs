@@ -147,6 +147,9 @@ impl ConnectCommand {
         }
         let entry = there.as_ref().map_or_else(|| own.clone(), |there| merged(there, &own));
         let after = file.with_entry(&before, Some(&entry)).map_err(refused)?;
+        if after != before {
+            file.is_writable().map_err(refused)?;
+        }
         let is_agent = agent_file(agent).is_some_and(|page| page.on_disk(home.root()).is_file());
         if there.as_ref() == Some(&entry) && is_agent {
             remark!("vault: {} is set up already; `vault connect {} --check` proves it", program.title, program.name());
@@ -155,6 +158,9 @@ impl ConnectCommand {
         let changes = there.as_ref().map(|there| changes(there, &entry)).unwrap_or_default();
         if !changes.is_empty() {
             remark!("{}", changes.join("\n"));
+        }
+        if let Some(other) = there.as_ref().and_then(vault_of).filter(|other| Some(*other) != vault_of(&own)) {
+            remark!("vault: {} is connected to another vault, {other}; now it is to be to this one", program.title);
         }
         if !self.yes {
             if there.is_none() {
@@ -222,6 +228,7 @@ impl ConnectCommand {
             bail!("{} has no entry of `vault connect`", file.path.display());
         };
         let as_it_was = file.is_copy_with(&now, &entry)?;
+        file.is_writable()?;
         if !self.yes && !agreed(&format!("Take `vault` out of {}?", file.path.display()))? {
             bail!("nothing was written; --yes asks nothing");
         }
@@ -314,6 +321,13 @@ fn changes(before: &Value, after: &Value) -> Vec<String> {
         gone.into_iter().chain([format!("+ {key}: {value}")]).collect::<Vec<_>>()
     };
     differs.flat_map(lines).collect()
+}
+
+/// The vault that an entry of ours names.
+fn vault_of(entry: &Value) -> Option<&str> {
+    let args = entry["args"].as_array()?;
+    let at = args.iter().position(|arg| arg == "--vault")?;
+    args.get(at + 1)?.as_str()
 }
 
 /// Whether an entry starts `vault mcp`, and is no other program's of that name.

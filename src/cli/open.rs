@@ -38,7 +38,7 @@ impl OpenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let running = match home.daemon() {
-            Some(daemon) => Client::connect(&daemon.socket, PATIENCE)?.map(|client| (daemon, client)),
+            Some(daemon) => Client::reach(&daemon.socket, PATIENCE)?.map(|client| (daemon, client)),
             None => None,
         };
         let Some((daemon, mut client)) = running else {

@@ -84,6 +84,17 @@ impl DocumentsDatabase {
         }
         Ok(RefMut::map(self.open.borrow_mut(), |open| &mut open.connection))
     }
+
+    /// Puts the database that is open aside, which cannot be read, and opens one that is empty. Where another process was quicker, that is
+    /// the one that it has made.
+    ///
+    /// # Errors
+    /// When nothing can be renamed or written there.
+    pub(super) fn put_damaged_aside(&self) -> Result<(), QmdError> {
+        let damaged = self.open.borrow().is;
+        put_damaged_aside(&self.file, damaged)?;
+        self.connection().map(drop)
+    }
 }
 
 fn identity(file: &Path) -> Option<DatabaseFileId> {
@@ -104,31 +115,28 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
                 make(file)?;
             }
         }
-        let before = identity(file);
-        let connection = match connect(file) {
-            Err(error) if error.is_damage() => {
-                put_damaged_aside(file)?;
-                connect(file)?
+        // Else it was replaced while it was opened.
+        let Some(before) = identity(file) else { continue };
+        match connect(file) {
+            Err(error) if error.is_damage() => put_damaged_aside(file, before)?,
+            connected => {
+                let connection = connected?;
+                if identity(file) == Some(before) {
+                    return Ok(OpenDatabase { connection, is: before });
+                }
             }
-            connected => connected?,
-        };
-        match identity(file) {
-            Some(is) if before == Some(is) => return Ok(OpenDatabase { connection, is }),
-            // Replaced while it was opened.
-            _ => {}
         }
     }
 }
 
-/// Puts a database of ours aside that cannot be read, and makes one that is empty. Another process may have been quicker, whose new one is
-/// put aside then, too.
-///
-/// # Errors
-/// When nothing can be renamed or written there.
-pub(super) fn put_damaged_aside(file: &Path) -> Result<(), QmdError> {
+/// Puts a database of ours aside that cannot be read, if it is still there, and makes one that is empty.
+fn put_damaged_aside(file: &Path, damaged: DatabaseFileId) -> Result<(), QmdError> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let guard = File::open(folder).on("open", folder)?;
     guard.lock().on("lock", folder)?;
+    if identity(file) != Some(damaged) {
+        return Ok(());
+    }
     tracing::warn!("{} is damaged, and is made anew", file.display());
     set_aside(file)?;
     make(file)
@@ -152,6 +160,55 @@ fn is_ours(file: &Path) -> bool {
     let mark = Connection::open_with_flags(std::ffi::OsString::from_vec(address), flags)
         .and_then(|connection| connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)));
     mark.is_ok_and(|mark| mark == APPLICATION)
+}
+
+/// What stands in the place of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DatabaseHealth {
+    /// Nothing.
+    Missing,
+    /// One of ours, every page of which can be read.
+    Whole {
+        /// Those of all indexes that have it.
+        documents: usize,
+    },
+    /// Something else.
+    Foreign,
+    /// One of ours that cannot be read, and why.
+    Damaged(String),
+    /// One that may not be used, and why.
+    Closed(String),
+}
+
+impl DatabaseHealth {
+    /// Looks at what stands there, page by page, and changes nothing.
+    pub(crate) fn of(file: &Path) -> Self {
+        match file.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::Missing,
+            Err(error) => return Self::Closed(error.to_string()),
+            Ok(meta) if !meta.is_file() => return Self::Foreign,
+            Ok(_) => {}
+        }
+        if let Err(error) = File::open(file) {
+            return Self::Closed(error.to_string());
+        }
+        if !is_ours(file) {
+            return Self::Foreign;
+        }
+        let looked = || {
+            let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+            let documents = connection.query_row("SELECT COUNT(*) FROM documents", [], |row| row.get(0))?;
+            Ok((said, documents))
+        };
+        match looked().map_err(QmdError::of(file)) {
+            Ok((said, documents)) if said == "ok" => Self::Whole { documents },
+            Ok((said, _)) => Self::Damaged(said),
+            Err(error) if error.is_damage() => Self::Damaged(error.to_string()),
+            Err(error) => Self::Closed(error.to_string()),
+        }
+    }
 }
 
 /// Connects to a database of ours; one of another version is emptied, as all of it is derived.
@@ -241,18 +298,22 @@ mod tests {
         let mut bytes = fs::read(&file).unwrap();
         bytes[4096..].fill(0);
         fs::write(&file, &bytes).unwrap();
-        let damaged = DocumentsDatabase::open(&file).unwrap();
+        let (one, other) = (DocumentsDatabase::open(&file).unwrap(), DocumentsDatabase::open(&file).unwrap());
         let asked = |database: &DocumentsDatabase| {
             let connection = database.connection().unwrap();
             let found = connection.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0));
             found.map_err(QmdError::of(&file))
         };
-        if asked(&damaged).is_err_and(|error| error.is_damage()) {
-            put_damaged_aside(&file).unwrap();
+        for database in [&one, &other] {
+            // Whoever comes second takes the one that is there.
+            if asked(database).is_err_and(|error| error.is_damage()) {
+                database.put_damaged_aside().unwrap();
+            }
+            assert_eq!(asked(database).unwrap(), 0);
+            assert!(!database.is_replaced());
         }
-        assert!(damaged.is_replaced());
-        assert_eq!(asked(&damaged).unwrap(), 0);
         assert!(folder.path().join("index.sqlite.before").exists());
+        assert!(!folder.path().join("index.sqlite.before-1").exists());
     }
 
     #[test]

@@ -4,16 +4,17 @@
 //! program that has it open reads what was there before or after one. What stands in its place and is another program's is
 //! renamed, never written.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::collection::QmdCollections;
-use super::database::{DocumentsDatabase, put_damaged_aside};
+use super::database::DocumentsDatabase;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
+use super::rows::{COLUMNS, QmdDocument, SeenText, forget, put, stamp};
 use super::seen::SeenFiles;
 use crate::config::CollectionConfig;
 use crate::path::VaultPath;
@@ -41,6 +42,8 @@ pub(crate) struct QmdDocuments {
     files: SeenFiles,
     root: PathBuf,
     names: BTreeMap<String, String>,
+    /// Whether it is just being made anew.
+    is_healing: Cell<bool>,
 }
 
 impl QmdDocuments {
@@ -59,6 +62,7 @@ impl QmdDocuments {
             collections: in_vault,
             root: place.folder.clone(),
             names,
+            is_healing: Cell::new(false),
         })
     }
 
@@ -71,23 +75,26 @@ impl QmdDocuments {
     /// Whether all documents of the database were looked at by the rules of now.
     fn is_current(&self) -> Result<bool, QmdError> {
         let asked = "SELECT digest FROM rules WHERE owner = ?";
-        let found =
-            self.database.connection()?.query_row(asked, [&self.owner], |row| row.get::<_, String>(0)).optional();
-        let digest = found.map_err(self.refused())?;
+        let digest = self.ask_whole(|connection| {
+            connection.query_row(asked, [&self.owner], |row| row.get::<_, String>(0)).optional()
+        })?;
         Ok(digest.as_deref() == Some(self.files.rules_digest()))
     }
 
-    /// What SQLite said. A database that is damaged is put aside, so that the next who asks has a new one: all of it is derived.
-    fn refused(&self) -> impl Fn(rusqlite::Error) -> QmdError + use<> {
-        let (refused, file) = (QmdError::of(self.database.path()), self.database.path().to_owned());
-        move |error| {
-            let refused = refused(error);
-            if refused.is_damage()
-                && let Err(error) = put_damaged_aside(&file)
-            {
-                tracing::warn!("it stays where it is: {error}");
+    /// Asks the database. One that turns out to be damaged is put aside, made anew from the files, and asked again: all of it is derived.
+    fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        let once = || {
+            let mut connection = self.database.connection()?;
+            ask(&mut connection).map_err(QmdError::of(self.database.path()))
+        };
+        match once() {
+            Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
+                let healed = self.database.put_damaged_aside().and_then(|()| self.compare().map(drop));
+                self.is_healing.set(false);
+                healed?;
+                once()
             }
-            refused
+            asked => asked,
         }
     }
 
@@ -149,61 +156,32 @@ impl QmdDocuments {
     /// When the database cannot be used.
     pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
         self.look_at_rules()?;
+        self.compare()
+    }
+
+    /// The same, by the rules as they were read last.
+    fn compare(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
         let is_current = self.is_current()?;
         let mut all = BTreeMap::new();
-        for (name, in_vault) in self.names.clone() {
+        for (name, in_vault) in &self.names {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            let scan = self.files.scan(&start);
-            let mut changes = DocumentChanges::default();
-            let known = self.stamps(&name)?;
-            let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
-            for found in &scan.files {
-                let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
-                    continue;
-                };
-                match known.get(path) {
-                    Some((stamp, derived)) if *stamp == found.stamp && is_current && !derived => {
-                        changes.unchanged += 1;
-                    }
-                    before => match self.files.read(&found.path) {
-                        // By other rules, or as what it was made of is seen still.
-                        Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
-                        Some(read) => {
-                            *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
-                            fresh.push((path.to_owned(), read));
-                        }
-                        None => continue,
-                    },
-                }
-                seen.insert(path.to_owned());
-            }
-            // While a folder cannot be listed, its files are unknown, not gone.
-            let unknown = |path: &str| {
-                scan.unreadable.iter().any(|folder| {
-                    let rest = folder.as_str().strip_prefix(start.as_str()).map(|rest| rest.trim_start_matches('/'));
-                    rest.is_some_and(|rest| rest.is_empty() || path.starts_with(&format!("{rest}/")))
-                })
-            };
-            let gone: Vec<&String> = known.keys().filter(|path| !seen.contains(*path) && !unknown(path)).collect();
-            changes.removed = gone.len();
+            let Differences { changes, fresh, gone } = self.differences(name, &start, is_current)?;
             if !fresh.is_empty() || !gone.is_empty() {
-                let (owner, files) = (self.owner.clone(), self.files.clone());
                 let is_now = |path: &str, stamp: &Stamp| {
-                    let in_vault = VaultPath::new(format!("{in_vault}/{path}"));
-                    let meta = in_vault.ok().and_then(|path| files.on_disk(&path).symlink_metadata().ok());
+                    let meta = self.vault_path(name, path).and_then(|path| self.files.on_disk(&path).symlink_metadata().ok());
                     meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
                 };
                 self.write(|transaction| {
                     for (path, read) in &fresh {
                         // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
                         if is_now(path, &read.stamp) {
-                            put(transaction, &(owner.clone(), &name, path), read)?;
+                            put(transaction, &(self.owner.clone(), name, path), read)?;
                         }
                     }
-                    gone.iter().try_for_each(|path| forget(transaction, &(owner.clone(), &name, path)))
+                    gone.iter().try_for_each(|path| forget(transaction, &(self.owner.clone(), name, path)))
                 })?;
             }
-            all.insert(name, changes);
+            all.insert(name.clone(), changes);
         }
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
@@ -216,10 +194,73 @@ impl QmdDocuments {
         Ok(all)
     }
 
+    /// How the documents of a collection differ from its files.
+    fn differences(&self, name: &str, start: &VaultPath, is_current: bool) -> Result<Differences, QmdError> {
+        let scan = self.files.scan(start);
+        let mut changes = DocumentChanges::default();
+        let known = self.stamps(name)?;
+        let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
+        for found in &scan.files {
+            let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
+                continue;
+            };
+            match known.get(path) {
+                Some((stamp, derived)) if *stamp == found.stamp && is_current && !derived => {
+                    changes.unchanged += 1;
+                }
+                before => match self.files.read(&found.path) {
+                    // By other rules, or as what it was made of is seen still.
+                    Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
+                    Some(read) => {
+                        *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
+                        fresh.push((path.to_owned(), read));
+                    }
+                    None => continue,
+                },
+            }
+            seen.insert(path.to_owned());
+        }
+        // While a folder cannot be listed, its files are unknown, not gone.
+        let unknown = |path: &str| {
+            scan.unreadable.iter().any(|folder| {
+                let rest = folder.as_str().strip_prefix(start.as_str()).map(|rest| rest.trim_start_matches('/'));
+                rest.is_some_and(|rest| rest.is_empty() || path.starts_with(&format!("{rest}/")))
+            })
+        };
+        let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
+        changes.removed = gone.len();
+        Ok(Differences { changes, fresh, gone })
+    }
+
+    /// How many documents a clean-up would take away: those that are gone, or private now, and those of collections and indexes that there
+    /// are no more. Nothing is changed.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn count_stale(&mut self) -> Result<usize, QmdError> {
+        self.look_at_rules()?;
+        let is_current = self.is_current()?;
+        let mut stale = 0;
+        for (name, in_vault) in &self.names {
+            let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
+            stale += self.differences(name, &start, is_current)?.gone.len();
+        }
+        let of = |owner: &str, collection: Option<&str>| {
+            let sql = "SELECT COUNT(*) FROM documents WHERE owner = ?1 AND (?2 IS NULL OR collection = ?2)";
+            self.ask_whole(|connection| connection.query_row(sql, params![owner, collection], |row| row.get::<_, usize>(0)))
+        };
+        for name in self.other_collections()? {
+            stale += of(&self.owner, Some(&name))?;
+        }
+        for owner in self.other_indexes()? {
+            stale += of(&owner, None)?;
+        }
+        Ok(stale)
+    }
+
     /// Drops what is left of indexes whose folder is gone.
-    fn drop_other_indexes(&mut self) -> Result<(), QmdError> {
-        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
-        for owner in owners.iter().filter(|owner| !Path::new(owner).exists()) {
+    fn drop_other_indexes(&self) -> Result<(), QmdError> {
+        for owner in &self.other_indexes()? {
             self.write(|transaction| {
                 transaction.execute(
                     "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE owner = ?)",
@@ -232,35 +273,45 @@ impl QmdDocuments {
         Ok(())
     }
 
+    /// The indexes that have documents here, and whose folder is gone.
+    fn other_indexes(&self) -> Result<Vec<String>, QmdError> {
+        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        Ok(owners.into_iter().filter(|owner| !Path::new(owner).exists()).collect())
+    }
+
+    /// The collections that have documents here, and that there are no more.
+    fn other_collections(&self) -> Result<Vec<String>, QmdError> {
+        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
+        Ok(listed.into_iter().filter(|name| !self.names.contains_key(name)).collect())
+    }
+
     /// A column of texts, of a question about this index.
     fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
-        let (refused, connection) = (self.refused(), self.database.connection()?);
-        let mut asked = connection.prepare(sql).map_err(&refused)?;
-        let rows = asked.query_map([&self.owner], |row| row.get(0)).map_err(&refused)?;
-        rows.collect::<Result<_, _>>().map_err(&refused)
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare(sql)?;
+            asked.query_map([&self.owner], |row| row.get(0))?.collect()
+        })
     }
 
     /// Drops the documents of collections that there are no more. Tells how many.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn drop_other_collections(&mut self) -> Result<usize, QmdError> {
-        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
-        let others: Vec<String> = listed.into_iter().filter(|name| !self.names.contains_key(name)).collect();
+    pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
+        let others = self.other_collections()?;
         if others.is_empty() {
             return Ok(0);
         }
-        let owner = self.owner.clone();
         self.write(|transaction| {
             let mut dropped = 0;
             for name in &others {
                 transaction.execute(
                     "DELETE FROM stamps WHERE document IN
                      (SELECT id FROM documents WHERE owner = ? AND collection = ?)",
-                    [&owner, name],
+                    [&self.owner, name],
                 )?;
                 let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
-                dropped += transaction.execute(sql, [&owner, name])?;
+                dropped += transaction.execute(sql, [&self.owner, name])?;
             }
             Ok(dropped)
         })
@@ -271,7 +322,7 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn shrink(&self) -> Result<(), QmdError> {
-        self.database.connection()?.execute_batch("VACUUM").map_err(self.refused())
+        self.ask_whole(|connection| connection.execute_batch("VACUUM"))
     }
 
     /// Those whose hash begins so.
@@ -294,47 +345,52 @@ impl QmdDocuments {
         self.ask("owner = ?1 AND (?2 IS NULL OR collection = ?2)", params![self.owner, collection])
     }
 
-    fn ask(&self, condition: &str, params: impl rusqlite::Params) -> Result<Vec<QmdDocument>, QmdError> {
-        let (refused, connection) = (self.refused(), self.database.connection()?);
+    fn ask(&self, condition: &str, params: impl rusqlite::Params + Copy) -> Result<Vec<QmdDocument>, QmdError> {
         let sql = format!("SELECT {COLUMNS} FROM documents WHERE {condition} ORDER BY collection, path");
-        let mut asked = connection.prepare_cached(&sql).map_err(&refused)?;
-        let rows = asked.query_map(params, QmdDocument::of).map_err(&refused)?;
-        rows.collect::<Result<_, _>>().map_err(&refused)
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(&sql)?;
+            asked.query_map(params, QmdDocument::of)?.collect()
+        })
     }
 
     fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
         let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
                    FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
         let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
-        let connection = self.database.connection()?;
-        let found = connection.prepare_cached(sql).and_then(|mut asked| {
-            let found = asked.query_row([&*self.owner, collection, path], row);
-            found.optional()
-        });
-        found.map_err(self.refused())
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(sql)?;
+            asked.query_row([&*self.owner, collection, path], row).optional()
+        })
     }
 
     /// The stamp of each document of a collection, and whether it was made of others.
     fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
-        let (refused, connection) = (self.refused(), self.database.connection()?);
         let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
                    WHERE owner = ? AND collection = ?";
-        let mut asked = connection.prepare_cached(sql).map_err(&refused)?;
-        let rows = asked
-            .query_map([&*self.owner, collection], |row| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?))))
-            .map_err(&refused)?;
-        rows.collect::<Result<_, _>>().map_err(&refused)
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(sql)?;
+            let row = |row: &Row<'_>| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?)));
+            asked.query_map([&*self.owner, collection], row)?.collect()
+        })
     }
 
-    fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
-        let mut connection = self.database.connection()?;
-        let written = connection.transaction().and_then(|transaction| {
+    fn write<T>(&self, change: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        self.ask_whole(|connection| {
+            let transaction = connection.transaction()?;
             let done = change(&transaction)?;
             transaction.commit()?;
             Ok(done)
-        });
-        written.map_err(self.refused())
+        })
     }
+}
+
+/// How the documents of a collection differ from its files.
+struct Differences {
+    changes: DocumentChanges,
+    /// Those to be written, by their paths.
+    fresh: Vec<(String, SeenText)>,
+    /// The paths of those to be taken away.
+    gone: Vec<String>,
 }
 
 #[cfg(test)]

@@ -39,11 +39,20 @@ pub(crate) enum QmdError {
 }
 
 impl QmdError {
-    /// Whether the file is no database that can be read.
-    pub(crate) fn is_damage(&self) -> bool {
+    /// Whether the file is no database that can be read, or not one with our tables.
+    pub(super) fn is_damage(&self) -> bool {
+        use rusqlite::Error as Sqlite;
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         let Self::Sqlite { source, .. } = self else { return false };
-        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        match source {
+            // What stands in a row is none of what is written there.
+            Sqlite::FromSqlConversionFailure(..)
+            | Sqlite::IntegralValueOutOfRange(..)
+            | Sqlite::Utf8Error(..)
+            | Sqlite::InvalidColumnType(..) => true,
+            Sqlite::SqliteFailure(_, Some(said)) if said.starts_with("no such ") => true,
+            source => matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)),
+        }
     }
 
     /// What SQLite said of a file.

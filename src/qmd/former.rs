@@ -25,11 +25,11 @@ impl QmdCollections {
         match read {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Self::default(), Vec::new()),
             Err(error) => (Self::default(), vec![format!("{} cannot be read: {error}", place.former.display())]),
-            Ok(_) => Self::of_text(&text),
+            Ok(_) => Self::of_text(&text, place.project()),
         }
     }
 
-    fn of_text(text: &str) -> (Self, Vec<String>) {
+    fn of_text(text: &str, project: Option<&Path>) -> (Self, Vec<String>) {
         let text = text.strip_prefix("---\n").unwrap_or(text);
         // Frontmatter is YAML, and is read within bounds.
         let settings = Note::parse(&format!("---\n{text}\n---\n"), "qmd").metadata;
@@ -38,7 +38,17 @@ impl QmdCollections {
         let none = Map::new();
         for (name, value) in settings.get("collections").and_then(Value::as_object).unwrap_or(&none) {
             let said = |key: &str| value.get(key).and_then(Value::as_str);
-            let path = below_home(said("path").unwrap_or_default());
+            let path = said("path").unwrap_or_default();
+            let path = match project.map(|project| within(project, path)) {
+                Some(Some(path)) => path,
+                Some(None) => {
+                    left.push(format!(
+                        "the collection {name}: {path} is no folder of the project; `qmd collection add` takes it"
+                    ));
+                    continue;
+                }
+                None => below_home(path),
+            };
             let made = QmdCollection::new(name, &path, said("pattern").unwrap_or(EVERY_NOTE)).and_then(|mut made| {
                 let context = value.get("context").and_then(Value::as_object).into_iter().flatten();
                 made.context =
@@ -67,6 +77,13 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
+/// A folder that the configuration of a project names, if it lies within that: the configuration comes with whatever repository somebody
+/// has made, and names no folder of the person's elsewhere.
+fn within(project: &Path, path: &str) -> Option<std::path::PathBuf> {
+    let folder = project.join(path).canonicalize().ok()?;
+    folder.starts_with(project.canonicalize().ok()?).then_some(folder)
+}
+
 fn below_home(path: &str) -> std::path::PathBuf {
     match (Path::new(path).strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
@@ -85,6 +102,7 @@ mod tests {
              context:\n      /: All notes.\n    update: 'git pull; touch /tmp/x'\n    includeByDefault: false\n  ../bad:\n    path: /x\n  \
              \"a\\0b\":\n    path: /y\n  docs:\n    path: relative\n  more:\n    path: /z\n    ignore: ['x/**', 3]\n  \
              single:\n    path: /s\n    ignore: old\n  bad:\n    path: /b\n    ignore: ['[']\n",
+            None,
         );
         let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
         assert_eq!(names, ["notes", "more", "single"]);
@@ -98,7 +116,27 @@ mod tests {
         assert_eq!(all.context_of(&all.collections[0], "a.md").unwrap(), "Mine.\n\nAll notes.");
         assert_eq!(left.len(), 5, "{left:?}");
         for (hostile, count) in [("", 0), ("[[[[", 0), ("collections: 3", 0), ("a: &a [*a]", 0), ("---\n---\n", 0)] {
-            assert_eq!(QmdCollections::of_text(hostile).0.collections.len(), count, "{hostile}");
+            assert_eq!(QmdCollections::of_text(hostile, None).0.collections.len(), count, "{hostile}");
         }
+    }
+    #[test]
+    fn the_configuration_of_a_project_names_folders_of_that_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, elsewhere) = (folder.path().join("project"), folder.path().join("elsewhere"));
+        std::fs::create_dir_all(project.join("docs")).unwrap();
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, project.join("link")).unwrap();
+        let text = format!(
+            "collections:\n  one:\n    path: docs\n  two:\n    path: {}\n  all:\n    path: .\n  out:\n    path: {}\n  \
+             up:\n    path: ../elsewhere\n  link:\n    path: link\n  home:\n    path: '~/notes'\n  none:\n    path: none\n",
+            project.join("docs").display(),
+            elsewhere.display()
+        );
+        let (all, left) = QmdCollections::of_text(&text, Some(&project));
+        let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
+        // `two` is `one`, by another name.
+        assert_eq!(names, ["one", "all"]);
+        assert_eq!(all.collections[1].path, project.canonicalize().unwrap());
+        assert_eq!(left.len(), 6, "{left:?}");
     }
 }

@@ -15,6 +15,7 @@ mod settings;
 mod sight;
 
 pub(crate) use collection::{QmdCollection, QmdCollections};
+pub(crate) use database::DatabaseHealth;
 pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
 pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};

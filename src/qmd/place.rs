@@ -1,18 +1,22 @@
 //! Which index a command means, and where it is.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::QmdError;
-use crate::fs::{Context, FsError, write_atomically};
+use crate::fs::{Context, FsError, create_dir, write_atomically, write_new};
 use crate::vault::state_dir;
 
 /// Default name of an index.
 const DEFAULT_NAME: &str = "index";
 /// Maximum length of a name, in bytes. None that a person gives is longer.
 const MAX_NAME_BYTES: usize = 100;
+
+/// The folder in which a project has an index of its own.
+const PROJECT_DIR: &str = ".qmd";
 
 /// What of the environment names an index.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +27,8 @@ pub(crate) struct IndexVariables {
     pub config: Option<OsString>,
     /// `QMD_CONFIG_DIR`.
     pub qmd_config: Option<OsString>,
+    /// The folder `.qmd` of the project that the command is called in.
+    pub project: Option<PathBuf>,
 }
 
 impl IndexVariables {
@@ -33,8 +39,27 @@ impl IndexVariables {
             cache: variable("XDG_CACHE_HOME"),
             config: variable("XDG_CONFIG_HOME"),
             qmd_config: variable("QMD_CONFIG_DIR"),
+            project: std::env::current_dir().ok().and_then(|current| project_of(&current)),
         }
     }
+}
+
+/// The folder of a project's own index: in the nearest folder at or above one. Only a folder of this user's own is it, no link and none that
+/// somebody else has put there, and only where it has a configuration.
+fn project_of(current: &Path) -> Option<PathBuf> {
+    let is_it = |folder: &PathBuf| is_own_folder(folder) && configuration_in(folder).is_some_and(|file| file.is_file());
+    current.ancestors().map(|above| above.join(PROJECT_DIR)).find(is_it)
+}
+
+/// Whether there is a folder at a path, and no link to one, that is this user's.
+fn is_own_folder(folder: &Path) -> bool {
+    let meta = folder.symlink_metadata();
+    meta.is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw())
+}
+
+/// The configuration in a project's folder, as a QMD names it, where there is one.
+fn configuration_in(folder: &Path) -> Option<PathBuf> {
+    ["index.yaml", "index.yml"].map(|name| folder.join(name)).into_iter().find(|file| file.symlink_metadata().is_ok())
 }
 
 /// The file of an index that says for which place it is.
@@ -54,15 +79,19 @@ pub(crate) struct IndexPlace {
 }
 
 impl IndexPlace {
-    /// The index of a name, or the usual one, as the environment has it.
+    /// The index of a name; where none is said, that of the project that the command is called in, or the usual one, as the environment has
+    /// it.
     ///
     /// # Errors
     /// When the name is none, or there is no home folder.
-    pub(crate) fn of(name: Option<&str>, variables: &IndexVariables) -> Result<Self, QmdError> {
-        let name = name.unwrap_or(DEFAULT_NAME);
+    pub(crate) fn of(named: Option<&str>, variables: &IndexVariables) -> Result<Self, QmdError> {
+        let name = named.unwrap_or(DEFAULT_NAME);
         let plain = |character: char| character.is_alphanumeric() || "-_.".contains(character);
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.chars().all(plain) {
             return Err(QmdError::Name(name.to_owned()));
+        }
+        if let (None, None, Some(project)) = (named, &variables.qmd_config, &variables.project) {
+            return Self::of_project(project);
         }
         let below_home = |folder: &str| std::env::home_dir().map(|home| home.join(folder)).ok_or(QmdError::Homeless);
         let given = |folder: &OsString| std::path::absolute(folder).map_err(|_| QmdError::Homeless);
@@ -83,6 +112,46 @@ impl IndexPlace {
 }
 
 impl IndexPlace {
+    /// The own index of a project, given its folder `.qmd`.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    pub(super) fn of_project(project: &Path) -> Result<Self, QmdError> {
+        Ok(Self {
+            name: DEFAULT_NAME.to_owned(),
+            folder: indexes_folder()?.join(key(project, project, DEFAULT_NAME)),
+            database: project.join(format!("{DEFAULT_NAME}.sqlite")),
+            former: configuration_in(project).unwrap_or_else(|| project.join("index.yml")),
+        })
+    }
+
+    /// Makes the own index of a project in a folder: `.qmd` with a configuration that names no collection, which a repository may have, and
+    /// what keeps the database out of it. What is there stays.
+    ///
+    /// # Errors
+    /// When it cannot be made, or something else stands there.
+    pub(crate) fn make_in(folder: &Path) -> Result<Self, QmdError> {
+        let project = folder.join(PROJECT_DIR);
+        create_dir(&project)?;
+        if !is_own_folder(&project) {
+            return Err(QmdError::Collection(format!("{} is no folder of yours, or a link", project.display())));
+        }
+        if configuration_in(&project).is_none() {
+            write_new(&project.join("index.yml"), b"collections: {}\n")?;
+        }
+        let ignored = project.join(".gitignore");
+        if ignored.symlink_metadata().is_err() {
+            write_new(&ignored, b"index.sqlite*\n")?;
+        }
+        Self::of_project(&project)
+    }
+
+    /// The project whose own index it is.
+    pub(super) fn project(&self) -> Option<&Path> {
+        let folder = self.database.parent()?;
+        (folder.file_name()? == PROJECT_DIR && self.former.parent() == Some(folder)).then(|| folder.parent()).flatten()
+    }
+
     /// The index whose folder this is; `None` where it is none.
     pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
         let place: Self = serde_json::from_slice(&std::fs::read(folder.join(PLACE)).ok()?).ok()?;
@@ -127,6 +196,7 @@ mod tests {
             cache: Some(cache.into()),
             config: Some(config.into()),
             qmd_config: qmd.map(Into::into),
+            project: None,
         };
         let one = IndexPlace::of(None, &variables("/a/cache", "/a/config", None)).unwrap();
         assert_eq!(one.database, Path::new("/a/cache/qmd/index.sqlite"));
@@ -141,6 +211,22 @@ mod tests {
         for other in others {
             assert_ne!(one.folder, other.folder);
         }
+        // A project's own counts where nothing else is named.
+        let folder = tempfile::tempdir().unwrap();
+        let below = folder.path().join("a/b");
+        std::fs::create_dir_all(&below).unwrap();
+        assert_eq!(project_of(&below), None);
+        let own = IndexPlace::make_in(folder.path()).unwrap();
+        assert_eq!((&own, own.project()), (&IndexPlace::make_in(folder.path()).unwrap(), Some(folder.path())));
+        assert_eq!(project_of(&below), Some(folder.path().join(".qmd")));
+        let with = |qmd| IndexVariables { project: project_of(&below), ..variables("/a/cache", "/a/config", qmd) };
+        assert_eq!(IndexPlace::of(None, &with(None)).unwrap(), own);
+        assert_eq!(own.database, folder.path().join(".qmd/index.sqlite"));
+        assert_eq!((IndexPlace::of(None, &with(Some("/a/config/qmd"))).unwrap(), one.project()), (one.clone(), None));
+        assert_eq!(IndexPlace::of(Some("index"), &with(None)).unwrap(), one);
+        std::os::unix::fs::symlink(folder.path().join(".qmd"), below.join(".qmd")).unwrap();
+        assert_eq!(project_of(&below), Some(folder.path().join(".qmd")), "no link");
+        assert!(IndexPlace::make_in(&below).is_err());
         for bad in ["", "..", ".x", "a/b", "../x", "a\0b", "a\nb", &"x".repeat(101)] {
             assert!(matches!(IndexPlace::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");
         }

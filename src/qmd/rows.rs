@@ -1,5 +1,6 @@
 //! The rows of the documents: what each holds, and how one is written and taken away.
 
+use rusqlite::types::Type;
 use rusqlite::{Row, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
@@ -7,6 +8,9 @@ use crate::vault::Stamp;
 
 /// What a document is read from.
 pub(super) const COLUMNS: &str = "collection, path, title, hash, modified_at";
+
+/// SHA-256 in hex.
+const HASH_DIGITS: usize = 64;
 
 /// A file of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,13 +43,12 @@ impl QmdDocument {
     /// # Errors
     /// When it holds none.
     pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            collection: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            hash: row.get(3)?,
-            modified_at: row.get(4)?,
-        })
+        let hash: String = row.get(3)?;
+        if hash.len() != HASH_DIGITS || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let why = format!("{hash:?} is no hash").into();
+            return Err(rusqlite::Error::FromSqlConversionFailure(3, Type::Text, why));
+        }
+        Ok(Self { collection: row.get(0)?, path: row.get(1)?, title: row.get(2)?, hash, modified_at: row.get(4)? })
     }
 }
 

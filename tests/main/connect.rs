@@ -1,6 +1,7 @@
 //! `vault connect`: the settings of other programs, in a home folder of the test's own.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -128,8 +129,10 @@ fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed
     let world = World::new();
     let another = "{ \"mcpServers\": { \"vault\": { \"command\": \"hashicorp-vault-mcp\" } } }";
     for (program, text, why) in [
-        ("openclaw", "{\n  // mine\n  mcp: {},\n}\n", "is not JSON without comments"),
-        ("vscode", "{ \"servers\": {}, }", "is not JSON without comments"),
+        ("openclaw", "{\n  // mine\n  mcp: {},\n}\n", "is not JSON (with or without comments)"),
+        ("vscode", "{ \"servers\": {},, }", "is not JSON (with or without comments)"),
+        ("claude-desktop", "{ \"mcpServers\": [] }", "something else than an object"),
+        ("moltis", "mcp = []\n", "is no table"),
         ("codex", "model = ", "is not TOML"),
         ("cursor", "{ \"mcpServers\": 1 }", "something else than an object"),
         ("claude-code", another, "has another `vault` already"),
@@ -144,6 +147,79 @@ fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed
         assert_eq!(world.run(&[program, "--check"]).code, 2, "{program}");
     }
     assert!(!world.vault.path("agents").exists());
+}
+
+#[test]
+fn comments_marks_and_line_ends_of_a_person_s_settings_stay_and_undo_gives_them_back() {
+    let world = World::new();
+    let commented = "// Mine\n{\n\t\"mcpServers\": {\n\t\t\"other\": { \"command\": \"x\" }, // of work\n\t\t// \"old\": {}\n\t},\n\t\"servers\": {\n\t\t// none yet\n\t},\n\t\"mcp\": { \"servers\": {} }, /* end */\n}\n";
+    let marked = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    for program in ["claude-code", "claude-desktop", "cursor", "openclaw", "vscode", "codex", "moltis"] {
+        let plain = if matches!(program, "codex" | "moltis") { TOML } else { commented };
+        for before in [plain.to_owned(), marked(plain)] {
+            let path = world.before(program, &before);
+            world.run(&[program, "--allow", "--yes"]).ok();
+            let with = fs::read_to_string(&path).unwrap();
+            let lines: Vec<&str> = with.split_inclusive('\n').collect();
+            for line in before.split_inclusive('\n') {
+                assert!(lines.contains(&line) || line.contains("servers\": {}"), "{program}: {line:?} of {with}");
+            }
+            assert_eq!(with.starts_with('\u{feff}'), before.starts_with('\u{feff}'));
+            assert_eq!(world.run(&[program, "--check", "--json"]).ok().json()["programs"][0]["notes"], 1, "{program}");
+            world.run(&[program, "--undo", "--yes"]).ok();
+            assert_eq!(fs::read_to_string(&path).unwrap(), before, "{program}");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_read_only_or_a_link_to_nothing_is_said_and_stays() {
+    let world = World::new();
+    let path = world.before("cursor", JSON);
+    let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o444);
+    let refused = world.run(&["cursor", "--allow", "--yes"]);
+    assert!(refused.code == 2 && refused.stderr.contains("mcp.json is read-only; nothing was written"), "{refused:?}");
+    assert!(refused.stderr.contains("--agent"), "what belongs there is printed: {}", refused.stderr);
+    assert!(!world.vault.path("agents").exists() && !copy_of(&path).exists());
+    mode(0o640);
+    world.run(&["cursor", "--yes"]).ok();
+    mode(0o440);
+    let with = fs::read_to_string(&path).unwrap();
+    let refused = world.run(&["cursor", "--undo", "--yes"]);
+    assert!(refused.code == 2 && refused.stderr.contains("is read-only"), "{refused:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), with);
+    let nothing = world.home.path().join(".claude.json");
+    std::os::unix::fs::symlink("gone/claude.json", &nothing).unwrap();
+    let refused = world.run(&["claude-code", "--yes"]);
+    assert!(refused.code == 2 && refused.stderr.contains("is a link to a file that is not there"), "{refused:?}");
+    // A folder, and what is no text.
+    fs::create_dir_all(world.file("codex")).unwrap();
+    fs::create_dir_all(world.file("moltis").parent().unwrap()).unwrap();
+    fs::write(world.file("moltis"), b"model = \"\xff\"\n").unwrap();
+    for program in ["codex", "moltis"] {
+        let refused = world.run(&[program, "--yes"]);
+        assert!(refused.code == 2 && refused.stderr.contains("cannot read"), "{refused:?}");
+    }
+    assert_eq!(fs::read(world.file("moltis")).unwrap(), b"model = \"\xff\"\n");
+}
+
+#[test]
+fn another_vault_is_named_before_a_program_turns_to_this_one() {
+    let (one, other) = (World::new(), World::new());
+    let elsewhere = |args: &[&str]| Ran::of(other.command(args).env("HOME", one.home.path()));
+    let path = one.before("claude-code", JSON);
+    one.run(&["claude-code", "--yes"]).ok();
+    let asked = elsewhere(&["claude-code"]);
+    let named = one.vault.path("").canonicalize().unwrap();
+    assert_eq!(asked.code, 2);
+    assert!(asked.stderr.contains(&format!("is connected to another vault, {}", named.display())), "{}", asked.stderr);
+    assert!(fs::read_to_string(&path).unwrap().contains(named.to_str().unwrap()));
+    elsewhere(&["claude-code", "--allow", "--yes"]).ok();
+    assert!(!fs::read_to_string(&path).unwrap().contains(named.to_str().unwrap()));
+    elsewhere(&["claude-code", "--undo", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&path).unwrap(), JSON);
 }
 
 #[test]

@@ -109,6 +109,34 @@ fn secrets_are_the_owner_s_alone() {
     assert_eq!(fs::read_to_string(vault.path(".vault/.gitignore")).unwrap(), "*\n");
 }
 
+/// The system takes connections for a process that is just being taken down, and resets them.
+#[test]
+fn the_first_command_after_a_kill_is_answered_without_a_daemon() {
+    let mut vault = vault(5);
+    for round in 0..3 {
+        for args in [
+            &["search", "word3", "--json"][..],
+            &["status"],
+            &["get", "notes/3.md"],
+            &["ls"],
+            &["save", "After the kill."],
+            &["checkpoints"],
+        ] {
+            vault.start();
+            vault.signal(rustix::process::Signal::KILL);
+            let ran = vault.run(args);
+            assert_eq!(ran.code, 0, "{args:?}, round {round}: {ran:?}");
+            eventually("its end", || vault.was_killed().then_some(()));
+        }
+    }
+    // There is no page, and it is said.
+    vault.start();
+    vault.signal(rustix::process::Signal::KILL);
+    let open = vault.run(&["open", "--print"]);
+    assert!(open.code == 2 && open.stderr.contains("no daemon serves"), "{open:?}");
+    eventually("its end", || vault.was_killed().then_some(()));
+}
+
 #[test]
 fn a_killed_daemon_starts_again_with_the_same_answers() {
     let mut vault = vault(40);

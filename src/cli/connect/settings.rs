@@ -13,10 +13,12 @@ use crate::fs::{create_dir, write_atomically, write_new, write_over};
 /// The name of our entry.
 const NAME: &str = "vault";
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SettingsFormat {
-    /// JSON, without comments.
+    /// JSON; comments and trailing commas may be in it.
     Json,
     /// TOML.
     Toml,
@@ -41,9 +43,23 @@ impl SettingsFile {
     /// Its text; empty where it is not there.
     pub(super) fn read(&self) -> anyhow::Result<String> {
         match std::fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => match self.path.symlink_metadata() {
+                Ok(_) => bail!("{} is a link to a file that is not there", self.path.display()),
+                Err(_) => Ok(String::new()),
+            },
             read => read.with_context(|| format!("cannot read {}", self.path.display())),
         }
+    }
+
+    /// Refuses a file that somebody has made read-only, as programs do that make settings by themselves.
+    ///
+    /// # Errors
+    /// When it is.
+    pub(super) fn is_writable(&self) -> anyhow::Result<()> {
+        if self.path.metadata().is_ok_and(|meta| meta.permissions().readonly()) {
+            bail!("{} is read-only", self.path.display());
+        }
+        Ok(())
     }
 
     /// The entry that a text has.
@@ -51,15 +67,20 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format.
     pub(super) fn entry(&self, text: &str) -> anyhow::Result<Option<Value>> {
-        let root: Value = match self.format {
-            SettingsFormat::Json if text.trim().is_empty() => Value::Null,
-            SettingsFormat::Json => serde_json::from_str(text).map_err(|error| self.unreadable(&error))?,
+        let root = self.value(text)?;
+        Ok(self.keys.iter().try_fold(&root, |value, key| value.get(key)).cloned())
+    }
+
+    /// All that a text says.
+    fn value(&self, text: &str) -> anyhow::Result<Value> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        match self.format {
+            SettingsFormat::Json => json::parsed(text).map_err(|error| self.unreadable(&error)),
             SettingsFormat::Toml => {
                 let document: DocumentMut = text.parse().map_err(|error| self.unreadable(&error))?;
-                value_of(document.as_item())
+                Ok(value_of(document.as_item()))
             }
-        };
-        Ok(self.keys.iter().try_fold(&root, |value, key| value.get(key)).cloned())
+        }
     }
 
     /// A text with another entry, or without one.
@@ -67,17 +88,18 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format, or something else stands where the entry belongs.
     pub(super) fn with_entry(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
-        if self.entry(text)?.as_ref() == entry {
+        let before = self.value(text)?;
+        if self.keys.iter().try_fold(&before, |value, key| value.get(key)) == entry {
             // As whoever wrote it has laid it out.
             return Ok(text.to_owned());
         }
-        let changed = match self.format {
+        let changed = as_written(text, |text| match self.format {
             SettingsFormat::Json => self.with_members(text, entry),
             SettingsFormat::Toml => with_table(text, &self.keys, entry),
-        };
+        });
         let changed = changed.with_context(|| self.path.display().to_string())?;
         // Whatever this made of it, the entry is there now and the rest is what it was.
-        if self.entry(&changed)?.as_ref() != entry {
+        if said(self.value(&changed)?) != said(json::with_value(before, &self.keys, entry)) {
             bail!("{} cannot be edited", self.path.display());
         }
         Ok(changed)
@@ -93,16 +115,16 @@ impl SettingsFile {
             // What was made there is not written while it is empty.
             return Ok(text);
         }
-        let before: Value = serde_json::from_str(&self.copy_text()?).unwrap_or_default();
+        let before = self.value(&self.copy_text()?).unwrap_or_default();
         for depth in (1..self.keys.len()).rev() {
-            let now: Value = serde_json::from_str(&text).unwrap_or_default();
+            let now = self.value(&text).unwrap_or_default();
             let around = &self.keys[..depth];
             let at = |root: &Value| around.iter().try_fold(root, |value, key| value.get(key)).cloned();
             let is_empty = at(&now).is_some_and(|value| value.as_object().is_some_and(Map::is_empty));
             if !is_empty || at(&before).is_some() {
                 break;
             }
-            text = json::with_member(&text, around, None)?;
+            text = as_written(&text, |text| json::with_member(text, around, None))?;
         }
         Ok(text)
     }
@@ -200,7 +222,7 @@ impl SettingsFile {
 
     fn unreadable(&self, error: &dyn std::error::Error) -> anyhow::Error {
         let what = match self.format {
-            SettingsFormat::Json => "JSON without comments",
+            SettingsFormat::Json => "JSON (with or without comments)",
             SettingsFormat::Toml => "TOML",
         };
         anyhow::anyhow!("{} is not {what}: {}", self.path.display(), error.to_string().trim_end())
@@ -210,6 +232,29 @@ impl SettingsFile {
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777)
+}
+
+/// A value without the objects in it that say nothing: TOML does not write a table that is empty.
+fn said(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let within = object.into_iter().map(|(key, value)| (key, said(value)));
+            within.filter(|(_, value)| value.as_object().is_none_or(|object| !object.is_empty())).collect()
+        }
+        Value::Array(list) => list.into_iter().map(said).collect(),
+        other => other,
+    }
+}
+
+/// Changes a text that begins with a byte order mark, or whose lines end as those of Windows do: it still does, and they.
+fn as_written(text: &str, change: impl FnOnce(&str) -> anyhow::Result<String>) -> anyhow::Result<String> {
+    let rest = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let mark = &text[..text.len() - rest.len()];
+    let line_ends = rest.matches('\n').count();
+    if line_ends == 0 || rest.matches("\r\n").count() != line_ends {
+        return Ok(format!("{mark}{}", change(rest)?));
+    }
+    Ok(format!("{mark}{}", change(&rest.replace("\r\n", "\n"))?.replace('\n', "\r\n")))
 }
 
 /// A TOML text with another table, or without one, at a path of keys.
@@ -238,7 +283,12 @@ fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Resul
     // What is the same stays as it was written: numbers, switches and tables of a person are no texts.
     for (key, value) in entry {
         if there.get(key).map(value_of).as_ref() != Some(value) {
-            there.insert(key, toml_edit::value(toml_value(value)));
+            let mut written = toml_value(value);
+            // So does what is said of it behind it.
+            if let Some(before) = there.get(key).and_then(Item::as_value) {
+                *written.decor_mut() = before.decor().clone();
+            }
+            there.insert(key, toml_edit::value(written));
         }
     }
     Ok(document.to_string())
@@ -316,9 +366,59 @@ mod tests {
     }
 
     #[test]
+    fn comments_and_trailing_commas_stay_where_they_are() {
+        let entry = json!({ "command": "v", "args": ["mcp", "//", "/* no comment */"] });
+        let file = file(SettingsFormat::Json, &["mcp", "servers"]);
+        let wrap = |servers: &str| format!("// Mine\n{{\n\t\"z\": \"a // b \\\" /* c\", // last\n\t\"mcp\": {{ \"servers\": {servers} }}, // end\n}} // all\n");
+        for servers in [
+            "{}",
+            "{ /* none */ }",
+            "{\n\t\t// none yet\n\t}",
+            "{ \"a\": 1 /* one */ }",
+            "{\n\t\t\"a\": [1, 2, ], // one\n\t}",
+            "{\n\t\t\"a\": 1 // one\n\t\t// two\n\t}",
+            "{\n\t\t\"a\": 1, /* one\n\t\tgoes on */ \"b\": 2,\n\t\t/* two\n\t\t*/\n\t}",
+            "{\n\t\t\"a\": 1,\n\t}",
+        ] {
+            for text in [wrap(servers), format!("\u{feff}{}", wrap(servers)), wrap(servers).replace('\n', "\r\n")] {
+                let with = file.with_entry(&text, Some(&entry)).unwrap();
+                assert_eq!(file.entry(&with).unwrap().as_ref(), Some(&entry), "{with}");
+                assert_eq!(with.contains("\r\n"), text.contains("\r\n"));
+                assert_eq!(with.matches('\n').count() == with.matches("\r\n").count(), text.contains('\r'), "{with:?}");
+                let others = |text: &str| text.matches("// one").count() + text.matches("goes on").count();
+                assert_eq!(others(&with), others(&text));
+                // What stood behind a value stands behind it still.
+                for line in text.lines().filter(|line| line.contains("1, // one") || line.contains("], // one")) {
+                    assert!(with.contains(line), "{with}");
+                }
+                // Whoever has changed something else since gets that back without ours.
+                let changed = with.replace("a // b", "a // x");
+                let without = file.with_entry(&changed, None).unwrap();
+                let squeezed = |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}").replace(",//", "//");
+                assert_eq!(squeezed(&without), squeezed(&text.replace("a // b", "a // x")), "{without}");
+                for comment in ["// Mine", "// last", "// all", "// end", "// two", "/* one", "/* two", "// none yet", "/* none */"] {
+                    assert_eq!(without.matches(comment).count(), text.matches(comment).count(), "{comment}: {without}");
+                }
+            }
+        }
+        assert_eq!(file.entry("// nothing yet\n").unwrap(), None);
+        let made = file.with_entry("// nothing yet\n", Some(&entry)).unwrap();
+        assert!(made.starts_with("// nothing yet\n{\n") && file.entry(&made).unwrap().is_some(), "{made}");
+    }
+
+    #[test]
     fn what_is_not_understood_is_not_written() {
         let entry = json!({ "command": "v" });
-        for text in ["{ // mine\n}", "{,}", "[]", "{\"mcp\": 1}", "{\"mcp\": {\"servers\": []}}"] {
+        for text in [
+            "{ /* mine\n}",
+            "{,}",
+            "{ mcp: {} }",
+            "{\"a\": 1,,}",
+            "{} {}",
+            "[]",
+            "{\"mcp\": 1}",
+            "{\"mcp\": {\"servers\": []}}",
+        ] {
             assert!(file(SettingsFormat::Json, &["mcp", "servers"]).with_entry(text, Some(&entry)).is_err(), "{text}");
         }
         for text in ["[mcp", "mcp = 1", "mcp.servers = []"] {

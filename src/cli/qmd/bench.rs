@@ -27,7 +27,7 @@ const BACKENDS: [(&str, Mode); 4] =
     [("bm25", Mode::Keyword), ("vector", Mode::Semantic), ("hybrid", Mode::Hybrid), ("full", Mode::Deep)];
 
 /// What is measured, and how to print it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdBenchArgs {
     /// A JSON file: `{"queries": [{"id", "query", "expected_files": ["a.md"], "expected_in_top_k": 3}]}`.
     fixture: PathBuf,

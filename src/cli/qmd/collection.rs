@@ -12,7 +12,7 @@ use crate::cli::terminal::{remark, say, stdout};
 use crate::qmd::{QmdCollection, QmdError};
 
 /// What can be done with collections.
-#[derive(Debug, Clone, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(super) enum QmdCollectionAction {
     /// Add a folder.
     Add {

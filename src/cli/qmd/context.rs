@@ -9,7 +9,7 @@ use crate::cli::terminal::{remark, say};
 use crate::qmd::{QmdCollection, QmdCollections, QmdError};
 
 /// What can be said of collections and folders.
-#[derive(Debug, Clone, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(super) enum QmdContextAction {
     /// Say what a place is about.
     Add {

@@ -23,7 +23,7 @@ pub(super) const ALL_HITS: usize = 1000;
 const MAX_SNIPPET_CHARS: usize = 700;
 
 /// What to look for, and how to print it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdFindArgs {
     /// What to look for.
     #[arg(required = true)]

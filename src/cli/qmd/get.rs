@@ -17,7 +17,7 @@ use crate::wire::split_lines;
 pub(super) const MAX_BYTES: u64 = 10_240;
 
 /// Which document, and which lines of it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdGetArgs {
     /// #DOCID, COLLECTION/PATH, qmd://COLLECTION/PATH or a path on the disk, with :LINE behind it if you like.
     what: String,
@@ -94,7 +94,7 @@ pub(super) fn document_text(
 }
 
 /// Which documents, and how to print them.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdMultiGetArgs {
     /// A glob over COLLECTION/PATH (or PATH), or names with commas between them.
     pattern: String,

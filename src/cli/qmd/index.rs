@@ -77,19 +77,9 @@ impl QmdIndex {
         Ok(())
     }
 
-    /// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note. Where the
-    /// process is gone by the time it is asked, another is started.
+    /// A connection to the process that answers, as [`client`] makes it.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
-        let folder = self.place.folder.clone();
-        let home = Home::open(&folder)?;
-        keep::touch(&folder);
-        let mut client = match connect(&home)? {
-            Some(client) => client,
-            None => started(&folder)?,
-        };
-        client.reconnect_by(move || started(&folder).map(Some));
-        client.ask_as(Some(AGENT));
-        Ok(client)
+        client(&self.place)
     }
 
     /// Asks with `GET`, as the agent. Where the index is just being opened, for another command, it is waited for.
@@ -111,14 +101,6 @@ impl QmdIndex {
         }
     }
 
-    /// What the process says of itself.
-    pub(super) fn status(&self, client: &mut Client) -> anyhow::Result<Value> {
-        client.ask_as(None);
-        let status = client.get("/status", &());
-        client.ask_as(Some(AGENT));
-        status
-    }
-
     /// Waits until all files can be found by their words.
     pub(super) fn catch_up(&self, client: &mut Client) -> anyhow::Result<()> {
         client.ask_as(None);
@@ -126,6 +108,35 @@ impl QmdIndex {
         client.ask_as(Some(AGENT));
         caught_up
     }
+}
+
+/// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note. Where the
+/// process is gone by the time it is asked, another is started.
+///
+/// # Errors
+/// When it cannot be started, or the index cannot be opened.
+pub(super) fn client(place: &IndexPlace) -> anyhow::Result<Client> {
+    let folder = place.folder.clone();
+    let home = Home::open(&folder)?;
+    keep::touch(&folder);
+    let mut client = match connect(&home)? {
+        Some(client) => client,
+        None => started(&folder)?,
+    };
+    client.reconnect_by(move || started(&folder).map(Some));
+    client.ask_as(Some(AGENT));
+    Ok(client)
+}
+
+/// What the process says of itself, asked as the person.
+///
+/// # Errors
+/// When it does not answer.
+pub(super) fn process_status(client: &mut Client) -> anyhow::Result<Value> {
+    client.ask_as(None);
+    let status = client.get("/status", &());
+    client.ask_as(Some(AGENT));
+    status
 }
 
 /// Has the index in a folder opened, and waits until it has read its files.

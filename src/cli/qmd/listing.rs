@@ -1,4 +1,4 @@
-//! `qmd ls`, `qmd status`, `qmd update`, `qmd embed` and `qmd cleanup`
+//! `qmd ls`, `qmd status`, `qmd update` and `qmd embed`
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::collection::not_found;
-use super::index::QmdIndex;
+use super::index::{QmdIndex, process_status};
 use super::shapes::FOR_QMD;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::bytes;
@@ -16,7 +16,7 @@ use crate::cli::terminal::{remark, say, stdout};
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What to list.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdLsArgs {
     /// COLLECTION, COLLECTION/FOLDER or qmd://COLLECTION/FOLDER; the collections unless told.
     what: Option<String>,
@@ -83,7 +83,7 @@ fn collections(index: &QmdIndex, as_json: bool) -> anyhow::Result<Outcome> {
 }
 
 /// How to print the status.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdStatusArgs {
     /// Print JSON.
     #[arg(long)]
@@ -120,7 +120,7 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     index.documents.refresh()?;
     let documents = index.documents.all(None)?;
     let mut client = index.client()?;
-    let status = index.status(&mut client)?;
+    let status = process_status(&mut client)?;
     // What a program may see, counted as it sees it.
     let seen: Value = index.get(&mut client, "/status", &())?;
     let chunks = seen["chunks"].as_u64().unwrap_or_default();
@@ -138,6 +138,20 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
         "totalDocuments": documents.len(), "embedded": embedded, "needsEmbedding": chunks.saturating_sub(embedded),
         "hasVectorIndex": embedded != 0, "model": status["model"], "collections": collections.collect::<Vec<_>>(),
     }))
+}
+
+/// What QMD is told of an update. Here all files are looked at in any case.
+#[derive(Debug, Args)]
+pub(super) struct QmdUpdateArgs {
+    /// Not these alone.
+    #[arg(help_heading = FOR_QMD)]
+    paths: Vec<String>,
+    /// The same.
+    #[arg(long, value_name = "PATH", help_heading = FOR_QMD)]
+    path: Vec<String>,
+    /// Nothing is pulled.
+    #[arg(long, help_heading = FOR_QMD)]
+    pull: bool,
 }
 
 /// Has all files compared with the index, and waits until they can be found by their words.
@@ -174,7 +188,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
 }
 
 /// How QMD is told to embed. Here all that has changed is embedded, as it comes.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdEmbedArgs {
     /// What has changed is embedded anew in any case.
     #[arg(short, long, help_heading = FOR_QMD)]
@@ -201,7 +215,7 @@ pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     let mut client = index.client()?;
     index.catch_up(&mut client)?;
     loop {
-        let status = index.status(&mut client)?;
+        let status = process_status(&mut client)?;
         match status["model"]["state"].as_str() {
             Some("off") => say!("No model is configured; searches are by words.")?,
             Some("failed") => say!("The model cannot be used; searches are by words: {}", status["model"])?,
@@ -214,13 +228,4 @@ pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         }
         return Ok(Outcome::Done);
     }
-}
-
-/// Drops what is left of collections that there are no more, and of files that are gone.
-pub(super) fn clean_up(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-    let changes = index.documents.refresh()?;
-    index.documents.shrink()?;
-    let removed: usize = changes.values().map(|changes| changes.removed).sum();
-    say!("✓ Removed {removed} documents that are gone\n✓ Database vacuumed")?;
-    Ok(Outcome::Done)
 }

@@ -1,15 +1,19 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
 mod bench;
+mod cleanup;
 mod collection;
 mod context;
+mod doctor;
 mod find;
 mod follow;
 mod get;
 mod index;
+mod init;
 mod keep;
 mod listing;
 mod mcp;
+mod pull;
 mod shapes;
 mod typed;
 
@@ -27,7 +31,7 @@ use crate::config::Mode;
 use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
-#[derive(Debug, Clone, Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "qmd", version = QMD_VERSION, disable_help_subcommand = true)]
 pub(super) struct QmdCli {
     #[command(flatten)]
@@ -39,7 +43,7 @@ pub(super) struct QmdCli {
 /// A link called `qmd` that leads to `vault` does the same. Each `--index`, XDG_CACHE_HOME and QMD_CONFIG_DIR (or XDG_CONFIG_HOME) names an
 /// index of its own; the files are only read, and private notes are not in it. The first call starts a process in the background that
 /// answers the next ones, and ends after ten minutes without any.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 #[command(
     version = QMD_VERSION,
     display_name = "qmd",
@@ -63,7 +67,7 @@ pub(super) struct QmdCommand {
     action: QmdAction,
 }
 
-#[derive(Debug, Clone, Subcommand)]
+#[derive(Debug, Subcommand)]
 enum QmdAction {
     /// Add, list, show, rename and remove collections: folders whose Markdown files are searched.
     #[command(subcommand)]
@@ -88,15 +92,17 @@ enum QmdAction {
     /// Say what is in the index and where it is.
     Status(listing::QmdStatusArgs),
     /// Look for changed files; searches find them without it, too.
-    Update {
-        /// Nothing is pulled.
-        #[arg(long, help_heading = FOR_QMD)]
-        pull: bool,
-    },
+    Update(listing::QmdUpdateArgs),
     /// Wait until all can be found by its meaning.
     Embed(listing::QmdEmbedArgs),
-    /// Drop what is left of removed collections.
-    Cleanup,
+    /// Drop what is left of removed collections and of files that are gone.
+    Cleanup(cleanup::QmdCleanupArgs),
+    /// Give the current folder an index of its own, in `.qmd`, for the calls that are made in it or below.
+    Init,
+    /// Look whether all is as it should be; the exit code says so.
+    Doctor(doctor::QmdDoctorArgs),
+    /// Say which model there is; nothing is fetched.
+    Pull(pull::QmdPullArgs),
     /// Measure how well each way of searching finds the files that a fixture names.
     Bench(bench::QmdBenchArgs),
     /// Serve the Model Context Protocol on standard input and output, or over HTTP.
@@ -114,15 +120,7 @@ pub(super) fn is_called(program: Option<&OsStr>) -> bool {
 
 impl QmdCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        if let QmdAction::Keep = self.action {
-            return keep::keep();
-        }
-        // A damaged database was put aside: what is asked again is answered from a new one.
-        let done = match self.clone().asked() {
-            Err(error) if error.downcast_ref::<QmdError>().is_some_and(QmdError::is_damage) => self.asked(),
-            done => done,
-        };
-        match done {
+        match self.asked() {
             // Programs that call `qmd` look for 1, and for these words.
             Err(error) if error.downcast_ref::<QmdError>().is_some() => {
                 remark!("{error}");
@@ -133,23 +131,26 @@ impl QmdCommand {
     }
 
     fn asked(self) -> anyhow::Result<Outcome> {
-        let place = IndexPlace::of(self.index.as_deref(), &IndexVariables::of_process())?;
-        let mut index = QmdIndex::open(place)?;
+        let place = || IndexPlace::of(self.index.as_deref(), &IndexVariables::of_process());
+        let open = || QmdIndex::open(place()?);
         match self.action {
-            QmdAction::Collection(action) => action.run(&mut index),
-            QmdAction::Context(action) => action.run(&mut index),
-            QmdAction::Search(args) => args.run(&mut index, Mode::Keyword),
-            QmdAction::Vsearch(args) => args.run(&mut index, Mode::Semantic),
-            QmdAction::Query(args) => args.run(&mut index, Mode::Hybrid),
-            QmdAction::Get(args) => args.run(&mut index),
-            QmdAction::MultiGet(args) => args.run(&mut index),
-            QmdAction::Ls(args) => args.run(&mut index),
-            QmdAction::Status(args) => args.run(&mut index),
-            QmdAction::Update { .. } => listing::update(&mut index),
-            QmdAction::Embed(_) => listing::embed(&mut index),
-            QmdAction::Bench(args) => args.run(&mut index),
-            QmdAction::Cleanup => listing::clean_up(&mut index),
-            QmdAction::Mcp(args) => args.run(index),
+            QmdAction::Collection(action) => action.run(&mut open()?),
+            QmdAction::Context(action) => action.run(&mut open()?),
+            QmdAction::Search(args) => args.run(&mut open()?, Mode::Keyword),
+            QmdAction::Vsearch(args) => args.run(&mut open()?, Mode::Semantic),
+            QmdAction::Query(args) => args.run(&mut open()?, Mode::Hybrid),
+            QmdAction::Get(args) => args.run(&mut open()?),
+            QmdAction::MultiGet(args) => args.run(&mut open()?),
+            QmdAction::Ls(args) => args.run(&mut open()?),
+            QmdAction::Status(args) => args.run(&mut open()?),
+            QmdAction::Update(_) => listing::update(&mut open()?),
+            QmdAction::Embed(_) => listing::embed(&mut open()?),
+            QmdAction::Bench(args) => args.run(&mut open()?),
+            QmdAction::Cleanup(args) => args.run(&mut open()?),
+            QmdAction::Init => init::run(),
+            QmdAction::Doctor(args) => args.run(&place()?),
+            QmdAction::Pull(args) => args.run(&place()?),
+            QmdAction::Mcp(args) => args.run(open()?),
             QmdAction::Keep => keep::keep(),
         }
     }

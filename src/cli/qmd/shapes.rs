@@ -27,7 +27,7 @@ pub(super) enum QmdFormat {
 }
 
 /// How it is printed, as it is asked for.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdFormatArgs {
     /// Print it so.
     #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT")]
@@ -55,7 +55,7 @@ pub(super) struct QmdFormatArgs {
 }
 
 /// Whether lines have their numbers.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdNumbersArgs {
     /// Number the lines.
     #[arg(long, overrides_with = "no_line_numbers")]

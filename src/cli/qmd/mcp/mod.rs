@@ -20,7 +20,7 @@ use crate::cli::outcome::Outcome;
 const USUAL_PORT: u16 = 8181;
 
 /// How the protocol is served.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct QmdMcpArgs {
     #[command(subcommand)]
     action: Option<QmdMcpAction>,
@@ -38,7 +38,7 @@ pub(super) struct QmdMcpArgs {
     background: bool,
 }
 
-#[derive(Debug, Clone, Subcommand)]
+#[derive(Debug, Subcommand)]
 enum QmdMcpAction {
     /// End the one in the background.
     Stop,
