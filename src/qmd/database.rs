@@ -170,7 +170,7 @@ pub(crate) enum DatabaseHealth {
     /// One of ours, every page of which can be read.
     Whole {
         /// Those of all indexes that have it.
-        documents: usize,
+        documents: u64,
     },
     /// Something else.
     Foreign,
@@ -198,12 +198,13 @@ impl DatabaseHealth {
         let looked = || {
             let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
-            let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-            let documents = connection.query_row("SELECT COUNT(*) FROM documents", [], |row| row.get(0))?;
+            let said = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))?;
+            let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            let documents = connection.query_row("SELECT COUNT(*) FROM documents", [], count)?;
             Ok((said, documents))
         };
         match looked().map_err(QmdError::of(file)) {
-            Ok((said, documents)) if said == "ok" => Self::Whole { documents },
+            Ok((said, documents)) if said == "ok" => Self::Whole { documents: documents.unsigned_abs() },
             Ok((said, _)) => Self::Damaged(said),
             Err(error) if error.is_damage() => Self::Damaged(error.to_string()),
             Err(error) => Self::Closed(error.to_string()),

@@ -168,7 +168,8 @@ impl QmdDocuments {
             let Differences { changes, fresh, gone } = self.differences(name, &start, is_current)?;
             if !fresh.is_empty() || !gone.is_empty() {
                 let is_now = |path: &str, stamp: &Stamp| {
-                    let meta = self.vault_path(name, path).and_then(|path| self.files.on_disk(&path).symlink_metadata().ok());
+                    let meta =
+                        self.vault_path(name, path).and_then(|path| self.files.on_disk(&path).symlink_metadata().ok());
                     meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
                 };
                 self.write(|transaction| {
@@ -186,10 +187,8 @@ impl QmdDocuments {
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
         if !is_current {
-            let (owner, digest) = (self.owner.clone(), self.files.rules_digest().to_owned());
-            self.write(|transaction| {
-                transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", [owner, digest])
-            })?;
+            let row = [self.owner.as_str(), self.files.rules_digest()];
+            self.write(|transaction| transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", row))?;
         }
         Ok(all)
     }
@@ -237,23 +236,25 @@ impl QmdDocuments {
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn count_stale(&mut self) -> Result<usize, QmdError> {
+    pub(crate) fn count_stale(&mut self) -> Result<u64, QmdError> {
         self.look_at_rules()?;
         let is_current = self.is_current()?;
-        let mut stale = 0;
+        let mut stale = 0_u64;
         for (name, in_vault) in &self.names {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            stale += self.differences(name, &start, is_current)?.gone.len();
+            stale += self.differences(name, &start, is_current)?.gone.len() as u64;
         }
         let of = |owner: &str, collection: Option<&str>| {
             let sql = "SELECT COUNT(*) FROM documents WHERE owner = ?1 AND (?2 IS NULL OR collection = ?2)";
-            self.ask_whole(|connection| connection.query_row(sql, params![owner, collection], |row| row.get::<_, usize>(0)))
+            self.ask_whole(|connection| {
+                connection.query_row(sql, params![owner, collection], |row| row.get::<_, i64>(0))
+            })
         };
         for name in self.other_collections()? {
-            stale += of(&self.owner, Some(&name))?;
+            stale += of(&self.owner, Some(&name))?.unsigned_abs();
         }
         for owner in self.other_indexes()? {
-            stale += of(&owner, None)?;
+            stale += of(&owner, None)?.unsigned_abs();
         }
         Ok(stale)
     }
@@ -314,6 +315,18 @@ impl QmdDocuments {
                 dropped += transaction.execute(sql, [&self.owner, name])?;
             }
             Ok(dropped)
+        })
+    }
+
+    /// Looks at every page; a database that is damaged anywhere is made anew.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub(crate) fn check(&self) -> Result<(), QmdError> {
+        self.ask_whole(|connection| {
+            let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+            let corrupt = || rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            if said == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(corrupt(), Some(said))) }
         })
     }
 

@@ -50,8 +50,10 @@ impl QmdError {
             | Sqlite::IntegralValueOutOfRange(..)
             | Sqlite::Utf8Error(..)
             | Sqlite::InvalidColumnType(..) => true,
-            Sqlite::SqliteFailure(_, Some(said)) if said.starts_with("no such ") => true,
-            source => matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)),
+            source => {
+                let is_corrupt = matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
+                is_corrupt || source.to_string().starts_with("no such ")
+            }
         }
     }
 

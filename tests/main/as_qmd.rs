@@ -83,7 +83,7 @@ impl Workspace {
         self.seen_documents().unwrap()
     }
 
-    fn seen_documents(&self) -> rusqlite::Result<Vec<(String, String)>> {
+    pub(crate) fn seen_documents(&self) -> rusqlite::Result<Vec<(String, String)>> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let database = rusqlite::Connection::open_with_flags(self.database(), flags)?;
         let sql = "SELECT collection, path FROM documents WHERE active = 1 ORDER BY collection, path";

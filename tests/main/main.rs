@@ -5,6 +5,8 @@ mod support;
 mod agents;
 mod annotations;
 mod as_qmd;
+mod as_qmd_care;
+mod as_qmd_damage;
 mod as_qmd_many;
 mod as_qmd_mcp;
 mod asking;

@@ -369,7 +369,11 @@ mod tests {
     fn comments_and_trailing_commas_stay_where_they_are() {
         let entry = json!({ "command": "v", "args": ["mcp", "//", "/* no comment */"] });
         let file = file(SettingsFormat::Json, &["mcp", "servers"]);
-        let wrap = |servers: &str| format!("// Mine\n{{\n\t\"z\": \"a // b \\\" /* c\", // last\n\t\"mcp\": {{ \"servers\": {servers} }}, // end\n}} // all\n");
+        let wrap = |servers: &str| {
+            format!(
+                "// Mine\n{{\n\t\"z\": \"a // b \\\" /* c\", // last\n\t\"mcp\": {{ \"servers\": {servers} }}, // end\n}} // all\n"
+            )
+        };
         for servers in [
             "{}",
             "{ /* none */ }",
@@ -394,9 +398,20 @@ mod tests {
                 // Whoever has changed something else since gets that back without ours.
                 let changed = with.replace("a // b", "a // x");
                 let without = file.with_entry(&changed, None).unwrap();
-                let squeezed = |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}").replace(",//", "//");
+                let squeezed =
+                    |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}").replace(",//", "//");
                 assert_eq!(squeezed(&without), squeezed(&text.replace("a // b", "a // x")), "{without}");
-                for comment in ["// Mine", "// last", "// all", "// end", "// two", "/* one", "/* two", "// none yet", "/* none */"] {
+                for comment in [
+                    "// Mine",
+                    "// last",
+                    "// all",
+                    "// end",
+                    "// two",
+                    "/* one",
+                    "/* two",
+                    "// none yet",
+                    "/* none */",
+                ] {
                     assert_eq!(without.matches(comment).count(), text.matches(comment).count(), "{comment}: {without}");
                 }
             }

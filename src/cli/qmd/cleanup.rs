@@ -23,6 +23,7 @@ impl QmdCleanupArgs {
             say!("Would remove {stale} documents that are gone\nWould vacuum the database")?;
             return Ok(Outcome::Done);
         }
+        index.documents.check()?;
         let removed = index.documents.count_stale()?;
         index.documents.refresh()?;
         index.documents.shrink()?;

@@ -158,14 +158,15 @@ fn process(place: &IndexPlace) -> QmdCheck {
         Ok(status) => status,
         Err(error) => return QmdCheck::wrong("process", format!("{error:#}"), next),
     };
-    let failure = status["failure"].as_str().map(str::to_owned);
-    let failed = (status["model"]["state"] == "failed").then(|| format!("the model cannot be used: {}", status["model"]));
-    match failure.or(failed) {
+    let model = &status["model"];
+    let said = model["detail"].as_str().unwrap_or_default();
+    let failed = (model["state"] == "failed").then(|| format!("the model cannot be used: {said}"));
+    match status["failure"].as_str().map(str::to_owned).or(failed) {
         Some(why) => QmdCheck::wrong("process", why, next),
+        None if status["pending_embeddings"] == 0 => QmdCheck::right("process", "answers, and all is embedded"),
         None => {
-            let (pid, waiting) = (&status["pid"], &status["pending_embeddings"]);
-            let waiting = if *waiting == 0 { String::new() } else { format!(", {waiting} passages wait for the model") };
-            QmdCheck::right("process", format!("answers{}{waiting}", pid.as_u64().map_or(String::new(), |pid| format!(" ({pid})"))))
+            let waiting = &status["pending_embeddings"];
+            QmdCheck::right("process", format!("answers; {waiting} passages are found by their words alone so far"))
         }
     }
 }

@@ -161,6 +161,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         say!("No collections found. Run 'qmd collection add .' to index markdown files.")?;
         return Ok(Outcome::Done);
     }
+    index.documents.check()?;
     let changes = index.documents.refresh()?;
     let mut client = index.client()?;
     client.ask_as(None);

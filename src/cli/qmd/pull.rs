@@ -58,10 +58,7 @@ impl QmdModel {
             "bundled" if cfg!(feature = "bundled-model") => {
                 there(model, format!("{}, in this program", KNOWN_MODELS[0].name))
             }
-            "bundled" => Self {
-                is_there: false,
-                ..there(model, "this program was built without a model".into())
-            },
+            "bundled" => Self { is_there: false, ..there(model, "this program was built without a model".into()) },
             name => {
                 let path = model_file(name, &place.folder);
                 let read = read_model_file(&path);
