@@ -36,6 +36,24 @@ pub(super) fn read(language: Language, text: &str) -> ParsedBlock {
     parsed.unwrap_or_else(|message| ParsedBlock::Invalid { line: None, message })
 }
 
+/// What a text of YAML says, read as frontmatter is: hostile text costs no more than it does there.
+///
+/// # Errors
+/// Why it is no mapping, as a sentence without its end.
+pub(crate) fn yaml_mapping(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let text = text.strip_prefix("---\n").unwrap_or(&text);
+    if text.lines().any(|line| line.trim_end() == Language::Yaml.delimiter()) {
+        return Err("it is several documents".into());
+    }
+    match read(Language::Yaml, text) {
+        ParsedBlock::Mapping(mapping) => Ok(mapping),
+        ParsedBlock::NotMapping => Err("it is not made of `key: value` lines".into()),
+        ParsedBlock::Duplicate(key) => Err(format!("it has the key `{key}` twice")),
+        ParsedBlock::Invalid { message, .. } => Err(message.trim().to_owned()),
+    }
+}
+
 fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<ParsedBlock, String> {
     let mut matter = Matter::<E>::new();
     matter.delimiter = delimiter.to_owned();

@@ -42,6 +42,7 @@ mod tests;
 
 pub(crate) use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
+pub(crate) use engine::yaml_mapping;
 pub(crate) use fields::aliases;
 pub(crate) use lines::Lines;
 pub(crate) use links::{has_scheme, wikilinks_in};

@@ -139,6 +139,9 @@ impl QmdDocuments {
             return Ok(Some(document.clone()));
         }
         let found = self.files.read(&in_vault);
+        if found.is_none() && known.is_none() {
+            return Ok(None);
+        }
         let place = (self.owner.clone(), collection, path);
         let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
         self.write(|transaction| match &found {

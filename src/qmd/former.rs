@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::collection::{QmdCollection, QmdCollections};
 use super::place::IndexPlace;
-use crate::note::Note;
+use crate::note::yaml_mapping;
 
 /// Maximum length of what is read of a configuration, in bytes. None that a person writes is longer.
 const MAX_BYTES: u64 = 1 << 20;
@@ -30,10 +30,11 @@ impl QmdCollections {
     }
 
     fn of_text(text: &str, project: Option<&Path>) -> (Self, Vec<String>) {
-        let text = text.strip_prefix("---\n").unwrap_or(text);
-        // Frontmatter is YAML, and is read within bounds.
-        let settings = Note::parse(&format!("---\n{text}\n---\n"), "qmd").metadata;
         let (mut all, mut left) = (Self::default(), Vec::new());
+        let settings = yaml_mapping(text).unwrap_or_else(|why| {
+            left.push(format!("none of it can be read, and its collections are to be added: {why}"));
+            Map::new()
+        });
         all.global_context = settings.get("global_context").and_then(Value::as_str).map(str::to_owned);
         let none = Map::new();
         for (name, value) in settings.get("collections").and_then(Value::as_object).unwrap_or(&none) {
@@ -115,9 +116,15 @@ mod tests {
         );
         assert_eq!(all.context_of(&all.collections[0], "a.md").unwrap(), "Mine.\n\nAll notes.");
         assert_eq!(left.len(), 5, "{left:?}");
-        for (hostile, count) in [("", 0), ("[[[[", 0), ("collections: 3", 0), ("a: &a [*a]", 0), ("---\n---\n", 0)] {
-            assert_eq!(QmdCollections::of_text(hostile, None).0.collections.len(), count, "{hostile}");
+        for (hostile, told) in
+            [("", 0), ("[[[[", 1), ("collections: 3", 0), ("a: &a [*a]", 1), ("---\n---\n", 1), ("a: 1\na: 2\n", 1)]
+        {
+            let (all, left) = QmdCollections::of_text(hostile, None);
+            assert_eq!((all.collections.len(), left.len()), (0, told), "{hostile}: {left:?}");
         }
+        let many: String = (0..10_000).map(|at| format!("  c{at}:\n    path: /home/me/notes/number-{at}\n")).collect();
+        let (all, left) = QmdCollections::of_text(&format!("collections:\n{many}"), None);
+        assert_eq!((all.collections.len(), left.len()), (10_000, 0));
     }
     #[test]
     fn the_configuration_of_a_project_names_folders_of_that_alone() {

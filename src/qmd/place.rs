@@ -93,8 +93,10 @@ impl IndexPlace {
         if let (None, None, Some(project)) = (named, &variables.qmd_config, &variables.project) {
             return Self::of_project(project);
         }
-        let below_home = |folder: &str| std::env::home_dir().map(|home| home.join(folder)).ok_or(QmdError::Homeless);
-        let given = |folder: &OsString| std::path::absolute(folder).map_err(|_| QmdError::Homeless);
+        let absolute = |folder: PathBuf| std::path::absolute(folder).map_err(|_| QmdError::Homeless);
+        let below_home =
+            |folder: &str| std::env::home_dir().ok_or(QmdError::Homeless).and_then(|home| absolute(home.join(folder)));
+        let given = |folder: &OsString| absolute(folder.into());
         let cache = variables.cache.as_ref().map_or_else(|| below_home(".cache"), given)?.join("qmd");
         let config = match (&variables.qmd_config, &variables.config) {
             (Some(folder), _) => given(folder)?,

@@ -120,7 +120,7 @@ fn the_first_command_after_a_kill_is_answered_without_a_daemon() {
             &["get", "notes/3.md"],
             &["ls"],
             &["save", "After the kill."],
-            &["tags"],
+            &["ls", "--json"],
         ] {
             vault.start();
             vault.signal(rustix::process::Signal::KILL);

@@ -7,6 +7,7 @@ mod annotations;
 mod as_qmd;
 mod as_qmd_care;
 mod as_qmd_damage;
+mod as_qmd_hostile;
 mod as_qmd_many;
 mod as_qmd_mcp;
 mod asking;

@@ -97,8 +97,9 @@ fn slot(all: &QmdCollections, place: &str) -> Option<Option<(String, String)>> {
         return all.named(name).map(|collection| Some((collection.name.clone(), folder_of(rest))));
     }
     let on_disk = std::path::Path::new(place).canonicalize().ok()?;
-    all.collections.iter().find_map(|collection| {
-        let rest = on_disk.strip_prefix(&collection.path).ok()?;
-        Some(Some((collection.name.clone(), folder_of(&rest.to_string_lossy()))))
-    })
+    // Of folders within each other, the innermost.
+    let around = all.collections.iter().filter(|collection| on_disk.starts_with(&collection.path));
+    let collection = around.max_by_key(|collection| collection.path.components().count())?;
+    let rest = on_disk.strip_prefix(&collection.path).ok()?;
+    Some(Some((collection.name.clone(), folder_of(&rest.to_string_lossy()))))
 }

@@ -19,6 +19,10 @@ const LISTED_HITS: usize = 20;
 /// Hits when all are wanted.
 pub(super) const ALL_HITS: usize = 1000;
 
+/// Maximum length of what is asked of a query, in characters: 16,000 bytes at most. No more of its words count, nor does a model read
+/// more.
+const MAX_QUERY_CHARS: usize = 4_000;
+
 /// Maximum length of a snippet, in characters.
 const MAX_SNIPPET_CHARS: usize = 700;
 
@@ -35,7 +39,7 @@ pub(super) struct QmdFindArgs {
     #[arg(short, long, value_name = "NAME")]
     collection: Vec<String>,
     /// Only hits that are as likely to answer, 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, allow_negative_numbers = true, value_parser = share)]
     min_score: f64,
     /// All hits.
     #[arg(long)]
@@ -71,7 +75,7 @@ impl QmdFindArgs {
             query: self.intent.map_or_else(|| query.clone(), |intent| format!("{query}\nintent: {intent}")),
             mode,
             collections: self.collection,
-            limit: if self.all { ALL_HITS } else { self.number.unwrap_or(usual) },
+            limit: if self.all { ALL_HITS } else { self.number.filter(|number| *number > 0).unwrap_or(usual) },
             min_score: self.min_score,
             full: self.full,
             line_numbers: self.format.line_numbers(),
@@ -84,6 +88,11 @@ impl QmdFindArgs {
         print_hits(&hits, format)?;
         Ok(Outcome::Done)
     }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| "it takes a number from 0 to 1".into())
 }
 
 /// A search of an index.
@@ -136,7 +145,7 @@ impl QmdSearch {
                     &mut client,
                     "/api/user-memory/search",
                     &SearchQuery {
-                        q: self.query.clone(),
+                        q: self.query.chars().take(MAX_QUERY_CHARS).collect(),
                         mode: Some(self.mode),
                         collection,
                         limit: Some(limit),

@@ -9,6 +9,7 @@ use super::index::QmdIndex;
 use super::shapes::{FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, numbered, on_disk, print_documents};
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{remark, say};
+use crate::path::composed;
 use crate::qmd::{QmdDocument, QmdError};
 use crate::vault::Globs;
 use crate::wire::split_lines;
@@ -139,7 +140,10 @@ pub(super) fn document_texts(
 ) -> anyhow::Result<(Vec<GivenDocument>, Vec<String>)> {
     index.documents.refresh()?;
     let (mut documents, mut missing) = (Vec::new(), Vec::new());
-    if pattern.contains(['*', '?', '[', '{']) {
+    if let Some((document, _)) = found(index, pattern)? {
+        // A name with commas or signs of a glob in it.
+        documents.push(document);
+    } else if pattern.contains(['*', '?', '[', '{']) {
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
             .map_err(|error| QmdError::Collection(error.to_string()))?;
         documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
@@ -181,8 +185,7 @@ type NamedLines = Option<(usize, Option<usize>)>;
 
 /// The document that somebody means, and the lines that are named with it. Only what is in the table is ever given.
 fn found(index: &mut QmdIndex, what: &str) -> anyhow::Result<Option<(QmdDocument, NamedLines)>> {
-    let (name, lines) = split_lines(what);
-    for (name, lines) in [(what, None), (name, lines)] {
+    for (name, lines) in [Some((what, None)), Some(split_lines(what)), counted_lines(what)].into_iter().flatten() {
         if let Some(document) = document(index, name)? {
             return Ok(Some((document, lines)));
         }
@@ -190,19 +193,35 @@ fn found(index: &mut QmdIndex, what: &str) -> anyhow::Result<Option<(QmdDocument
     Ok(None)
 }
 
+/// Splits `a.md:120:40` into the path, and the first and the last of those forty lines.
+fn counted_lines(what: &str) -> Option<(&str, NamedLines)> {
+    let (rest, count) = what.rsplit_once(':')?;
+    let (path, first) = rest.rsplit_once(':')?;
+    let (first, count): (usize, usize) = (first.parse().ok()?, count.parse().ok()?);
+    Some((path, Some((first, Some(first.saturating_add(count).saturating_sub(1))))))
+}
+
 fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocument>> {
     let hash = name.strip_prefix('#').unwrap_or(name);
     if hash.len() >= 6 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let mut found = index.documents.by_hash(hash)?;
-        if let Some(first) = (!found.is_empty()).then(|| found.swap_remove(0)) {
-            return Ok(index.documents.look(&first.collection, &first.path)?);
+        // Of several that say the same, the first that does so still.
+        for found in index.documents.by_hash(hash)? {
+            let document = index.documents.look(&found.collection, &found.path)?;
+            if let Some(document) = document.filter(|document| document.hash == found.hash) {
+                return Ok(Some(document));
+            }
         }
     }
     let address = name.strip_prefix("qmd://").unwrap_or(name);
-    if let Some((collection, path)) = address.split_once('/')
-        && let Some(document) = index.documents.look(collection, path)?
-    {
-        return Ok(Some(document));
+    if let Some((collection, path)) = address.split_once('/') {
+        if let Some(document) = index.documents.look(collection, path)? {
+            return Ok(Some(document));
+        }
+        // A file's name may be written in another form of Unicode than people type it.
+        let all = if path.is_ascii() { Vec::new() } else { index.documents.all(Some(collection))? };
+        if let Some(found) = all.iter().find(|document| composed(&document.path) == composed(path)) {
+            return Ok(index.documents.look(collection, &found.path)?);
+        }
     }
     if name.starts_with("qmd://") || name.is_empty() {
         return Ok(None);
@@ -210,8 +229,10 @@ fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocume
     let on_disk = Path::new(name).canonicalize().ok();
     let all = index.documents.all(None)?;
     let here = all.iter().find(|document| on_disk.is_some() && index.documents.on_disk(document) == on_disk);
+    let name = composed(name);
     let ending = |document: &&QmdDocument| {
-        document.path.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        let path = composed(&document.path);
+        path.strip_suffix(&*name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
     let Some(document) = here.or_else(|| all.iter().find(ending)) else { return Ok(None) };
     Ok(index.documents.look(&document.collection, &document.path)?)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::collection::not_found;
 use super::index::{QmdIndex, process_status};
-use super::shapes::FOR_QMD;
+use super::shapes::{FOR_QMD, in_a_line};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::bytes;
 use crate::cli::terminal::{remark, say, stdout};
@@ -55,7 +55,7 @@ impl QmdLsArgs {
             let size =
                 index.documents.on_disk(document).and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
             let day = document.modified_at.get(..10).unwrap_or_default();
-            say!("{:>9}  {day}  {}", bytes(size), document.address())?;
+            say!("{:>9}  {day}  {}", bytes(size), in_a_line(&document.address()))?;
         }
         Ok(Outcome::Done)
     }

@@ -139,7 +139,7 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
         match format {
             QmdFormat::Files => {
                 let context = if context.is_empty() { String::new() } else { format!(",{}", quoted(context)) };
-                writeln!(out, "#{docid},{score:.2},{address}{context}")?;
+                writeln!(out, "#{docid},{score:.2},{}{context}", quoted(address))?;
             }
             QmdFormat::Csv => {
                 let cells = [address, title, context].map(quoted).join(",");
@@ -163,7 +163,7 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
                 )?;
             }
             QmdFormat::Text | QmdFormat::Json => {
-                out.paint(TITLE, &format!("{address}:{first}"))?;
+                out.paint(TITLE, &format!("{}:{first}", in_a_line(address)))?;
                 out.paint(DIM, &format!(" #{docid}"))?;
                 writeln!(out, "\nTitle: {title}")?;
                 if !context.is_empty() {
@@ -252,7 +252,9 @@ pub(super) fn print_documents(given: &[GivenDocument], format: QmdFormat) -> any
                 let (address, title) = (escaped(address), escaped(title));
                 writeln!(out, "<file name=\"{address}\" title=\"{title}\">\n{}\n</file>\n", escaped(shown))?;
             }
-            QmdFormat::Files => writeln!(out, "{address}{}", if text.is_err() { ",[SKIPPED]" } else { "" })?,
+            QmdFormat::Files => {
+                writeln!(out, "{}{}", quoted(address), if text.is_err() { ",[SKIPPED]" } else { "" })?;
+            }
             QmdFormat::Markdown => writeln!(out, "## {address}\n\n{shown}\n")?,
             QmdFormat::Text | QmdFormat::Json => {
                 out.paint(TITLE, &format!("{}\nFile: {address}\n{}\n\n", "=".repeat(60), "=".repeat(60)))?;
@@ -276,6 +278,14 @@ pub(super) fn on_disk(index: &QmdIndex, document: &QmdDocument) -> String {
 pub(super) fn numbered(lines: &[&str], first: usize) -> String {
     let lines: Vec<String> = lines.iter().enumerate().map(|(at, line)| format!("{}: {line}", first + at)).collect();
     lines.join("\n")
+}
+
+/// An address in one line, whatever is in the file's name.
+pub(super) fn in_a_line(address: &str) -> String {
+    address
+        .chars()
+        .map(|sign| if sign.is_control() { sign.escape_default().to_string() } else { sign.into() })
+        .collect()
 }
 
 /// A cell of CSV.
