@@ -105,7 +105,7 @@ impl Config {
 }
 
 /// Maximum size of a configuration file, in bytes. None that a person writes is longer.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ pub use collections::CollectionConfig;
 pub(crate) use edit::NewValue;
 pub use facts::{FactsConfig, MemoryScopesConfig};
 pub use layer::MemoryLayer;
-pub(crate) use load::ConfigError;
+pub(crate) use load::{ConfigError, MAX_FILE_BYTES};
 pub use memory::{MemoryConfig, MemoryKind, ProfileWriteMode};
 pub(crate) use memory_scope::MemoryScope;
 pub use part::VaultPart;

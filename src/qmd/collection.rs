@@ -177,7 +177,11 @@ impl QmdCollections {
     /// # Errors
     /// When it is.
     pub(crate) fn is_free(&self, name: &str) -> Result<(), QmdError> {
-        match self.collections.iter().find(|other| folded(&other.name) == folded(name)) {
+        let same = |other: &str| match other.is_ascii() && name.is_ascii() {
+            true => other.eq_ignore_ascii_case(name),
+            false => folded(other) == folded(name),
+        };
+        match self.collections.iter().find(|other| same(&other.name)) {
             Some(other) => Err(QmdError::Collection(format!(
                 "Collection '{}' already exists. Choose another name with --name, or remove it first.",
                 other.name

@@ -149,7 +149,7 @@ impl IndexPlace {
     }
 
     /// The project whose own index it is.
-    pub(super) fn project(&self) -> Option<&Path> {
+    pub(crate) fn project(&self) -> Option<&Path> {
         let folder = self.database.parent()?;
         (folder.file_name()? == PROJECT_DIR && self.former.parent() == Some(folder)).then(|| folder.parent()).flatten()
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::collection::QmdCollections;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use crate::config::FILE_NAME;
+use crate::config::{FILE_NAME, MAX_FILE_BYTES};
 use crate::fs::{Context, create_private_dir, write_atomically};
 
 /// The agent as which an index is asked: it sees all but private notes, and writes nothing.
@@ -71,9 +71,18 @@ impl QmdCollections {
     /// Keeps them, with all that makes the folder a vault. Only who has the vault's lock may change one that is there.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be written, or they are too many for one.
     pub(crate) fn save(&self, place: &IndexPlace) -> Result<(), QmdError> {
         let folder = &place.folder;
+        let settings = self.vault_settings(folder);
+        if settings.len() as u64 > MAX_FILE_BYTES {
+            return Err(QmdError::Collection(format!(
+                "{} collections are more than one index takes (their settings have {} bytes, of at most {MAX_FILE_BYTES}); \
+                 `--index NAME` makes another",
+                self.collections.len(),
+                settings.len()
+            )));
+        }
         create_private_dir(folder)?;
         let page = page_of(folder);
         create_private_dir(page.parent().unwrap_or(folder))?;
@@ -84,7 +93,7 @@ impl QmdCollections {
         let path = folder.join(COLLECTIONS);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).on("encode", &path)?;
         place.remember()?;
-        write_atomically(&folder.join(FILE_NAME), self.vault_settings(folder).as_bytes(), 0o600)?;
+        write_atomically(&folder.join(FILE_NAME), settings.as_bytes(), 0o600)?;
         // Last: while it is not there, the index is not.
         Ok(write_atomically(&path, &text, 0o600)?)
     }
@@ -139,6 +148,14 @@ mod tests {
         let file = place.folder.join(FILE_NAME);
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n{text}")).unwrap();
+        // So many that no vault would open are not kept.
+        let mut many = all.clone();
+        for at in 0..10_000 {
+            let path = format!("/a/folder/whose/name/is/as/long/as/those/of/people/are/{at}");
+            many.add(QmdCollection::new(&format!("many-{at}"), Path::new(&path), "**/*.md").unwrap()).unwrap();
+        }
+        assert!(many.save(&place).unwrap_err().to_string().contains("--index NAME"));
+        assert_eq!(QmdCollections::load(&place).unwrap().as_ref(), Some(&all));
         all.collections.pop();
         all.save(&place).unwrap();
         let config = Config::load(&place.folder).unwrap();

@@ -166,15 +166,16 @@ fn with_line(
     };
     let end = last.whole.end;
     let comma = after_blanks(bare.as_bytes(), end);
-    let (comma, from) = match bare.as_bytes().get(comma) {
-        Some(b',') => ("", comma + 1),
-        _ => (",", end),
+    // Whoever ends a last line with a comma has one there still.
+    let (comma, from, comma_behind) = match bare.as_bytes().get(comma) {
+        Some(b',') => ("", comma + 1, ","),
+        _ => (",", end, ""),
     };
     // What is said of a member behind it stays there.
     let rest = bare[from..].find('\n').map_or("x", |length| &bare[from..from + length]);
     let is_remark = rest.trim().is_empty() && !text[from..from + rest.len()].trim().is_empty();
     let at = if is_remark { from + text[from..from + rest.len()].trim_end().len() } else { from };
-    [&text[..end], comma, &text[end..at], line, &text[at..]].concat()
+    [&text[..end], comma, &text[end..at], line, comma_behind, &text[at..]].concat()
 }
 
 /// A text without a member of an object, whose inside is given, and without the comma that it needs no more.

@@ -104,7 +104,13 @@ pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
     let log = File::create(place.folder.join("mcp.log"));
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(program);
-    command.args(["qmd", "--index", &place.name, "mcp", "--http", "--background", "--port", &port.to_string()]);
+    command.arg("qmd");
+    match place.project() {
+        // It has no name; it is meant by whoever is called there.
+        Some(project) => command.current_dir(project).env_remove("QMD_CONFIG_DIR"),
+        None => command.args(["--index", &place.name]),
+    };
+    command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
     command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
     let mut child = command.spawn().context("cannot start it")?;
