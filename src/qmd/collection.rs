@@ -161,7 +161,9 @@ impl QmdCollections {
     /// When there is one of that name, or of that folder and pattern.
     pub(crate) fn add(&mut self, new: QmdCollection) -> Result<(), QmdError> {
         self.is_free(&new.name)?;
-        let same = |other: &&QmdCollection| other.path == new.path && other.pattern == new.pattern;
+        // As it is written: there may be thousands.
+        let place = new.path.as_os_str();
+        let same = |other: &&QmdCollection| other.path.as_os_str() == place && other.pattern == new.pattern;
         if let Some(other) = self.collections.iter().find(same) {
             let (name, pattern) = (&other.name, &other.pattern);
             return Err(QmdError::Collection(format!(

@@ -150,8 +150,8 @@ mod tests {
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n{text}")).unwrap();
         // So many that no vault would open are not kept.
         let mut many = all.clone();
-        for at in 0..10_000 {
-            let path = format!("/a/folder/whose/name/is/as/long/as/those/of/people/are/{at}");
+        for at in 0..1000 {
+            let path = format!("/a/{}/{at}", "long".repeat(300));
             many.add(QmdCollection::new(&format!("many-{at}"), Path::new(&path), "**/*.md").unwrap()).unwrap();
         }
         assert!(many.save(&place).unwrap_err().to_string().contains("--index NAME"));
