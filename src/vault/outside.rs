@@ -61,7 +61,8 @@ impl Outside {
             let folder = root.join(below_home(path));
             let folder = without_links(&folder);
             let around = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
-            let overlaps = |(_, other, may): &&(String, PathBuf, bool)| around(other) && !(*may && *overlap);
+            // There may be thousands that all may.
+            let overlaps = |(_, other, may): &&(String, PathBuf, bool)| !(*may && *overlap) && around(other);
             let other = if folder.starts_with(root) || (root.starts_with(&folder) && !overlap) {
                 Some("the vault".to_owned())
             } else {
