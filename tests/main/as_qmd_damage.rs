@@ -38,8 +38,10 @@ fn end(workspace: &Workspace) {
     eventually("its end", || test_kill_process(pid).is_err().then_some(()));
 }
 
-/// What may happen to the file.
-const DAMAGES: [(&str, fn(&Path)); 9] = [
+/// Something that may happen to the file.
+type FileDamage = (&'static str, fn(&Path));
+
+const DAMAGES: [FileDamage; 9] = [
     ("zeros in the middle of a page", |file| write_at(file, |length| length / 2 + 100, &[0; 3000])),
     ("noise in the middle of a page", |file| write_at(file, |length| length / 2 - 2000, &[0xa5; 5000])),
     ("noise all over but for the header", |file| {
