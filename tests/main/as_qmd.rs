@@ -75,6 +75,15 @@ impl Workspace {
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n\n{text}")).unwrap();
     }
 
+    /// Ends the process that answers for the first index, and waits for it.
+    pub(crate) fn end_process(&self) {
+        let said = fs::read(self.indexes()[0].join(".vault/daemon.json")).unwrap();
+        let said: Value = serde_json::from_slice(&said).unwrap();
+        let process = rustix::process::Pid::from_raw(said["pid"].as_i64().unwrap() as i32).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        eventually("its end", || rustix::process::test_kill_process(process).is_err().then_some(()));
+    }
+
     fn database(&self) -> PathBuf {
         self.path("cache/qmd/index.sqlite")
     }

@@ -146,9 +146,12 @@ fn the_doctor_finds_what_is_wrong_and_says_what_to_do() {
     fs::write(&settings, text.replace("\"none\"", "\"gone.gguf\"")).unwrap();
     assert!(asked("model").contains("gone.gguf"));
     fs::write(&settings, text).unwrap();
+    // The doctor alone looks at it: the process would make it anew.
+    workspace.end_process();
     let kept = fs::read(&database).unwrap();
     fs::write(&database, "no database at all, and longer than the header of one, so that SQLite has to look at it; it is said whose it is, and that is another program's").unwrap();
     assert!(asked("database").contains("another program's"));
+    workspace.end_process();
     fs::write(&database, &kept[..kept.len() - 1000]).unwrap();
     assert!(asked("database").contains("damaged"));
     workspace.run(&["update"]).ok();

@@ -5,9 +5,6 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::Value;
-
 use crate::as_qmd::Workspace;
 use crate::support::eventually;
 
@@ -24,18 +21,6 @@ fn workspace() -> Workspace {
     let many = workspace.path("work/many");
     workspace.run(&["collection", "add", many.to_str().unwrap(), "--name", "many"]).ok();
     workspace
-}
-
-fn process(workspace: &Workspace) -> Pid {
-    let said = fs::read(workspace.indexes()[0].join(".vault/daemon.json")).unwrap();
-    let said: Value = serde_json::from_slice(&said).unwrap();
-    Pid::from_raw(said["pid"].as_i64().unwrap() as i32).unwrap()
-}
-
-fn end(workspace: &Workspace) {
-    let pid = process(workspace);
-    kill_process(pid, Signal::TERM).unwrap();
-    eventually("its end", || test_kill_process(pid).is_err().then_some(()));
 }
 
 /// Something that may happen to the file.
@@ -66,11 +51,16 @@ const DAMAGES: [FileDamage; 9] = [
     }),
     ("our mark on other tables", |file| {
         let ours = rusqlite::Connection::open(file).unwrap();
-        ours.execute_batch("DROP TABLE documents; CREATE TABLE documents(hash TEXT); DROP TABLE stamps").unwrap();
+        // At once: the process that runs looks at it, too.
+        ours.execute_batch("BEGIN; DROP TABLE documents; CREATE TABLE documents(hash TEXT); DROP TABLE stamps; COMMIT")
+            .unwrap();
     }),
     ("rows that say nothing", |file| {
         let ours = rusqlite::Connection::open(file).unwrap();
-        ours.execute_batch("UPDATE documents SET hash = 'é', title = x'ff00'; UPDATE stamps SET inode = 'x'").unwrap();
+        ours.execute_batch(
+            "BEGIN; UPDATE documents SET hash = 'é', title = x'ff00'; UPDATE stamps SET inode = 'x'; COMMIT",
+        )
+        .unwrap();
     }),
 ];
 
@@ -101,7 +91,7 @@ fn every_call_on_a_damaged_database_is_answered_and_it_is_whole_again() {
         for (what, damage) in DAMAGES {
             if !runs {
                 workspace.run(&["status"]).ok();
-                end(&workspace);
+                workspace.end_process();
             }
             damage(&database);
             let (call, says) = calls[at % calls.len()];
