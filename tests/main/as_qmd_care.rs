@@ -180,6 +180,8 @@ fn pull_says_which_model_there_is_and_fetches_none() {
 #[test]
 fn cleanup_says_what_it_would_drop_and_then_drops_that() {
     let workspace = workspace();
+    // It would drop all of it by itself.
+    workspace.end_process();
     let database = rusqlite::Connection::open(workspace.path("cache/qmd/index.sqlite")).unwrap();
     let rows = || database.query_row("SELECT COUNT(*) FROM documents", [], |row| row.get::<_, i64>(0)).unwrap();
     // What is left of a collection and of an index that there are no more.
