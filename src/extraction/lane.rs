@@ -209,6 +209,26 @@ impl Extraction {
         self.clock.now().as_millisecond()
     }
 
+    /// Asks a model for something of a kind, within the limits of a day, as long as what it is about `is_current`.
+    pub(super) fn asker<'a>(
+        &'a self,
+        kind: &'static str,
+        model: &'a Arc<dyn ChatModel>,
+        is_current: &'a dyn Fn() -> bool,
+    ) -> ExtractionAsker<'a> {
+        let memory = &self.workspace.config().memory;
+        ExtractionAsker {
+            kind,
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: Box::new(|| self.now()),
+            is_stopped: Box::new(|| self.is_stopped()),
+            is_current,
+        }
+    }
+
     /// Does one conversation, if one is due and nothing is in the way.
     pub(crate) fn step(&self) -> ExtractionRest {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,18 +367,7 @@ impl Extraction {
             let now = read(root, &path, self.workspace.config().index.max_file_bytes);
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now) == turns)
         };
-        let memory = &self.workspace.config().memory;
-        let asker = ExtractionAsker {
-            kind: EXTRACTION,
-            model,
-            calls: &self.calls,
-            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-            timeout: Duration::from_millis(memory.timeout_ms),
-            now: &|| self.now(),
-            is_stopped: &|| self.is_stopped.load(Ordering::SeqCst),
-            is_current: &is_current,
-        };
-        let found = match asker.ask(&prompt, date.as_deref()) {
+        let found = match self.asker(EXTRACTION, model, &is_current).ask(&prompt, date.as_deref()) {
             Ok(found) => found,
             Err(unasked) => {
                 if matches!(unasked, Unasked::Changed) {
