@@ -11,6 +11,7 @@ mod likeness;
 mod lines;
 mod matching;
 mod names;
+mod past_words;
 mod phrases;
 mod run;
 mod said;

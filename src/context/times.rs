@@ -7,9 +7,11 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 
 use super::matching::{GatePhrase, GateWords};
+use super::past_words::{BEFORE_YEARS, WAS};
 use super::phrases::GatePhrases;
-use super::time_phrases::{AGO, BEFORE_YEARS, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
-use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, is_month, named_day, named_month};
+use super::time_phrases::{AGO, NOW, PAST, TimeSpan};
+use crate::derive::calendar_words::{WEEKDAYS_WITHIN, is_month, weekday_named};
+use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
 
 /// Days, the first and the last included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +38,9 @@ pub(super) struct NamedTime {
 type TimeTable = Vec<(TimeSpan, Vec<GatePhrase>)>;
 
 static TABLES: LazyLock<[TimeTable; 3]> = LazyLock::new(|| [&PAST[..], &AGO, &NOW].map(read));
-static DAYS: LazyLock<Vec<Vec<GatePhrase>>> = LazyLock::new(|| WEEKDAYS.iter().map(|day| read_all(day)).collect());
+/// The names of the days of the week, from Monday, that are several words or such as no blanks part from others.
+static DAYS_WITHIN: LazyLock<Vec<Vec<GatePhrase>>> =
+    LazyLock::new(|| WEEKDAYS_WITHIN.iter().map(|day| day.split('|').map(GatePhrase::read).collect()).collect());
 static ABOUT_WAS: LazyLock<Vec<GatePhrase>> = LazyLock::new(|| read_all(WAS));
 
 fn read(table: &[(TimeSpan, GatePhrases)]) -> TimeTable {
@@ -201,8 +205,9 @@ fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
 
 /// The last day of that name before today.
 fn weekday(words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    DAYS.iter().enumerate().find_map(|(number, phrases)| {
-        let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
+    DAYS_WITHIN.iter().enumerate().find_map(|(number, phrases)| {
+        let by_word = || words.places(|word| weekday_named(word) == Some(number)).first().map(|at| vec![*at]);
+        let places = phrases.iter().find_map(|phrase| words.places_of(phrase)).or_else(by_word)?;
         let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
         let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
         Some(NamedTime { by: words.at(&places), places, span })

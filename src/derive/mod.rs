@@ -1,7 +1,7 @@
 //! What is derived of a note: chunks, properties, links, its language, the labels by which it is asked for, and the words of a text as every engine counts
 //! them, with those that say nothing. Pure.
 
-mod calendar_words;
+pub(crate) mod calendar_words;
 mod chunk;
 mod common;
 pub(crate) mod entries;
