@@ -10,6 +10,8 @@ mod change;
 mod edit;
 mod file;
 mod history;
+#[cfg(test)]
+mod history_tests;
 mod history_text;
 mod inline;
 mod item;
