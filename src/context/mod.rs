@@ -3,6 +3,7 @@
 
 mod block;
 mod cache;
+mod day_span;
 mod facts_then;
 mod frozen;
 mod gate;
@@ -18,7 +19,9 @@ mod said;
 mod sections;
 mod then;
 mod time_phrases;
+mod time_tables;
 mod times;
+mod times_within;
 mod trust;
 
 pub(crate) use cache::ContextCache;

@@ -8,11 +8,11 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::{Timestamp, ToSpan};
 
 use super::block::{BlockSection, MemoryLine};
+use super::day_span::DaySpan;
 use super::facts_then::facts_of;
 use super::likeness::{QuestionWords, telling};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
-use super::times::DaySpan;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};

@@ -30,7 +30,7 @@ pub(super) enum TimeSpan {
 }
 
 /// Times that are over, whatever else a question says.
-pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
+pub(super) const PAST: [(TimeSpan, GatePhrases); 16] = [
     (TimeSpan::LastWeeks(1), &["past week"]),
     (TimeSpan::LastMonths(1), &["past month"]),
     (TimeSpan::LastYears(1), &["past year"]),
@@ -73,6 +73,34 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
             "कल रात",
         ],
     ),
+    (
+        TimeSpan::WeeksAgo(2),
+        &[
+            "week before last",
+            "vorletzte|vorletzter woche",
+            "semana antepasada",
+            "на позапрошлой неделе",
+            "上上周",
+            "上上週",
+            "上上个星期",
+            "先々週",
+            "지지난주",
+        ],
+    ),
+    (TimeSpan::MonthsAgo(2), &["month before last", "vorletzten monat", "上上个月", "上上個月", "先々月", "지지난달"]),
+    (
+        TimeSpan::YearsAgo(2),
+        &[
+            "year before last",
+            "vorletztes jahr",
+            "vorletzten jahr|jahres",
+            "в позапрошлом году",
+            "позапрошлого года",
+            "一昨年",
+            "前年",
+            "재작년",
+        ],
+    ),
     (TimeSpan::LastNight, &["last night"]),
     (
         TimeSpan::WeeksAgo(1),
@@ -82,9 +110,10 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
             "letzte|vorige woche",
             "letzter|voriger woche",
             "vor einer woche",
-            "la semaine dernière",
-            "la semana pasada",
-            "la settimana scorsa",
+            "semaine dernière|passée",
+            "semana pasada",
+            "settimana scorsa",
+            "scorsa settimana",
             "semana passada",
             "vorige|afgelopen week",
             "w zeszłym tygodniu",
@@ -92,6 +121,10 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
             "上周",
             "上週",
             "上个星期",
+            "上個星期",
+            "上星期",
+            "上个礼拜",
+            "上礼拜",
             "先週",
             "지난주",
             "पिछले हफ्ते",
@@ -102,14 +135,16 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
         TimeSpan::MonthsAgo(1),
         &[
             "last month",
-            "letzten|vorigen monat",
-            "le mois dernier",
-            "el mes pasado",
-            "il mese scorso",
+            "letzten|vorigen|vergangenen monat|monats",
+            "mois dernier|passé",
+            "mes pasado",
+            "mese scorso",
+            "scorso mese",
             "mês passado",
             "vorige|afgelopen maand",
             "w zeszłym miesiącu",
             "в прошлом месяце",
+            "прошлого месяца",
             "上个月",
             "上個月",
             "先月",
@@ -122,17 +157,26 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
         TimeSpan::YearsAgo(1),
         &[
             "last year",
-            "letztes|voriges jahr",
-            "letzten jahr",
-            "l'année dernière",
-            "el año pasado",
-            "l'anno scorso",
+            "letztes|voriges|vergangenes jahr",
+            "letzten|vorigen|vergangenen jahr|jahres",
+            "année dernière|passée",
+            "an dernier|passé",
+            "año pasado",
+            "anno scorso",
+            "scorso anno",
             "ano passado",
-            "vorig jaar",
+            "vorig|afgelopen jaar",
             "w zeszłym roku",
+            "zeszłego roku",
             "в прошлом году",
+            "прошлого года",
             "去年",
+            "昨年",
             "작년",
+            "지난해",
+            "पिछले साल",
+            "العام الماضي",
+            "السنة الماضية",
         ],
     ),
     (
@@ -203,7 +247,7 @@ pub(super) const PAST: [(TimeSpan, GatePhrases); 13] = [
 ];
 
 /// Times that are as long ago as a number says, or go on since then.
-pub(super) const AGO: [(TimeSpan, GatePhrases); 7] = [
+pub(super) const AGO: [(TimeSpan, GatePhrases); 8] = [
     (
         TimeSpan::LastDays(0),
         &[
@@ -296,6 +340,22 @@ pub(super) const AGO: [(TimeSpan, GatePhrases); 7] = [
             "# か月前",
         ],
     ),
+    (
+        TimeSpan::YearsAgo(0),
+        &[
+            "# years|year ago",
+            "vor # jahren|jahr",
+            "il y a # ans|an",
+            "hace # años|año",
+            "# anni|anno fa",
+            "# anos|ano atrás",
+            "há # anos|ano",
+            "# jaar geleden",
+            "# lata|lat|rok temu",
+            "# года|лет|год назад",
+            "# 年前",
+        ],
+    ),
 ];
 
 /// Times that are not over yet: they count where a question is about what was.
@@ -357,7 +417,8 @@ pub(super) const NOW: [(TimeSpan, GatePhrases); 4] = [
         TimeSpan::YearsAgo(0),
         &[
             "this year",
-            "dieses jahr",
+            "dieses jahr|jahres",
+            "diesem jahr",
             "cette année",
             "este año",
             "quest'anno",
