@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::answer::ExtractionAnswer;
 use super::assertion::asserts;
 use super::claims::{SaidWords, contradicts, is_word_by_word, without_person};
+use super::names::SessionNames;
 use super::prompt::MOST_ENTRIES;
 use super::signs::lacks_word;
 use super::turns::Voice;
@@ -91,6 +92,7 @@ pub(crate) fn check_extraction(
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<CheckedAnswer> {
     let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
+    let names = &SessionNames::of(shown.values().map(|(_, text)| text.as_str()));
     let mut checked = CheckedAnswer::default();
     let mut entries = Vec::new();
     let mut said = HashSet::new();
@@ -104,7 +106,7 @@ pub(crate) fn check_extraction(
         if is_stopped() {
             return None;
         }
-        match checked_entry(entry, shown, date) {
+        match checked_entry(entry, (shown, names), date) {
             Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
             Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
             Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
@@ -123,7 +125,7 @@ pub(crate) fn check_extraction(
             if is_stopped() {
                 return None;
             }
-            match checked_line(item, shown) {
+            match checked_line(item, (shown, names)) {
                 Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
                 Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
                 Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
@@ -144,9 +146,13 @@ pub(super) fn as_sent(text: &str) -> String {
     format!("{}\n{}", &text[..end(LINE_HEAD_CHARS)], &text[end(chars - LINE_TAIL_CHARS)..])
 }
 
-fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Result<CheckedEntry, &'static str> {
+fn checked_entry(
+    entry: &Value,
+    (shown, names): (&ShownLines, &SessionNames),
+    date: Option<&str>,
+) -> Result<CheckedEntry, &'static str> {
     let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
-    let (CheckedLine { text, lines }, said) = checked_line(entry, shown)?;
+    let (CheckedLine { text, lines }, said) = checked_line(entry, (shown, names))?;
     let voice = voices(shown, lines).min().ok_or("no such lines")?;
     if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
         return Err("not said by the person");
@@ -182,12 +188,15 @@ fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
 }
 
 /// A text with the lines that it names, and what those say.
-fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String), &'static str> {
+fn checked_line(
+    item: &Value,
+    (shown, names): (&ShownLines, &SessionNames),
+) -> Result<(CheckedLine, String), &'static str> {
     let text = short_text(item)?;
     let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
     let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
     let said = said.join("\n");
-    is_said(&text, &said)?;
+    is_said(&text, &said, names)?;
     Ok((CheckedLine { text, lines }, said))
 }
 
@@ -203,8 +212,8 @@ pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
     Ok(text)
 }
 
-/// Whether lines say a text; else why it is dropped.
-pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
+/// Whether lines of a session with these names say a text; else why it is dropped.
+pub(super) fn is_said(text: &str, said: &str, names: &SessionNames) -> Result<(), &'static str> {
     let words = SaidWords::of(said);
     if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
@@ -216,7 +225,7 @@ pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
     if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
         return Err("date not in its lines");
     }
-    if words.lacks_name(text).is_some() {
+    if words.lacks_name(text).is_some() || names.lacking(text, &words).is_some() {
         return Err("name not in its lines");
     }
     if words.share(text) < LEAST_SHARE || lacks_word(text, said, &words).is_some() {
