@@ -20,7 +20,8 @@ use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
 use crate::state::{
-    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError,
+    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable,
+    StateError,
 };
 use crate::vault::{ReadError, Source, read};
 
@@ -285,7 +286,7 @@ impl Extraction {
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION)? else {
+        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION, now)? else {
             self.state_mut().waits = None;
             return Ok(ExtractionRest::For(CHECK_INTERVAL));
         };
@@ -489,6 +490,7 @@ impl Extraction {
             return self.jobs.bury(kind, job.key, true, reason);
         }
         let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
+        let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
         self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }

@@ -46,7 +46,7 @@ impl Extraction {
             self.look_at_traces(&mut known, &agents, hurries, now)?;
             known.looked = Some(now);
         }
-        let Some((due, _)) = next_due(&self.jobs, LIBRARIAN)? else { return rest };
+        let Some((due, _)) = next_due(&self.jobs, LIBRARIAN, now)? else { return rest };
         if due > now {
             return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL)));
         }
