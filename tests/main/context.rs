@@ -405,6 +405,24 @@ fn what_was_recalled_does_not_become_memory() {
     vault.finds("numbat", &[&found(&vault, "numbat")]);
     let text = std::fs::read_to_string(vault.path(&found(&vault, "numbat"))).unwrap();
     assert!(text.contains("What is a numbat?") && !text.contains("tabs") && !text.contains("==="), "{text}");
+    // What the person wrote stays to the byte, whatever names the speaker before, and is there once, whatever was recalled beside it.
+    let code = "    fn  quokka() {}\n\n=== a heading ===\n\t<b>kept</b>";
+    let named = "Between the next line and the one li…";
+    for recalled in [block.as_str(), &block.replace("Today", "Tomorrow"), ""] {
+        let mut event = message("3", format!("{recalled}{code}"));
+        (event["session"], event["title"]) = (json!("code"), json!(named));
+        let mut prefixed = message("4", format!("User: {recalled}a wombat"));
+        prefixed["session"] = json!("code");
+        assert_eq!(vault.post("/api/user-memory/events", &json!([event, prefixed])).status, 202);
+    }
+    let path = found(&vault, "wombat");
+    let text = std::fs::read_to_string(vault.path(&path)).unwrap();
+    let quoted: String = code.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
+    assert!(text.contains(&quoted) && text.contains("User: a wombat"), "{text}");
+    assert!(
+        text.matches("quokka").count() == 1 && !text.contains("tabs") && !path.contains("between"),
+        "{path}: {text}"
+    );
 }
 
 fn found(vault: &Daemon, word: &str) -> String {
