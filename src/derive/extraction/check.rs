@@ -205,11 +205,16 @@ pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
     let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_start_matches(['-', '*', ' ']);
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    let text: String = text.chars().filter(|character| !character.is_control() && !misleads(*character)).collect();
     if text.is_empty() || text.chars().count() > MOST_CHARS {
         return Err("no short text");
     }
     Ok(text)
+}
+
+/// Whether a sign is not seen and turns what is around it, or hides words.
+fn misleads(sign: char) -> bool {
+    matches!(sign, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether lines of a session with these names say a text; else why it is dropped.
@@ -305,7 +310,7 @@ mod tests {
     fn what_the_lines_say_stands() {
         let checked = check(json!([
             {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2]},
-            {"kind": "Fact", "text": "- Moved to Bonn\nwith 2 cats", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
+            {"kind": "Fact", "text": "- Moved \u{202e}to Bonn\nwith 2 cats\u{e0041}", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
              "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn on 3 May 2026 with 2 cats"},
             {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1},
         ]));
