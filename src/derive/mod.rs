@@ -24,6 +24,8 @@ mod sentences;
 mod sources;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
+mod talk;
+mod thoughts;
 mod user_page;
 pub mod words;
 
@@ -42,4 +44,5 @@ pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 pub(crate) use sentences::sentence_bounds;
 pub(crate) use sources::note_sources;
+pub(crate) use talk::{lines_with_machinery, turns_without_machinery};
 pub(crate) use user_page::{USER_FILE, UserPage};

@@ -1,0 +1,76 @@
+//! What is left of the turns of a conversation without what nobody said: turn by turn, whatever part of one is looked at. Pure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::chunk::{turn_mark, turn_start};
+use super::machinery::{is_machine, said_lines_within, without_machinery};
+use super::thoughts::{TurnLines, is_person, tags_at_begin};
+
+/// What is left of the lines out of which something is taken, by their numbers from 1; nothing where all of a line goes. The person goes by `names`.
+pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<usize, String> {
+    let mut turns: Vec<(usize, &str, TurnLines<'_>)> = Vec::new();
+    for (at, line) in source.lines().enumerate() {
+        if let (Some(start), Some(mark)) = (turn_start(line), turn_mark(line)) {
+            let lines = vec![&line[mark..]];
+            let is_person = is_person(start.speaker, names);
+            turns.push((at + 1, &line[..mark], TurnLines { speaker: start.speaker, is_person, lines }));
+        } else if let Some((.., turn)) = turns.last_mut() {
+            turn.lines.push(line.strip_prefix('>').unwrap_or(line));
+        }
+    }
+    let all: Vec<TurnLines<'_>> = turns.iter().map(|(.., turn)| turn.clone()).collect();
+    let mut changed = BTreeMap::new();
+    for ((first, mark, turn), tag) in turns.iter().zip(tags_at_begin(&all)) {
+        if is_machine(turn.speaker) {
+            continue;
+        }
+        let mut said: BTreeMap<usize, String> =
+            said_lines_within(tag, turn.lines.iter().copied()).into_iter().collect();
+        for (at, line) in turn.lines.iter().enumerate() {
+            let left = said.remove(&at).unwrap_or_default();
+            if left.trim() != line.trim() {
+                let mark = if at == 0 && !left.trim().is_empty() { *mark } else { "" };
+                changed.insert(first + at, format!("{mark}{left}"));
+            }
+        }
+    }
+    changed
+}
+
+/// What is left of turns that follow each other, each a speaker and a text; as it was written where programs put nothing into it.
+pub(crate) fn turns_without_machinery<'t>(turns: &[(&str, &'t str)]) -> Vec<Cow<'t, str>> {
+    let is_said = |text: &str| !text.trim().is_empty();
+    let said = turns.iter().filter(|(_, text)| is_said(text));
+    let lines = said.map(|(speaker, text)| {
+        let is_person = is_person(speaker, &[]);
+        TurnLines { speaker, is_person, lines: text.lines().collect() }
+    });
+    let mut tags = tags_at_begin(&lines.collect::<Vec<_>>()).into_iter();
+    let left = |(_, text): &(&str, &'t str)| match is_said(text).then(|| tags.next().flatten()).flatten() {
+        None => without_machinery(text),
+        tag => {
+            let left = said_lines_within(tag, text.lines()).into_iter().map(|(_, line)| line);
+            Cow::Owned(left.collect::<Vec<_>>().join("\n").trim().to_owned())
+        }
+    };
+    turns.iter().map(left).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_line_is_told_whatever_opened_it() {
+        let talk = "---\ntitle: x\n---\n\n**18:32 · bot:**\n> <think>a\n>\n> b\n> c</think>Yes\n\n**18:33 · user:** Is it?\n\
+            **18:34 · bot:** <think>d</think> It is.\n**18:35 · bot:** and\n**18:36 · bot:** e</think> more\n";
+        let left = lines_with_machinery(talk, &[]);
+        let told: Vec<(usize, &str)> = left.iter().map(|(line, left)| (*line, left.as_str())).collect();
+        assert_eq!(
+            told,
+            [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
+        );
+        assert!(lines_with_machinery("# A note\n\n<think>x</think>\n", &[]).is_empty());
+    }
+}
