@@ -17,6 +17,7 @@ mod phrases;
 mod run;
 mod said;
 mod sections;
+mod talks;
 mod then;
 mod time_phrases;
 mod time_tables;

@@ -13,6 +13,7 @@ use super::facts_then::facts_of;
 use super::likeness::{QuestionWords, telling};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
+use super::talks::Talks;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
@@ -76,6 +77,7 @@ pub(super) struct Sections<'a> {
     pub(super) hits: Vec<(String, String)>,
     /// Places of lines, each with an entry that it says: `memories/user.md#^e-1`.
     pub(super) entries: Vec<(String, String)>,
+    talks: Talks,
 }
 
 impl<'a> Sections<'a> {
@@ -93,7 +95,7 @@ impl<'a> Sections<'a> {
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new() }
+        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
     }
 
     fn memory(&self) -> &'a MemoryConfig {
@@ -162,7 +164,7 @@ impl<'a> Sections<'a> {
             let window = entry.window.to_string();
             let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
             self.entries.push((place.clone(), format!("{}#^{}", source_path(&place), entry.id)));
-            MemoryLine { text, place }
+            MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();
         let mut section = BlockSection::new("entries", "What is known", Some(self.memory().working_tokens), lines);
@@ -178,7 +180,7 @@ impl<'a> Sections<'a> {
             for path in std::iter::once(&relation.path).chain(&relation.to) {
                 self.sight.look_at_indexed(&self.sight.given, path);
             }
-            MemoryLine { text: relation.line, place: relation.citation }
+            MemoryLine::new(relation.line, relation.citation)
         };
         // What is related now says nothing of then.
         let found = match self.sight.as_of {
@@ -199,7 +201,11 @@ impl<'a> Sections<'a> {
         // One is seen where all is that it was made of, and is trusted likewise.
         let mut give = |path: &str| match self.sight.file(path) {
             Some(file) if is_planted(files, file) => withheld += 1,
-            Some(_) => lines.extend(self.sight.lines(path)),
+            Some(file) => {
+                for (line, sources) in self.sight.cited_lines(path) {
+                    lines.push(MemoryLine { day: self.day_of_line(file, &sources), ..line });
+                }
+            }
             None => {}
         };
         let since = self.summaries_since();
@@ -304,6 +310,24 @@ impl<'a> Sections<'a> {
         }
     }
 
+    /// The day of a line of a summary or a digest: that of a week's is the day of what it cites first.
+    fn day_of_line(&self, file: &FileEntry, sources: &[String]) -> Option<String> {
+        let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
+        let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) else { return self.day_of(file) };
+        let cited = sources.first().and_then(|place| self.sight.given.file(source_path(place)));
+        let day = cited.and_then(|cited| self.day(cited.created_ms));
+        let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
+        day.filter(is_in).map(|day| day.to_string()).or_else(|| self.day_of(file))
+    }
+
+    /// The day of a summary, as that of its conversation's last turn, or the day or the week that a digest is of: `2026-W47`.
+    fn day_of(&self, file: &FileEntry) -> Option<String> {
+        let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
+        let of_digest = name.strip_prefix("days/").filter(|day| day.parse::<Date>().is_ok());
+        let of_digest = of_digest.or_else(|| name.strip_prefix("weeks/").filter(|week| monday_of(week).is_some()));
+        of_digest.map(str::to_owned).or_else(|| self.day(file.created_ms).map(|day| day.to_string()))
+    }
+
     fn day(&self, ms: i64) -> Option<Date> {
         Some(Timestamp::from_millisecond(ms).ok()?.to_zoned(jiff::tz::TimeZone::system()).date())
     }
@@ -366,7 +390,15 @@ impl<'a> Sections<'a> {
     /// What a hit says; `None` where nobody says it.
     fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> Option<MemoryLine> {
         let is_talk = hit.chunk.collection == CONVERSATIONS;
-        let text: String = match (is_talk.then(|| without_machinery(&hit.chunk.content)), looking.whole) {
+        let file = scope.reader().files().at(&hit.chunk.path);
+        let said = || {
+            let names = || self.sight.user_name().into_iter().collect::<Vec<_>>();
+            // What began in another passage may go on in this one.
+            let said = self.talks.said(scope.workspace(), file?, (hit.chunk.line_start, hit.chunk.line_end), names)?;
+            Some(Cow::Owned(said))
+        };
+        let said = is_talk.then(|| said().unwrap_or_else(|| without_machinery(&hit.chunk.content)));
+        let text: String = match (said, looking.whole) {
             // A snippet may begin within what a program put in.
             (Some(Cow::Owned(said)), whole) => {
                 said.chars().take(if whole { TURN_CHARS } else { SNIPPET_CHARS }).collect()
@@ -381,9 +413,9 @@ impl<'a> Sections<'a> {
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
         self.sight.look_at_indexed(scope, &hit.chunk.path);
-        let day = hit.chunk.created_at.get(..10).filter(|_| is_talk);
-        let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
-        Some(MemoryLine { text, place })
+        let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk).map(str::to_owned);
+        let day = file.and_then(|file| self.day_of(file)).or_else(of_talk);
+        Some(MemoryLine { text, place, day })
     }
 }
 
