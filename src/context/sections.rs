@@ -202,9 +202,8 @@ impl<'a> Sections<'a> {
         let mut give = |path: &str| match self.sight.file(path) {
             Some(file) if is_planted(files, file) => withheld += 1,
             Some(file) => {
-                for (line, sources) in self.sight.cited_lines(path) {
-                    lines.push(MemoryLine { day: self.day_of_line(file, &sources), ..line });
-                }
+                let dated = |line: MemoryLine| MemoryLine { day: self.day_of_line(file, &line.text), ..line };
+                lines.extend(self.sight.lines(path).into_iter().map(dated));
             }
             None => {}
         };
@@ -310,11 +309,12 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// The day of a line of a summary or a digest: that of a week's is the day of what it cites first.
-    fn day_of_line(&self, file: &FileEntry, sources: &[String]) -> Option<String> {
+    /// The day of a line of a summary or a digest: that of a week's is the day of what it cites first, `(notes/a.md#L3, notes/b.md)`.
+    fn day_of_line(&self, file: &FileEntry, line: &str) -> Option<String> {
         let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
         let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) else { return self.day_of(file) };
-        let cited = sources.first().and_then(|place| self.sight.given.file(source_path(place)));
+        let cited = line.rsplit_once(" (").and_then(|(_, places)| places.split([',', ')']).next());
+        let cited = cited.and_then(|place| self.sight.given.file(source_path(place)));
         let day = cited.and_then(|cited| self.day(cited.created_ms));
         let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
         day.filter(is_in).map(|day| day.to_string()).or_else(|| self.day_of(file))

@@ -251,7 +251,7 @@ pub(super) const AGO: [(TimeSpan, GatePhrases); 8] = [
     (
         TimeSpan::LastDays(0),
         &[
-            "last|past # days|day",
+            "last|past !a|an # days|day",
             "letzten|vergangenen # tage|tagen",
             "# derniers jours",
             "últimos # días|dias",
@@ -266,7 +266,7 @@ pub(super) const AGO: [(TimeSpan, GatePhrases); 8] = [
     (
         TimeSpan::LastWeeks(0),
         &[
-            "last|past # weeks|week",
+            "last|past !a|an # weeks|week",
             "letzten|vergangenen # wochen",
             "# dernières semaines",
             "últimas # semanas",
@@ -280,7 +280,7 @@ pub(super) const AGO: [(TimeSpan, GatePhrases); 8] = [
     (
         TimeSpan::LastMonths(0),
         &[
-            "last|past # months|month",
+            "last|past !a|an # months|month",
             "letzten|vergangenen # monate|monaten",
             "# derniers mois",
             "últimos # meses",
@@ -291,7 +291,7 @@ pub(super) const AGO: [(TimeSpan, GatePhrases); 8] = [
             "最近 # 个月",
         ],
     ),
-    (TimeSpan::LastYears(0), &["last|past # years|year", "letzten|vergangenen # jahre|jahren"]),
+    (TimeSpan::LastYears(0), &["last|past !a|an # years|year", "letzten|vergangenen # jahre|jahren"]),
     (
         TimeSpan::DaysAgo(0),
         &[
