@@ -17,6 +17,7 @@ mod phrases;
 mod run;
 mod said;
 mod sections;
+mod summary_days;
 mod talks;
 mod then;
 mod time_phrases;

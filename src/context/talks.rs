@@ -1,9 +1,10 @@
 //! What of conversations somebody said, read from the files: a passage does not tell what began before it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ops::Range;
 
-use crate::derive::lines_with_machinery;
+use crate::derive::{lines_with_machinery, turns_around};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -15,10 +16,13 @@ pub(super) struct Talks {
     read: RefCell<HashMap<VaultPath, Option<TalkText>>>,
 }
 
-/// A conversation without comments, and what is left of the lines out of which something is taken.
+/// A conversation.
 struct TalkText {
     text: String,
-    left: BTreeMap<usize, String>,
+    /// Where its lines are, without their ends.
+    lines: Vec<Range<usize>>,
+    /// Read where it is needed.
+    note: Option<Note>,
 }
 
 impl Talks {
@@ -34,33 +38,38 @@ impl Talks {
         let mut read = self.read.borrow_mut();
         let talk = read.entry(file.path.clone()).or_insert_with(|| {
             let source = workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
-            // Most have nothing of it.
-            if lines_with_machinery(&source.text, &names()).is_empty() {
-                return None;
-            }
-            let text = without_comments(&source.text, file.path.stem());
-            let left = lines_with_machinery(&text, &names());
-            Some(TalkText { text, left })
+            Some(TalkText::of(source.text))
         });
-        let TalkText { text, left } = talk.as_ref()?;
-        let (first, last) = (first as usize, last as usize);
-        left.range(first..=last.max(first)).next()?;
-        let lines = text.lines().enumerate().skip(first.saturating_sub(1)).take(last.max(first) + 1 - first);
-        let said = lines.filter_map(|(at, line)| match left.get(&(at + 1)) {
-            Some(left) => (!left.trim().is_empty()).then_some(left.as_str()),
-            None => Some(line),
-        });
-        Some(said.collect::<Vec<_>>().join("\n").trim().to_owned())
+        let (first, last) = ((first as usize).saturating_sub(1), (last as usize).saturating_sub(1));
+        talk.as_mut()?.said((first, last.max(first)), file.path.stem(), &names())
     }
 }
 
-/// A conversation without the comments in it, each line in its place.
-fn without_comments(source: &str, stem: &str) -> String {
-    let note = Note::parse(source, stem);
-    let mut text = String::with_capacity(source.len());
-    for number in 1..=source.lines().count() {
-        text.push_str(note.visible(source, note.lines.span(number)).trim_end_matches(['\r', '\n']));
-        text.push('\n');
+impl TalkText {
+    fn of(text: String) -> Self {
+        let start = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+        let lines = text.lines().map(|line| start(line)..start(line) + line.len()).collect();
+        Self { text, lines, note: None }
     }
-    text
+
+    fn said(&mut self, (first, last): (usize, usize), stem: &str, names: &[String]) -> Option<String> {
+        let around = turns_around(&|at| &self.text[self.lines[at].clone()], self.lines.len(), (first, last));
+        let (from, end) = (self.lines.get(around.start)?.start, self.lines.get(around.end.checked_sub(1)?)?.end);
+        // Most have nothing of it.
+        if lines_with_machinery(&self.text[from..end], names).is_empty() {
+            return None;
+        }
+        // What stands in comments is seen by nobody.
+        let note = self.note.get_or_insert_with(|| Note::parse(&self.text, stem));
+        let seen = |at: usize| note.visible(&self.text, self.lines[at].clone()).into_owned();
+        let seen: Vec<String> = around.clone().map(seen).collect();
+        let left = lines_with_machinery(&seen.join("\n"), names);
+        let own = first.checked_sub(around.start)? + 1..=(last.min(around.end - 1) - around.start) + 1;
+        left.range(own.clone()).next()?;
+        let said = own.filter_map(|number| match left.get(&number) {
+            Some(left) => (!left.trim().is_empty()).then_some(left.as_str()),
+            None => seen.get(number - 1).map(String::as_str),
+        });
+        Some(said.collect::<Vec<_>>().join("\n").trim().to_owned())
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::chunk::{turn_mark, turn_start};
 use super::machinery::{is_machine, said_lines_within, without_machinery};
@@ -38,6 +39,41 @@ pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<u
     changed
 }
 
+/// Maximum number of lines before and behind some lines that are looked at for what goes on in these.
+const MAX_AROUND: usize = 20_000;
+
+/// The lines of the turns that some lines of a conversation are of, the first and the last, with the turns before and behind of the same
+/// speakers and of tools: what goes on in those lines began there. All are counted from 0; `line` gives one of `count`.
+pub(crate) fn turns_around<'t>(
+    line: &dyn Fn(usize) -> &'t str,
+    count: usize,
+    (first, last): (usize, usize),
+) -> Range<usize> {
+    let speaker = |at: usize| turn_start(line(at)).map(|start| start.speaker);
+    let (mut from, mut own) = (first, None);
+    for at in (first.saturating_sub(MAX_AROUND)..=first.min(count.saturating_sub(1))).rev() {
+        let Some(name) = speaker(at) else { continue };
+        if own.is_some_and(|own| own != name) && !is_machine(name) {
+            break;
+        }
+        from = at;
+        // A tool may stand before the one who called it.
+        own = own.or(Some(name).filter(|name| !is_machine(name)));
+    }
+    let mut own =
+        (from..=last.min(count.saturating_sub(1))).rev().find_map(|at| speaker(at).filter(|name| !is_machine(name)));
+    let mut end = count.min(last.saturating_add(1 + MAX_AROUND));
+    for at in last + 1..end {
+        let Some(name) = speaker(at).filter(|name| !is_machine(name)) else { continue };
+        if own.is_some_and(|own| own != name) {
+            end = at;
+            break;
+        }
+        own = Some(name);
+    }
+    from.min(end)..end
+}
+
 /// What is left of turns that follow each other, each a speaker and a text; as it was written where programs put nothing into it.
 pub(crate) fn turns_without_machinery<'t>(turns: &[(&str, &'t str)]) -> Vec<Cow<'t, str>> {
     let is_said = |text: &str| !text.trim().is_empty();
@@ -71,6 +107,10 @@ mod tests {
             told,
             [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
         );
+        let lines: Vec<&str> = talk.lines().collect();
+        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 11..14), ((10, 11), 10..14), ((0, 0), 0..10)] {
+            assert_eq!(turns_around(&|at| lines[at], lines.len(), of), around, "{of:?}");
+        }
         assert!(lines_with_machinery("# A note\n\n<think>x</think>\n", &[]).is_empty());
     }
 }
