@@ -79,16 +79,6 @@ pub(super) fn said_lines_within<'t>(
     if is_speech { left } else { Vec::new() }
 }
 
-/// The tag that a turn leaves open at its end, if one: its name, in lower case.
-pub(super) fn open_tag<'t>(tag: Option<&str>, lines: impl IntoIterator<Item = &'t str>) -> Option<String> {
-    let mut within = Within::of(tag);
-    lines.into_iter().for_each(|line| _ = within.next(line));
-    match within {
-        Within::Tag(name) => Some(name),
-        _ => None,
-    }
-}
-
 /// What is left of a text when what programs put into it is taken out; empty where that was all.
 pub(crate) fn said_text(text: &str) -> String {
     said_lines(text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")

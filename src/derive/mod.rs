@@ -44,5 +44,5 @@ pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 pub(crate) use sentences::sentence_bounds;
 pub(crate) use sources::note_sources;
-pub(crate) use talk::{lines_with_machinery, turns_around, turns_without_machinery};
+pub(crate) use talk::{lines_with_machinery, turns_around, turns_of_thought, turns_without_machinery};
 pub(crate) use user_page::{USER_FILE, UserPage};

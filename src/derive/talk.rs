@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::chunk::{turn_mark, turn_start};
 use super::machinery::{is_machine, said_lines_within, without_machinery};
-use super::thoughts::{TurnLines, is_person, tags_at_begin};
+use super::thoughts::{TurnLines, are_thoughts, is_person, tags_at_begin};
 
 /// What is left of the lines out of which something is taken, by their numbers from 1; nothing where all of a line goes. The person goes by `names`.
 pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<usize, String> {
@@ -93,6 +93,15 @@ pub(crate) fn turns_without_machinery<'t>(turns: &[(&str, &'t str)]) -> Vec<Cow<
     turns.iter().map(left).collect()
 }
 
+/// For each of such turns whether a model thought all of it, between tags that are in others.
+pub(crate) fn turns_of_thought(turns: &[(&str, &str)]) -> Vec<bool> {
+    let lines = turns.iter().map(|(speaker, text)| {
+        let is_person = is_person(speaker, &[]);
+        TurnLines { speaker, is_person, lines: text.lines().collect() }
+    });
+    are_thoughts(&lines.collect::<Vec<_>>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,9 +117,14 @@ mod tests {
             [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
         );
         let lines: Vec<&str> = talk.lines().collect();
-        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 11..14), ((10, 11), 10..14), ((0, 0), 0..10)] {
+        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 11..14), ((10, 11), 10..14), ((0, 0), 0..10)]
+        {
             assert_eq!(turns_around(&|at| lines[at], lines.len(), of), around, "{of:?}");
         }
+        let turns =
+            [("assistant", "<think>a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d</think> e"), ("user", "f")];
+        assert_eq!(turns_of_thought(&turns), [false, true, false, false, false]);
+        assert_eq!(turns_of_thought(&turns[..3]), [false; 3], "nobody closes it");
         assert!(lines_with_machinery("# A note\n\n<think>x</think>\n", &[]).is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::machinery::{THOUGHTS, is_machine, open_tag};
+use super::machinery::{THOUGHTS, is_machine};
 use super::words::fold;
 
 /// By which names the person goes in conversations, whatever they are called.
@@ -47,64 +47,73 @@ pub(super) struct TurnLines<'t> {
     pub(super) lines: Vec<&'t str>,
 }
 
+/// A tag of what is thought: which of [`THOUGHTS`], and whether it closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ThoughtTag {
+    number: usize,
+    is_close: bool,
+}
+
 impl TurnLines<'_> {
-    fn closes(&self, tag: &str) -> bool {
-        let close = format!("</{tag}");
-        self.lines.iter().any(|line| line.contains('<') && line.to_ascii_lowercase().contains(&close))
+    fn may_have_tags(&self) -> bool {
+        self.lines.iter().any(|line| line.contains('<'))
     }
 
-    /// Whether a tag of what is thought is closed here that was not opened here. What stands in code is somebody's words.
-    fn closes_unopened(&self) -> Option<&'static str> {
-        let mut is_code = false;
+    /// Its tags, in their order. What stands in code is somebody's words.
+    fn tags(&self) -> Vec<ThoughtTag> {
+        let (mut tags, mut is_code) = (Vec::new(), false);
         for line in &self.lines {
-            is_code ^= line.trim_start().starts_with("```");
-            if is_code || !line.contains('<') {
+            let is_fence = line.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            if is_code || is_fence || !line.contains('<') {
                 continue;
             }
             let lower = line.to_ascii_lowercase();
+            let (mut looked, mut is_quoted) = (0, false);
             for (at, _) in lower.match_indices('<') {
+                is_quoted ^= lower[looked..at].bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
+                looked = at;
                 let rest = &lower[at + 1..];
                 let name = rest.strip_prefix('/').unwrap_or(rest);
-                let is_quoted = lower[..at].matches('`').count() % 2 == 1;
-                let Some(tag) = THOUGHTS.iter().find(|tag| name.starts_with(**tag)).filter(|_| !is_quoted) else {
-                    continue;
-                };
-                return rest.starts_with('/').then_some(*tag);
+                let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
+                let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ']));
+                let number = THOUGHTS.iter().position(|tag| name.starts_with(tag)).filter(|_| is_tag && !is_quoted);
+                tags.extend(number.map(|number| ThoughtTag { number, is_close: rest.starts_with('/') }));
             }
         }
-        None
+        tags
     }
 }
 
 /// For each turn of a conversation the tag between which it begins, where one before has left it open and a later one of the same speaker
 /// closes it, or none has opened it. What tools say in between does not count.
 pub(super) fn tags_at_begin(turns: &[TurnLines<'_>]) -> Vec<Option<&'static str>> {
-    let mut begins: Vec<Option<&'static str>> = vec![None; turns.len()];
+    let mut begins: Vec<Option<usize>> = vec![None; turns.len()];
     // Of each tag up to which turn that is known: those are not gone through again.
     let mut settled = [0; THOUGHTS.len()];
     for (at, turn) in turns.iter().enumerate() {
-        if turn.is_person
-            || is_machine(turn.speaker)
-            || !(begins[at].is_some() || turn.lines.iter().any(|line| line.contains('<')))
-        {
+        let counts = begins[at].is_some() || turn.may_have_tags();
+        if turn.is_person || !counts || is_machine(turn.speaker) {
             continue;
         }
-        begins[at] = begins[at].or_else(|| turn.closes_unopened());
-        let Some(name) = open_tag(begins[at], turn.lines.iter().copied()) else { continue };
-        let Some(number) = THOUGHTS.iter().position(|tag| name.starts_with(tag)) else { continue };
-        if at < settled[number] {
-            continue;
-        }
-        let mut same = Vec::new();
-        let mut is_closed = false;
-        let mut end = at + 1;
-        for (later, turn) in turns.iter().enumerate().skip(at + 1).filter(|(_, turn)| !is_machine(turn.speaker)) {
+        let tags = turn.tags();
+        begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
+        let open = tags.iter().fold(begins[at], |open, tag| match open {
+            None => Some(tag.number).filter(|_| !tag.is_close),
+            Some(number) => Some(number).filter(|_| !(tag.is_close && tag.number == number)),
+        });
+        let Some(number) = open.filter(|number| at >= settled[*number]) else { continue };
+        let (mut same, mut is_closed, mut end) = (Vec::new(), false, at + 1);
+        for (later, turn) in turns.iter().enumerate().skip(at + 1) {
+            if is_machine(turn.speaker) {
+                continue;
+            }
             if turn.speaker != turns[at].speaker {
                 break;
             }
             same.push(later);
             end = later + 1;
-            is_closed = turn.closes(THOUGHTS[number]);
+            is_closed = turn.may_have_tags() && turn.tags().contains(&ThoughtTag { number, is_close: true });
             if is_closed {
                 break;
             }
@@ -112,10 +121,16 @@ pub(super) fn tags_at_begin(turns: &[TurnLines<'_>]) -> Vec<Option<&'static str>
         // Who closes it may open another one.
         settled[number] = if is_closed { end - 1 } else { end };
         if is_closed {
-            same.into_iter().for_each(|later| begins[later] = Some(THOUGHTS[number]));
+            same.into_iter().for_each(|later| begins[later] = Some(number));
         }
     }
-    begins
+    begins.into_iter().map(|begin| begin.map(|number| THOUGHTS[number])).collect()
+}
+
+/// For each turn whether all of it was thought: it begins between tags that a later one closes.
+pub(super) fn are_thoughts(turns: &[TurnLines<'_>]) -> Vec<bool> {
+    let tags = tags_at_begin(turns);
+    turns.iter().zip(tags).map(|(turn, tag)| tag.is_some() && turn.tags().iter().all(|tag| !tag.is_close)).collect()
 }
 
 #[cfg(test)]
@@ -146,6 +161,10 @@ mod tests {
             (&[("bot", "Close it with `</think>`, as models do.")], &[false]),
             (&[("bot", "```\n</think>\n```\nb")], &[false]),
             (&[("bot", "<think>a</think> b </think>")], &[false]),
+            (
+                &[("bot", "Models write `<think>` first."), ("bot", "b"), ("bot", "and </think> last")],
+                &[false, false, true],
+            ),
             (
                 &[("bot", "x <think>a"), ("bot", "b</think>"), ("bot", "<think>c"), ("bot", "d")],
                 &[false, true, false, false],
