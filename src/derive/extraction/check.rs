@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::answer::ExtractionAnswer;
 use super::assertion::asserts;
 use super::claims::{SaidWords, contradicts, is_word_by_word, without_person};
-use super::names::SessionNames;
+use super::names::SpokenNames;
 use super::prompt::MOST_ENTRIES;
 use super::signs::lacks_word;
 use super::turns::Voice;
@@ -92,7 +92,7 @@ pub(crate) fn check_extraction(
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<CheckedAnswer> {
     let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
-    let names = &SessionNames::of(shown.values().map(|(_, text)| text.as_str()));
+    let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let mut checked = CheckedAnswer::default();
     let mut entries = Vec::new();
     let mut said = HashSet::new();
@@ -148,7 +148,7 @@ pub(super) fn as_sent(text: &str) -> String {
 
 fn checked_entry(
     entry: &Value,
-    (shown, names): (&ShownLines, &SessionNames),
+    (shown, names): (&ShownLines, &SpokenNames),
     date: Option<&str>,
 ) -> Result<CheckedEntry, &'static str> {
     let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
@@ -190,7 +190,7 @@ fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
 /// A text with the lines that it names, and what those say.
 fn checked_line(
     item: &Value,
-    (shown, names): (&ShownLines, &SessionNames),
+    (shown, names): (&ShownLines, &SpokenNames),
 ) -> Result<(CheckedLine, String), &'static str> {
     let text = short_text(item)?;
     let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
@@ -218,7 +218,7 @@ fn misleads(sign: char) -> bool {
 }
 
 /// Whether lines of a session with these names say a text; else why it is dropped.
-pub(super) fn is_said(text: &str, said: &str, names: &SessionNames) -> Result<(), &'static str> {
+pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
     let words = SaidWords::of(said);
     if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");

@@ -22,7 +22,7 @@ const BEFORE_NOUNS: &str = "der die das den dem des ein eine einen einem einer e
 
 /// The names of a session, folded.
 #[derive(Debug, Default)]
-pub(super) struct SessionNames(BTreeSet<String>);
+pub(super) struct SpokenNames(BTreeSet<String>);
 
 /// How a word is written.
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct WordUse {
     is_word: bool,
 }
 
-impl SessionNames {
+impl SpokenNames {
     /// Those of some lines.
     pub(super) fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut words: BTreeMap<String, WordUse> = BTreeMap::new();
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn lacking(session: &[&str], lines: &str, sentence: &str) -> Option<String> {
-        SessionNames::of(session.iter().copied()).lacking(sentence, &SaidWords::of(lines)).map(str::to_owned)
+        SpokenNames::of(session.iter().copied()).lacking(sentence, &SaidWords::of(lines)).map(str::to_owned)
     }
 
     #[test]

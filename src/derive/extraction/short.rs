@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::read_object;
 use super::check::{MOST_LOOKED_AT_IN_A_LIST, as_sent, is_said, short_text};
-use super::names::SessionNames;
+use super::names::SpokenNames;
 use super::prompt::{ExtractionPrompt, MOST_ANSWER_TOKENS, MOST_TOKENS, estimate, fits, shortened};
 use super::turns::Voice;
 use crate::derive::summary::MAX_CITED;
@@ -76,7 +76,7 @@ pub(crate) fn check_short(
 ) -> Result<(Vec<ShortSentence>, usize), String> {
     let json = read_object(answer)?;
     let Some(Value::Array(items)) = json.get("sentences") else { return Err("it has no list `sentences`".into()) };
-    let names = SessionNames::of(shown.values().map(|(_, text)| text.as_str()));
+    let names = SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let mut sentences: Vec<ShortSentence> = Vec::new();
     for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
         let Ok(found) = checked_sentence(item, shown, &names) else { continue };
@@ -92,7 +92,7 @@ pub(crate) fn check_short(
 fn checked_sentence(
     item: &Value,
     shown: &BTreeMap<usize, (Voice, String)>,
-    names: &SessionNames,
+    names: &SpokenNames,
 ) -> Result<ShortSentence, &'static str> {
     let text = short_text(item)?;
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();

@@ -10,14 +10,14 @@ mod change;
 mod edit;
 mod file;
 mod history;
-#[cfg(test)]
-mod history_tests;
 mod history_text;
 mod inline;
 mod item;
 mod name;
 mod next_change;
 mod order;
+#[cfg(test)]
+mod tests;
 mod timeline;
 mod twins;
 mod value;
