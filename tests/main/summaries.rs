@@ -69,8 +69,8 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     let before = (vault.get("/api/summaries?all=true").json(), vault.find("sourdough"));
     assert!(before.1.iter().any(|path| path == SUMMARY), "{before:?}");
     // What a line cites is not said in it.
-    assert_eq!(vault.find("roggen in:summaries"), [SUMMARY]);
-    assert!(vault.find("conversations in:summaries").is_empty());
+    assert!(vault.find("roggen in:summaries").iter().any(|path| path == SUMMARY));
+    assert!(vault.find("md in:summaries").is_empty());
     vault.run(&["reindex", "--full"]).ok();
     vault.settle();
     assert_eq!((vault.get("/api/summaries?all=true").json(), vault.find("sourdough")), before);
