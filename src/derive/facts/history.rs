@@ -1,6 +1,6 @@
 //! The history of a file of facts: what has changed, and what of it is not noted yet. It is only ever added to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{FactChange, FactChangeKind, read_line};
 use super::file::{Fact, FactsFile};
@@ -30,6 +30,8 @@ pub(crate) struct FactsHistory {
     by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
     /// Names that lines of the text have which count as another line, or under a name of their own.
     left_out: HashSet<String>,
+    /// When the latest of the lines of a fact was noticed that count as another, by namespace and key.
+    doubled_until: HashMap<(String, String), i64>,
 }
 
 impl FactsHistory {
@@ -47,8 +49,14 @@ impl FactsHistory {
         let doubled = history.doubled();
         if !doubled.is_empty() {
             let mut once = Self::default();
-            let counted = history.changes.into_iter().enumerate().filter(|(at, _)| !doubled.contains(at));
-            counted.for_each(|(_, change)| once.push(change));
+            for (at, change) in history.changes.into_iter().enumerate() {
+                if doubled.contains(&at) {
+                    let until = once.doubled_until.entry((change.namespace, change.key)).or_insert(change.learned);
+                    *until = change.learned.max(*until);
+                } else {
+                    once.push(change);
+                }
+            }
             history = once;
         }
         // In most histories every line counts under its own name.
@@ -63,6 +71,15 @@ impl FactsHistory {
     /// Whether a line of the text has a name, though it does not count, or under another one.
     pub(super) fn is_left_out(&self, name: &str) -> bool {
         self.left_out.contains(name)
+    }
+
+    /// When the last line of a fact was noticed, whether it counts or as another: one that follows comes after both.
+    pub(super) fn noticed_last(&self, namespace: &str, key: &str) -> Option<i64> {
+        let counted = self.of(namespace, key).next_back().map(|change| change.learned);
+        if self.doubled_until.is_empty() {
+            return counted;
+        }
+        counted.max(self.doubled_until.get(&(namespace.to_owned(), key.to_owned())).copied())
     }
 
     /// Puts those of one fact that were noticed at one moment after the lines that they follow: they may have changed places.

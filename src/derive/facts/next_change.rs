@@ -19,7 +19,7 @@ impl FactsHistory {
     ) -> FactChange {
         let before = self.of(namespace, key).next_back();
         // Clocks go back; what came after was learned after.
-        let learned = before.map_or(by.learned, |before| before.learned.max(by.learned));
+        let learned = self.noticed_last(namespace, key).map_or(by.learned, |last| last.max(by.learned));
         let before = before.map_or("", |before| before.id.as_str());
         let mut change = FactChange {
             learned,

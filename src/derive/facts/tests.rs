@@ -261,6 +261,20 @@ fn a_line_ahead_of_the_clock_keeps_its_place_and_says_when_it_was_noticed() {
     assert_eq!(history.unnoticed(&file, &by(7000)), []);
 }
 
+/// It would count again, as the last, once another value stands than the one that it repeats.
+#[test]
+fn what_is_noted_comes_after_a_line_ahead_that_counts_as_another() {
+    let ahead = "- 1970-01-01T00:01:31.000Z `a`: — → `z` ^ahead\n";
+    let text = format!("{}{ahead}", played(&["- a: y\n", "", "- a: z\n"]));
+    let file = FactsFile::read("- a: y\n");
+    let history = FactsHistory::read(&text);
+    assert_eq!(history.of("", "a").count(), 3, "it begins with the value that stands");
+    let changes = history.by_clock(history.unnoticed(&file, &by(90_000)), 90_000);
+    assert_eq!((changes[0].learned, changes[0].noticed()), (91_000, 90_000));
+    let noted = with_changes(&text, &changes);
+    assert_eq!(FactsHistory::read(&noted).unnoticed(&file, &by(92_000)), [], "{noted}");
+}
+
 /// What somebody may do to the lines of a history by hand.
 fn edited(text: &str, edits: &[(u8, usize, usize)]) -> String {
     let (mut lines, head): (Vec<String>, Vec<String>) =
