@@ -1,18 +1,19 @@
 //! One session: read, compared with what is known of it, and written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::channel::{ChannelStores, SessionChannel};
+use super::gone::GoneSessions;
 use super::part::{NotExported, SessionWriter};
+use super::place::SessionPlace;
 use super::render::SessionAbout;
 use crate::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::forgotten::ForgottenLookup;
 use crate::fs::crash;
-use crate::imports::{SessionTranscript, SourceKind, session, session_kind};
-use crate::path::VaultPath;
+use crate::imports::{SessionTranscript, SourceKind, session, session_id, session_kind};
 use crate::request::Workspace;
 use crate::state::{Digest, SessionSource, SessionTable};
 use crate::vault::{ElsewhereFile, Files};
@@ -39,16 +40,17 @@ pub(super) struct SessionExporter<'e> {
     pub(super) entry: &'e SessionsConfig,
     /// What tells the entry from the others.
     pub(super) entry_key: Digest,
-    /// What the sessions are that were kept since the start, by their files.
-    pub(super) told: &'e mut HashMap<Digest, ToldSession>,
+    /// What the sessions are called of which that is known, by their files; `None` where no store tells their channel.
+    pub(super) told: &'e mut HashMap<Digest, Option<ToldSession>>,
+    /// Those whose files are gone.
+    pub(super) gone: &'e mut GoneSessions,
 }
 
-/// What a session was when it was kept.
+/// What a session is called.
 #[derive(Debug)]
 pub(super) struct ToldSession {
     kind: SourceKind,
     id: String,
-    channel: SessionChannel,
 }
 
 /// The name of a file, of an entry or of settings in the tables.
@@ -81,21 +83,32 @@ impl SessionExporter<'_> {
         opened.rewind().map_err(unread)?;
         let at_ms = file.stamp.mtime_ns / 1_000_000;
         let transcript = session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size));
+        let moved = match before {
+            None => self.gone.take(&transcript, self.table)?,
+            Some(_) => None,
+        };
+        if let Some((from, _)) = &moved {
+            self.table.move_file(from, key)?;
+            crash::point("session-moved");
+        }
+        let before = before.or(moved.as_ref().map(|(_, source)| source));
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
+        self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
+        let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
         let about = SessionAbout {
             scope: told_scope.unwrap_or(self.entry.scope),
-            channel: channel.name.clone(),
+            channel: told_name.clone().filter(|name| !name.is_empty()),
             agent: self.entry.agent.clone(),
         };
-        self.told.insert(*key, ToldSession { kind, id: transcript.id.clone(), channel });
         let (turns, settings) = (transcript.turns.len(), self.settings());
         let seen = SessionSource {
             entry: self.entry_key,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
+            told_name: told_name.unwrap_or_default(),
             ..before.cloned().unwrap_or_default()
         };
         if turns == 0 {
@@ -103,24 +116,19 @@ impl SessionExporter<'_> {
             let was_more = before.is_some_and(|before| before.turns > 0);
             return Ok(if was_more { SessionFate::CutShort } else { SessionFate::Empty });
         }
-        let mut generation = seen.generation;
-        if let Some(before) = before {
-            // What was purged is known by its number alone.
-            let is_unknown = before.digest == Digest::default();
-            let had = before.turns as usize;
-            let goes_on = turns >= had && (is_unknown || transcript.digest(had) == before.digest)
-                || prefix == Some(before.content) && before.length > 0;
-            if !goes_on {
-                if turns < had && self.says_already(key, generation, &transcript)? {
-                    self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-                    return Ok(SessionFate::CutShort);
-                }
-                // Somebody has changed a line of it: it is the same session, and its notes follow it.
-                if !self.says_most(key, generation, &transcript)? {
-                    generation += 1;
-                }
+        let generation = match self.place(key, before, prefix, &transcript)? {
+            SessionPlace::Notes(generation) => generation,
+            SessionPlace::Said(generation, _) if generation == seen.generation => {
+                self.table.keep_source(key, &SessionSource { settings, ..seen })?;
+                return Ok(SessionFate::CutShort);
             }
-        }
+            SessionPlace::Said(generation, turns) => {
+                let (content, digest) = (Digest::default(), Digest::default());
+                let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
+                self.table.keep_source(key, &back)?;
+                return Ok(SessionFate::CutShort);
+            }
+        };
         self.write(key, generation, &transcript, &about)?;
         let now = SessionSource {
             settings,
@@ -154,9 +162,27 @@ impl SessionExporter<'_> {
 
     /// Whether the notes of a file that has not changed say of it what they would say now.
     pub(super) fn is_as_set(&mut self, key: &Digest, before: &SessionSource, file: &ElsewhereFile) -> bool {
-        let told = self.told.get(key);
-        before.settings == self.settings()
-            && told.is_none_or(|told| self.stores.channel(told.kind, &told.id, &file.path) == told.channel)
+        if before.settings != self.settings() {
+            return false;
+        }
+        if !self.told.contains_key(key) {
+            // As long as there is no store, none has changed.
+            if !self.stores.has_store(&file.path) {
+                return true;
+            }
+            self.told.insert(*key, self.named(file));
+        }
+        let Some(Some(ToldSession { kind, id })) = self.told.get(key) else { return true };
+        let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
+        scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
+    }
+
+    /// What the session of a file is called that was not read since the start, where a store may tell its channel.
+    fn named(&self, file: &ElsewhereFile) -> Option<ToldSession> {
+        let mut opened = File::open(&file.path).ok()?;
+        let kind = self.kind(&file.path, &mut opened).ok()??;
+        opened.rewind().ok()?;
+        (kind == SourceKind::OpenClaw).then(|| ToldSession { kind, id: session_id(&file.path, opened) })
     }
 
     /// What the notes are made by, besides the file.
@@ -165,39 +191,16 @@ impl SessionExporter<'_> {
         digest_of(format!("{agent:?} {scope} {}", self.workspace.redacts()).as_bytes())
     }
 
-    /// Whether what is kept of a session begins with all that it has now.
-    fn says_already(&self, key: &Digest, generation: u32, transcript: &SessionTranscript) -> Result<bool, NotExported> {
-        let notes = self.table.notes(key, generation)?;
-        let Some(note) = notes.first().filter(|note| !note.path.is_empty()) else { return Ok(false) };
-        let Ok(path) = VaultPath::new(note.path.clone()) else { return Ok(false) };
-        let files = self.workspace.files()?;
-        let Some((bytes, _)) = files.read(&path)? else { return Ok(false) };
+    fn place(
+        &self,
+        key: &Digest,
+        before: Option<&SessionSource>,
+        prefix: Option<Digest>,
+        transcript: &SessionTranscript,
+    ) -> Result<SessionPlace, NotExported> {
+        let generation = before.map_or(0, |before| before.generation);
         let asked = self.workspace.forgotten().look()?;
-        let writer = self.writer(files, &asked, "", (key, generation), transcript);
-        let text = writer.said(&(0..transcript.turns.len()), 0);
-        Ok(String::from_utf8_lossy(&bytes).contains(text.trim()))
-    }
-
-    /// Whether at least half of what is kept of a session is said in it still.
-    fn says_most(&self, key: &Digest, generation: u32, transcript: &SessionTranscript) -> Result<bool, NotExported> {
-        let files = self.workspace.files()?;
-        let asked = self.workspace.forgotten().look()?;
-        let writer = self.writer(files, &asked, "", (key, generation), transcript);
-        let now = writer.said(&(0..transcript.turns.len()), 0);
-        let now: HashSet<&str> = now.lines().collect();
-        let (mut all, mut still) = (0, 0);
-        for note in self.table.notes(key, generation)? {
-            let Ok(path) = VaultPath::new(note.path) else { continue };
-            let Some((bytes, _)) = files.read(&path)? else { continue };
-            let text = String::from_utf8_lossy(&bytes);
-            // What is before the heading it says of itself.
-            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
-            for line in said.lines().filter(|line| !line.trim().is_empty()) {
-                all += 1;
-                still += usize::from(now.contains(line));
-            }
-        }
-        Ok(all > 0 && still * 2 >= all)
+        self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)
     }
 
     fn write(

@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::ChannelStores;
 use super::export::{SessionExporter, SessionFate, ToldSession, digest_of};
-use super::part::{BY, NotExported};
+use super::gone::GoneSessions;
+use super::order::{RankedSession, rank};
+use super::part::{BY, NotExported, TRASHED};
 use crate::config::SessionsConfig;
+use crate::fs::crash;
+use crate::imports::is_beside_session;
 use crate::path::VaultPath;
 use crate::request::Workspace;
-use crate::state::{Digest, SessionSource, SessionTable, StateError};
+use crate::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
 use crate::vault::{Action, ElsewhereFile, FilesElsewhere, WriteError};
 use crate::wire::{SessionsState, Skipped};
 
@@ -36,8 +40,8 @@ pub(super) struct SessionsLook {
     refused: HashMap<Digest, (u64, i64, String)>,
     /// Those that are shorter than they were.
     cut_short: HashSet<Digest>,
-    /// What the others are that were kept since the start.
-    told: HashMap<Digest, ToldSession>,
+    /// What the others are called, as far as that is known since the start.
+    told: HashMap<Digest, Option<ToldSession>>,
 }
 
 /// What a look came to.
@@ -101,12 +105,13 @@ impl SessionsLook {
                 .files
                 .into_iter()
                 .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
-                .filter(|(key, file)| is_session(&file.path) && taken.insert(*key))
+                .filter(|(key, file)| !is_beside_session(&file.path.to_string_lossy()) && taken.insert(*key))
                 .collect();
             there.extend(files.keys().copied());
             seen.state.sources += files.len();
-            let mut look =
-                EntryLook { workspace, table, stores, refused, cut_short, told, entry, files, seen: &mut seen };
+            let gone = GoneSessions::default();
+            let seen = &mut seen;
+            let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
             if let Err(error) = look.run(is_over) {
                 seen.again = true;
                 seen.problem(&entry.config.path, &error.to_string());
@@ -121,13 +126,6 @@ impl SessionsLook {
         seen.state.cut_short = cut_short.len();
         seen
     }
-}
-
-/// Whether a file may be a session, and is none of the copies that OpenClaw lays beside one.
-fn is_session(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    !name.ends_with(".trajectory.jsonl")
-        && ![".checkpoint.", ".deleted.", ".reset."].iter().any(|mark| name.contains(mark))
 }
 
 impl SessionsSeen {
@@ -145,7 +143,8 @@ struct EntryLook<'l> {
     stores: &'l mut ChannelStores,
     refused: &'l mut HashMap<Digest, (u64, i64, String)>,
     cut_short: &'l mut HashSet<Digest>,
-    told: &'l mut HashMap<Digest, ToldSession>,
+    told: &'l mut HashMap<Digest, Option<ToldSession>>,
+    gone: GoneSessions,
     entry: &'l SessionsEntry,
     files: BTreeMap<Digest, ElsewhereFile>,
     seen: &'l mut SessionsSeen,
@@ -153,29 +152,44 @@ struct EntryLook<'l> {
 
 impl EntryLook<'_> {
     fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
-        let known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
+        let known = self.known()?;
+        self.gone = GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)));
+        let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
+        let there = self.files.iter().map(|(key, file)| {
+            let (size, mtime_ns) = (file.stamp.size, file.stamp.mtime_ns);
+            let has_moved = !known.contains_key(key) && self.gone.has_stamp(size, mtime_ns);
+            RankedSession { mtime_ns, is_kept: has_moved || is_kept(key), path: Some(&file.path), key: *key }
+        });
         // Those that are gone count as well: the ones that changed last stay.
-        let times = self.files.iter().map(|(key, file)| (file.stamp.mtime_ns, *key));
-        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key));
-        let mut order: Vec<(i64, Digest)> = times.chain(gone.map(|(key, source)| (source.mtime_ns, *key))).collect();
-        order.sort_unstable_by_key(|(time, key)| (std::cmp::Reverse(*time), *key));
+        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key)).map(|(key, source)| RankedSession {
+            mtime_ns: source.mtime_ns,
+            is_kept: is_kept(key),
+            path: None,
+            key: *key,
+        });
+        let mut ranked: Vec<RankedSession<'_>> = there.chain(gone).collect();
+        rank(&mut ranked);
+        let ranked: Vec<(i64, Digest)> = ranked.into_iter().map(|session| (session.mtime_ns, session.key)).collect();
         let SessionsConfig { keep_days, keep_count, .. } = self.entry.config;
         let days = SignedDuration::from_hours(24 * i64::try_from(keep_days).unwrap_or_default());
         let since = Timestamp::now().checked_sub(days).ok().filter(|_| keep_days > 0);
         let since = since.and_then(|since| i64::try_from(since.as_nanosecond()).ok());
-        for (at, (time, key)) in order.into_iter().enumerate() {
+        let mut at: u64 = 0;
+        for (time, key) in ranked {
             if is_over() {
                 return Ok(());
             }
+            // It is at another place now, and was there before.
+            if self.gone.has_moved(&key) {
+                continue;
+            }
             let before = known.get(&key);
-            let stays = (keep_count == 0 || (at as u64) < keep_count) && since.is_none_or(|since| time >= since);
+            let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| time >= since);
+            at += 1;
             match self.files.get(&key).cloned() {
                 _ if !stays => self.take_away(&key, before)?,
                 Some(file) => self.bring_up(&key, &file, before),
-                None => {
-                    let is_kept = before.is_some_and(|before| !before.is_out && before.turns > 0);
-                    self.seen.state.gone += usize::from(is_kept);
-                }
+                None => self.seen.state.gone += usize::from(is_kept(&key)),
             }
         }
         for (_, source) in self.table.of_entry(&self.entry.key)? {
@@ -185,6 +199,22 @@ impl EntryLook<'_> {
         let edited = self.table.edited(&self.entry.key)?;
         self.seen.state.edited += edited;
         Ok(())
+    }
+
+    /// What is known of the files of the entry: of those of another as well, which named them before.
+    fn known(&self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
+        for key in self.files.keys() {
+            if known.contains_key(key) {
+                continue;
+            }
+            if let Some(source) = self.table.source(key)? {
+                let source = SessionSource { entry: self.entry.key, ..source };
+                self.table.keep_source(key, &source)?;
+                known.insert(*key, source);
+            }
+        }
+        Ok(known)
     }
 
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
@@ -202,6 +232,7 @@ impl EntryLook<'_> {
             entry: &self.entry.config,
             entry_key: self.entry.key,
             told: self.told,
+            gone: &mut self.gone,
         };
         let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
         if before.is_some_and(is_known) && before.is_some_and(|before| exporter.is_as_set(key, before, file)) {
@@ -231,12 +262,12 @@ impl EntryLook<'_> {
     /// Moves the notes of a session to the trash, but for those that somebody has edited.
     fn take_away(&mut self, key: &Digest, before: Option<&SessionSource>) -> Result<(), StateError> {
         let Some(before) = before.filter(|before| !before.is_out) else { return Ok(()) };
-        let mut stays = false;
-        for (_, note) in self.table.all_notes(key)? {
+        for (generation, note) in self.table.all_notes(key)? {
             let Ok(path) = VaultPath::new(note.path.clone()) else { continue };
-            match self.trash(&path, &note.after, note.is_edited) {
-                Ok(true) => {}
-                Ok(false) => stays = true,
+            match self.trash(key, generation, &path, note.clone()) {
+                Ok(true) => self.table.drop_note(key, generation, note.part)?,
+                // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
+                Ok(false) => {}
                 Err(error) => {
                     self.seen.again = true;
                     self.seen.problem(path.as_str(), &error);
@@ -244,21 +275,24 @@ impl EntryLook<'_> {
                 }
             }
         }
-        if !stays {
-            self.table.drop_notes(key)?;
-        }
         self.table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })
     }
 
-    /// Says whether it went, or was not there.
-    fn trash(&self, path: &VaultPath, after: &str, is_edited: bool) -> Result<bool, String> {
+    /// Says whether it is in the trash.
+    fn trash(&self, key: &Digest, generation: u32, path: &VaultPath, note: SessionNote) -> Result<bool, String> {
         let files = self.workspace.files().map_err(|error| error.message)?;
         let said = |error: WriteError| error.to_string();
-        let Some((_, hash)) = files.read(path).map_err(said)? else { return Ok(true) };
-        if is_edited || hash.to_hex().as_str() != after {
+        let Some((_, hash)) = files.read(path).map_err(said)? else {
+            return Ok(note.after.is_empty() || note.next == TRASHED);
+        };
+        if note.is_edited || hash.to_hex().as_str() != note.after {
             return Ok(false);
         }
+        let note = SessionNote { next: TRASHED.into(), ..note };
+        self.table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
+        crash::point("session-trashing");
         files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
+        crash::point("session-trashed");
         Ok(true)
     }
 }

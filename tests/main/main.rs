@@ -74,6 +74,7 @@ mod search;
 mod server;
 mod service;
 mod sessions;
+mod sessions_again;
 mod smoke;
 mod state;
 mod status;
