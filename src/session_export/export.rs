@@ -15,7 +15,7 @@ use crate::forgotten::ForgottenLookup;
 use crate::fs::crash;
 use crate::imports::{SessionTranscript, SourceKind, session, session_id, session_kind};
 use crate::request::Workspace;
-use crate::state::{Digest, SessionSource, SessionTable};
+use crate::state::{Digest, SessionSource, SessionTable, StateError};
 use crate::vault::{ElsewhereFile, Files};
 
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
@@ -76,22 +76,12 @@ impl SessionExporter<'_> {
         // What is written behind that meanwhile is for the next look.
         let (content, prefix) =
             hashes(&mut opened, file.stamp.size, before.map_or(0, |before| before.length)).map_err(unread)?;
-        let kind = self.kind(&file.path, &mut opened).map_err(unread)?;
-        let Some(kind) = kind else {
+        let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
             return Err(NotExported::Lasting("it is no session of a program that is known".into()));
         };
-        opened.rewind().map_err(unread)?;
-        let at_ms = file.stamp.mtime_ns / 1_000_000;
-        let transcript = session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size));
-        let moved = match before {
-            None => self.gone.take(&transcript, self.table)?,
-            Some(_) => None,
-        };
-        if let Some((from, _)) = &moved {
-            self.table.move_file(from, key)?;
-            crash::point("session-moved");
-        }
-        let before = before.or(moved.as_ref().map(|(_, source)| source));
+        let moved = if before.is_none() { self.taken_over(key, &transcript)? } else { None };
+        let before = before.or(moved.as_ref());
+        let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
         self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
@@ -147,6 +137,39 @@ impl SessionExporter<'_> {
             Some(remark) => Err(NotExported::Lasting(remark.clone())),
             None => Ok(SessionFate::Kept),
         }
+    }
+
+    /// The session of a file, as far as it was written when that was looked at; `None` where it is of no program that is known.
+    fn transcript(&self, file: &ElsewhereFile, mut opened: File) -> io::Result<Option<SessionTranscript>> {
+        let Some(kind) = self.kind(&file.path, &mut opened)? else { return Ok(None) };
+        opened.rewind()?;
+        let at_ms = file.stamp.mtime_ns / 1_000_000;
+        Ok(Some(session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size))))
+    }
+
+    /// Has a file that is new be known as the one that it was before it moved; says whether there is such a one.
+    ///
+    /// # Errors
+    /// When the state cannot be read or written.
+    pub(super) fn take_over(&mut self, key: &Digest, file: &ElsewhereFile) -> Result<bool, StateError> {
+        if file.stamp.size > MAX_SOURCE_BYTES {
+            return Ok(false);
+        }
+        // What cannot be read is said where it is to be kept.
+        let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
+        let Ok(Some(transcript)) = read else { return Ok(false) };
+        Ok(self.taken_over(key, &transcript)?.is_some())
+    }
+
+    fn taken_over(
+        &mut self,
+        key: &Digest,
+        transcript: &SessionTranscript,
+    ) -> Result<Option<SessionSource>, StateError> {
+        let Some((from, source)) = self.gone.take(transcript, self.table)? else { return Ok(None) };
+        self.table.move_file(&from, key)?;
+        crash::point("session-moved");
+        Ok(Some(source))
     }
 
     fn kind(&self, path: &Path, opened: &mut File) -> io::Result<Option<SourceKind>> {

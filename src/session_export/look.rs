@@ -10,14 +10,13 @@ use super::channel::ChannelStores;
 use super::export::{SessionExporter, SessionFate, ToldSession, digest_of};
 use super::gone::GoneSessions;
 use super::order::{RankedSession, rank};
-use super::part::{BY, NotExported, TRASHED};
+use super::part::NotExported;
+use super::trash::take_away;
 use crate::config::SessionsConfig;
-use crate::fs::crash;
 use crate::imports::is_beside_session;
-use crate::path::VaultPath;
 use crate::request::Workspace;
-use crate::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
-use crate::vault::{Action, ElsewhereFile, FilesElsewhere, WriteError};
+use crate::state::{Digest, SessionSource, SessionTable, StateError};
+use crate::vault::{ElsewhereFile, FilesElsewhere};
 use crate::wire::{SessionsState, Skipped};
 
 /// Maximum number of problems that are kept.
@@ -152,13 +151,13 @@ struct EntryLook<'l> {
 
 impl EntryLook<'_> {
     fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
-        let known = self.known()?;
-        self.gone = GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)));
+        let known = self.with_moved()?;
         let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
-        let there = self.files.iter().map(|(key, file)| {
-            let (size, mtime_ns) = (file.stamp.size, file.stamp.mtime_ns);
-            let has_moved = !known.contains_key(key) && self.gone.has_stamp(size, mtime_ns);
-            RankedSession { mtime_ns, is_kept: has_moved || is_kept(key), path: Some(&file.path), key: *key }
+        let there = self.files.iter().map(|(key, file)| RankedSession {
+            mtime_ns: file.stamp.mtime_ns,
+            is_kept: is_kept(key),
+            path: Some(&file.path),
+            key: *key,
         });
         // Those that are gone count as well: the ones that changed last stay.
         let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key)).map(|(key, source)| RankedSession {
@@ -187,7 +186,12 @@ impl EntryLook<'_> {
             let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| time >= since);
             at += 1;
             match self.files.get(&key).cloned() {
-                _ if !stays => self.take_away(&key, before)?,
+                _ if !stays => {
+                    if let Some((note, reason)) = take_away(self.workspace, self.table, &key, before)? {
+                        self.seen.again = true;
+                        self.seen.problem(&note, &reason);
+                    }
+                }
                 Some(file) => self.bring_up(&key, &file, before),
                 None => self.seen.state.gone += usize::from(is_kept(&key)),
             }
@@ -217,6 +221,47 @@ impl EntryLook<'_> {
         Ok(known)
     }
 
+    /// The same, with those files that are new and as one was that is gone known as that one, where they are it: they take its place, and
+    /// not that of another.
+    fn with_moved(&mut self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        let may_have_moved: Vec<(Digest, ElsewhereFile)> = self
+            .files
+            .iter()
+            .filter(|(key, file)| {
+                !known.contains_key(*key) && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
+            })
+            .map(|(key, file)| (*key, file.clone()))
+            .collect();
+        let mut has_moved = false;
+        for (key, file) in may_have_moved {
+            has_moved |= self.exporter().take_over(&key, &file)?;
+        }
+        if !has_moved {
+            return Ok(known);
+        }
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        Ok(known)
+    }
+
+    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> GoneSessions {
+        GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
+    }
+
+    fn exporter(&mut self) -> SessionExporter<'_> {
+        SessionExporter {
+            workspace: self.workspace,
+            table: self.table,
+            stores: self.stores,
+            entry: &self.entry.config,
+            entry_key: self.entry.key,
+            told: self.told,
+            gone: &mut self.gone,
+        }
+    }
+
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
         let stamp = (file.stamp.size, file.stamp.mtime_ns);
         let name = file.path.display().to_string();
@@ -225,21 +270,13 @@ impl EntryLook<'_> {
         {
             return self.seen.problem(&name, reason);
         }
-        let mut exporter = SessionExporter {
-            workspace: self.workspace,
-            table: self.table,
-            stores: self.stores,
-            entry: &self.entry.config,
-            entry_key: self.entry.key,
-            told: self.told,
-            gone: &mut self.gone,
-        };
+        let mut exporter = self.exporter();
         let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
         if before.is_some_and(is_known) && before.is_some_and(|before| exporter.is_as_set(key, before, file)) {
             return;
         }
         self.refused.remove(key);
-        match exporter.export(key, file, before) {
+        match self.exporter().export(key, file, before) {
             Ok(fate) => {
                 if fate == SessionFate::CutShort {
                     self.cut_short.insert(*key);
@@ -257,42 +294,5 @@ impl EntryLook<'_> {
                 self.seen.problem(&name, &format!("it is tried again: {reason}"));
             }
         }
-    }
-
-    /// Moves the notes of a session to the trash, but for those that somebody has edited.
-    fn take_away(&mut self, key: &Digest, before: Option<&SessionSource>) -> Result<(), StateError> {
-        let Some(before) = before.filter(|before| !before.is_out) else { return Ok(()) };
-        for (generation, note) in self.table.all_notes(key)? {
-            let Ok(path) = VaultPath::new(note.path.clone()) else { continue };
-            match self.trash(key, generation, &path, note.clone()) {
-                Ok(true) => self.table.drop_note(key, generation, note.part)?,
-                // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
-                Ok(false) => {}
-                Err(error) => {
-                    self.seen.again = true;
-                    self.seen.problem(path.as_str(), &error);
-                    return Ok(());
-                }
-            }
-        }
-        self.table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })
-    }
-
-    /// Says whether it is in the trash.
-    fn trash(&self, key: &Digest, generation: u32, path: &VaultPath, note: SessionNote) -> Result<bool, String> {
-        let files = self.workspace.files().map_err(|error| error.message)?;
-        let said = |error: WriteError| error.to_string();
-        let Some((_, hash)) = files.read(path).map_err(said)? else {
-            return Ok(note.after.is_empty() || note.next == TRASHED);
-        };
-        if note.is_edited || hash.to_hex().as_str() != note.after {
-            return Ok(false);
-        }
-        let note = SessionNote { next: TRASHED.into(), ..note };
-        self.table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
-        crash::point("session-trashing");
-        files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
-        crash::point("session-trashed");
-        Ok(true)
     }
 }

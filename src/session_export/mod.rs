@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `keeper` is the thread, `look` compares files with what is known of them and does what their age and number ask for, with the `order` of
-//! which stay and the sessions whose files are `gone`; `export` reads one session, `place` says which notes it goes on in and `part` writes
+//! which stay, the sessions whose files are `gone` and the `trash`; `export` reads one session, `place` says which notes it goes on in and `part` writes
 //! them, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
 
 mod channel;
@@ -18,5 +18,6 @@ mod order;
 mod part;
 mod place;
 mod render;
+mod trash;
 
 pub(crate) use keeper::SessionKeeper;
