@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::json;
 
-use super::sink::ImportItem;
+use super::item::ImportItem;
 use super::tally::ImportTally;
 
 /// What came so far.

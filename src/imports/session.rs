@@ -9,10 +9,11 @@ use jiff::Timestamp;
 
 use super::elements::parse;
 use super::found::FoundFile;
+use super::item::ImportItem;
 use super::kind::SourceKind;
 use super::lines::{BEHIND, BYTE_ORDER_MARK, NO_JSON, TOO_LONG};
 use super::read::{Unnamed, one};
-use super::sink::{CUT_TURNS, ImportItem, ImportSink};
+use super::sink::{CUT_TURNS, ImportSink};
 
 /// What is left out of a session although somebody may have said it: that is told.
 const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];

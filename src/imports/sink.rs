@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
+use super::item::ImportItem;
 use super::kind::SourceKind;
 use super::moments::written;
 use super::repeats::{Came, ImportRepeats};
@@ -25,15 +26,6 @@ pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
 const MAX_PLACE_BYTES: usize = 2000;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
-
-/// What is handed over.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ImportItem {
-    /// An event, as programs send them.
-    Event(Value),
-    /// A note.
-    Note(ImportNote),
-}
 
 /// A conversation, as it was read.
 #[derive(Debug, Clone, Default)]

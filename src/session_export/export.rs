@@ -10,6 +10,7 @@ use super::gone::GoneSessions;
 use super::part::{NotExported, SessionWriter};
 use super::place::SessionPlace;
 use super::render::SessionAbout;
+use super::trash::take_notes_away;
 use crate::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::forgotten::ForgottenLookup;
 use crate::fs::crash;
@@ -236,7 +237,13 @@ impl SessionExporter<'_> {
         let files = self.workspace.files()?;
         let _one = files.one_generation();
         let asked = self.workspace.forgotten().ask()?;
-        self.writer(files, &asked, &self.entry.collection(), (key, generation), transcript).write(about)
+        let count = self.writer(files, &asked, &self.entry.collection(), (key, generation), transcript).write(about)?;
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        match take_notes_away(self.workspace, self.table, key, is_behind)? {
+            Some((note, reason)) => Err(NotExported::Passing(format!("`{note}`: {reason}"))),
+            None => Ok(()),
+        }
     }
 
     fn writer<'w>(

@@ -66,10 +66,15 @@ pub(super) struct SessionWriter<'w> {
 }
 
 impl SessionWriter<'_> {
-    /// Brings the notes up to date.
-    pub(super) fn write(&self, about: &SessionAbout) -> Result<(), NotExported> {
+    /// Brings the notes up to date; says how many there are to be.
+    ///
+    /// # Errors
+    /// When one of them cannot be written.
+    pub(super) fn write(&self, about: &SessionAbout) -> Result<usize, NotExported> {
         let known = self.table.notes(self.key, self.generation)?;
-        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+        let parts = parts(&self.transcript.turns);
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
             let note = known.iter().find(|note| note.part as usize == at);
             let write = SessionPart { writer: self, about, at, part };
             match note {
@@ -77,7 +82,7 @@ impl SessionWriter<'_> {
                 None => write.anew()?,
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Some turns of a part, without secrets and what was forgotten.

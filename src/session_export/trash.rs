@@ -19,8 +19,28 @@ pub(super) fn take_away(
     before: Option<&SessionSource>,
 ) -> Result<Option<(String, String)>, StateError> {
     let Some(before) = before.filter(|before| !before.is_out) else { return Ok(None) };
+    if let Some(stays) = take_notes_away(workspace, table, key, |_, _| true)? {
+        return Ok(Some(stays));
+    }
+    table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })?;
+    Ok(None)
+}
+
+/// The same of those notes alone of which `goes` holds, given how often the file was begun and the part.
+///
+/// # Errors
+/// As [`take_away`].
+pub(super) fn take_notes_away(
+    workspace: &Workspace,
+    table: &SessionTable,
+    key: &Digest,
+    goes: impl Fn(u32, usize) -> bool,
+) -> Result<Option<(String, String)>, StateError> {
     for (generation, note) in table.all_notes(key)? {
         let (Ok(path), part) = (VaultPath::new(note.path.clone()), note.part) else { continue };
+        if !goes(generation, part as usize) {
+            continue;
+        }
         match trash(workspace, table, (key, generation), &path, note) {
             Ok(true) => table.drop_note(key, generation, part)?,
             // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
@@ -28,7 +48,6 @@ pub(super) fn take_away(
             Err(error) => return Ok(Some((path.to_string(), error))),
         }
     }
-    table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })?;
     Ok(None)
 }
 

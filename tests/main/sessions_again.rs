@@ -138,6 +138,30 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     assert!(!notes(&vault, "conversations").iter().any(|(_, text)| text.contains("Fourth thoughts")));
 }
 
+#[test]
+fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
+    let mut vault = vault("");
+    let path = source(&vault, "long.jsonl");
+    let long = |at: usize| turn("user", &format!("Long turn {at}. {}", "Much was said. ".repeat(27_000)));
+    let all: Vec<String> = (0..9).map(long).collect();
+    fs::write(&path, header("long") + &all.concat()).unwrap();
+    start(&mut vault);
+    let last = note(&vault, "conversations", "Long turn 8.").0;
+    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-3.md", 3));
+    // Cut at its end it stays as it is.
+    fs::write(&path, header("long") + &all[..7].concat()).unwrap();
+    once(&vault, "the cut", |state| state["cut_short"] == 1);
+    assert_eq!(names(&vault).len(), 3);
+    fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
+    note(&vault, "conversations", "The end");
+    eventually("the last part to go", || (names(&vault).len() == 2).then_some(()));
+    let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    for at in 0..9 {
+        let count = usize::from(!(2..6).contains(&at));
+        assert_eq!(said.matches(&format!("Long turn {at}.")).count(), count, "{at}");
+    }
+}
+
 /// The session of a program that has one name for all that was ever said in a chat.
 #[test]
 fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_does_not() {
