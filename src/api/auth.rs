@@ -86,7 +86,8 @@ impl Guard {
         if let Some(known) = in_memory.iter().find_map(|known| known.holder(&token)) {
             return Ok(Some(known));
         }
-        self.looks.find(move || on_disk.iter().find_map(|known| known.holder(&token))).await
+        let asker = blake3::Hash::from(&token);
+        self.looks.find(asker.as_bytes(), move || on_disk.iter().find_map(|known| known.holder(&token))).await
     }
 }
 

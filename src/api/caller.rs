@@ -85,7 +85,7 @@ pub(super) async fn local(State((app, looks)): State<(Arc<App>, Looks)>, mut req
         Some(slug) => {
             let slug = slug.as_bytes().to_owned();
             // Its page is read.
-            let named = looks.find(move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
+            let named = looks.find(&slug.clone(), move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
             match named {
                 Ok(named) => named.map(|mut caller| {
                     caller.claimed = claimed(request.headers());

@@ -1,13 +1,11 @@
 //! How notes are related: by name, by relation, around a note, then and now; and who is told of it.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use memory_vault::graph::graph;
 use memory_vault::request::{ErrorKind, key_relations};
 use memory_vault::wire::{GraphParams, GraphView};
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, Mcp, Request, TestVault, encode};
+use crate::support::{Daemon, Mcp, Request, TestVault, encode, seen_by_ada};
 
 fn ask(vault: &TestVault, params: &GraphParams) -> GraphView {
     graph(&vault.owner(), params).unwrap()
@@ -328,23 +326,6 @@ const HIDDEN: [(&str, &str); 6] = [
     ("agents/zoe/memory/x.md", "---\ntype: person\n---\n- part_of [[plan]]\n"),
 ];
 
-fn world(notes: &[(&str, &str)]) -> (Daemon, String) {
-    let mut vault = Daemon::with_config(CONFIG);
-    vault.write("agents/ada/agent.md", "---\ntitle: Ada\ncan_read_user_memory: true\n---\n");
-    for (path, text) in notes {
-        vault.write(path, text);
-    }
-    for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
-    {
-        let file = std::fs::File::options().write(true).open(entry.path()).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_760_000_000)).unwrap();
-    }
-    vault.start();
-    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
-    let token = reply.json()["token"].as_str().unwrap().to_owned();
-    (vault, token)
-}
-
 fn asked_by(vault: &Daemon, token: &str, target: &str) -> (u16, String) {
     let reply = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
     (reply.status, String::from_utf8(reply.body).unwrap())
@@ -353,8 +334,8 @@ fn asked_by(vault: &Daemon, token: &str, target: &str) -> (u16, String) {
 /// What an agent may not see is no end of a step, on the way of none, and no name, type, relation or number: as if there were no such note.
 #[test]
 fn what_is_hidden_is_no_step_of_the_graph() {
-    let (with, with_token) = world(&[&OPEN[..], &HIDDEN[..]].concat());
-    let (without, without_token) = world(&OPEN);
+    let (with, with_token) = seen_by_ada(CONFIG, &[&OPEN[..], &HIDDEN[..]].concat());
+    let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
     let mut targets = vec!["/api/graph".to_owned(), "/api/graph?limit=1".into(), "/api/graph?expired=true".into()];
     for name in [
         "open",
@@ -418,7 +399,7 @@ fn what_is_hidden_is_no_step_of_the_graph() {
 /// A note that was made private a moment ago is hidden before it is indexed again, and takes no link.
 #[test]
 fn what_has_become_private_is_no_step_before_it_is_indexed() {
-    let (mut vault, token) = world(&OPEN);
+    let (mut vault, token) = seen_by_ada(CONFIG, &OPEN);
     vault.settle();
     let seen = |vault: &Daemon, name: &str| asked_by(vault, &token, &format!("/api/graph?name={name}&depth=3")).1;
     assert!(seen(&vault, "open").contains("\"Plain\""));

@@ -1,14 +1,12 @@
 //! How notes hang together: links there and back, what is near a note, and who is told of it.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use memory_vault::config::Mode;
 use memory_vault::notes;
 use memory_vault::request::ErrorKind;
 use memory_vault::wire::{Linked, LinksParams, LinksView, RelatedParams, RelatedView};
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, Mcp, Request, TestVault, encode};
+use crate::support::{Daemon, Mcp, Request, TestVault, encode, seen_by_ada};
 
 fn links(vault: &TestVault, path: &str) -> LinksView {
     notes::links(&vault.owner(), &LinksParams { path: path.into(), limit: None }).unwrap()
@@ -252,28 +250,11 @@ const HIDDEN: [(&str, &str); 4] = [
     ("notes/of.md", "---\nsources: [notes/secret.md]\n---\nMade of it: [[plan]], quokka.\n"),
 ];
 
-fn world(notes: &[(&str, &str)]) -> (Daemon, String) {
-    let mut vault = Daemon::with_config(CONFIG);
-    vault.write("agents/ada/agent.md", "---\ntitle: Ada\ncan_read_user_memory: true\n---\n");
-    for (path, text) in notes {
-        vault.write(path, text);
-    }
-    for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
-    {
-        let file = std::fs::File::options().write(true).open(entry.path()).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_760_000_000)).unwrap();
-    }
-    vault.start();
-    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
-    let token = reply.json()["token"].as_str().unwrap().to_owned();
-    (vault, token)
-}
-
 /// What an agent may not see is no target and no source, and takes no link from another note; nor is it near, counted or named.
 #[test]
 fn what_is_hidden_neither_links_nor_is_linked() {
-    let (with, with_token) = world(&[&OPEN[..], &HIDDEN[..]].concat());
-    let (without, without_token) = world(&OPEN);
+    let (with, with_token) = seen_by_ada(CONFIG, &[&OPEN[..], &HIDDEN[..]].concat());
+    let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
     let ask = |vault: &Daemon, token: &str, target: &str| {
         let reply = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
         (reply.status, String::from_utf8(reply.body).unwrap())

@@ -287,6 +287,17 @@ mod tests {
     }
 
     fn kept(checkpoints: &Checkpoints, path: &str, content: &[u8]) -> CheckpointId {
+        kept_by(checkpoints, path, content, None, 0)
+    }
+
+    /// Kept by an agent, if any, that has written so much with it.
+    fn kept_by(
+        checkpoints: &Checkpoints,
+        path: &str,
+        content: &[u8],
+        agent: Option<&str>,
+        written: u64,
+    ) -> CheckpointId {
         let path = VaultPath::new(path).unwrap();
         let at = later();
         let id = checkpoints.name(&path, at);
@@ -295,12 +306,12 @@ mod tests {
             at,
             path,
             action: Action::Edit,
-            by: None,
+            by: agent.map(Into::into),
             bytes: Some(content.len() as u64),
             before: None,
             base: None,
             changed_ms: None,
-            written: 0,
+            written,
             mode: Some(0o644),
             after: None,
             trashed: None,
@@ -412,25 +423,8 @@ mod tests {
         let by = |agent: &'static str, bytes: usize| {
             let act = Action::Edit.by(agent).within(quota, 50);
             checkpoints.admit(&act)?;
-            let path = VaultPath::new(format!("agents/{agent}/MEMORY.md")).unwrap();
-            let at = later();
-            let id = checkpoints.name(&path, at);
-            let mut checkpoint = Checkpoint {
-                id: id.clone(),
-                at,
-                path,
-                action: Action::Edit,
-                by: Some(agent.into()),
-                bytes: Some(bytes as u64),
-                before: None,
-                base: None,
-                changed_ms: None,
-                written: act.written,
-                mode: None,
-                after: None,
-                trashed: None,
-            };
-            checkpoints.keep(&mut checkpoint, Some(&vec![b'a'; bytes])).unwrap();
+            let path = format!("agents/{agent}/MEMORY.md");
+            let id = kept_by(&checkpoints, &path, &vec![b'a'; bytes], Some(agent), act.written);
             checkpoints.trim(&act).unwrap();
             Ok::<_, WriteError>(id)
         };

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::http::{Connection, Reply, Request};
@@ -424,4 +424,22 @@ pub fn encode(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
         .collect()
+}
+
+/// A daemon with these notes and no others, all changed in the same moment, and the token of the agent Ada, who may read what is the person's.
+pub fn seen_by_ada(config: &str, notes: &[(&str, &str)]) -> (Daemon, String) {
+    let mut vault = Daemon::with_config(config);
+    vault.write("agents/ada/agent.md", "---\ntitle: Ada\ncan_read_user_memory: true\n---\n");
+    for (path, text) in notes {
+        vault.write(path, text);
+    }
+    let files = walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    for entry in files {
+        let file = std::fs::File::options().write(true).open(entry.path()).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_760_000_000)).unwrap();
+    }
+    vault.start();
+    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
+    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    (vault, token)
 }

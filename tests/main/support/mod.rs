@@ -24,7 +24,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 pub use answers::{Answers, assert_same, difference};
 pub use app::{embedded, serve, status};
 pub use batches::{BadAnswers, BatchFate};
-pub use daemon::{Daemon, Ran, encode, vault_command};
+pub use daemon::{Daemon, Ran, encode, seen_by_ada, vault_command};
 pub use dice::Dice;
 pub use endpoint::{Asked, Endpoint, Fault};
 pub use http::{Connection, Reply, Request};
