@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::item::ImportItem;
 use super::kind::SourceKind;

@@ -147,14 +147,14 @@ fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
     fs::write(&path, header("long") + &all.concat()).unwrap();
     start(&mut vault);
     let last = note(&vault, "conversations", "Long turn 8.").0;
-    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-3.md", 3));
+    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-4.md", 4));
     // Cut at its end it stays as it is.
     fs::write(&path, header("long") + &all[..7].concat()).unwrap();
     once(&vault, "the cut", |state| state["cut_short"] == 1);
-    assert_eq!(names(&vault).len(), 3);
+    assert_eq!(names(&vault).len(), 4);
     fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
     note(&vault, "conversations", "The end");
-    eventually("the last part to go", || (names(&vault).len() == 2).then_some(()));
+    eventually("the last parts to go", || (names(&vault).len() == 2).then_some(()));
     let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
     for at in 0..9 {
         let count = usize::from(!(2..6).contains(&at));
