@@ -265,14 +265,16 @@ impl EntryLook<'_> {
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
         let stamp = (file.stamp.size, file.stamp.mtime_ns);
         let name = file.path.display().to_string();
-        if let Some((size, mtime_ns, reason)) = self.refused.get(key)
-            && (*size, *mtime_ns) == stamp
-        {
-            return self.seen.problem(&name, reason);
-        }
-        let mut exporter = self.exporter();
         let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
-        if before.is_some_and(is_known) && before.is_some_and(|before| exporter.is_as_set(key, before, file)) {
+        let before_as_is = before.filter(|before| is_known(before));
+        let is_done = before_as_is.is_some_and(|before| self.exporter().is_as_set(key, before, file));
+        // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
+        let refused = self.refused.get(key).filter(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
+        let reason = refused.filter(|_| is_done || before_as_is.is_none()).map(|(.., reason)| reason.clone());
+        if let Some(reason) = &reason {
+            self.seen.problem(&name, reason);
+        }
+        if is_done || reason.is_some() {
             return;
         }
         self.refused.remove(key);

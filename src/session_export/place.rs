@@ -40,7 +40,7 @@ impl SessionWriter<'_> {
             return Ok(SessionPlace::Said(last, before.turns));
         }
         // Somebody has changed a line of it: it is the same session, and its notes follow it.
-        if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? || self.was_taken_away(last)? {
+        if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? {
             return Ok(SessionPlace::Notes(last));
         }
         // A file that was put back, after it had another session.
@@ -54,6 +54,9 @@ impl SessionWriter<'_> {
             if self.says_most_of(generation)? {
                 return Ok(SessionPlace::Notes(generation));
             }
+        }
+        if self.was_taken_away(last)? {
+            return Ok(SessionPlace::Notes(last));
         }
         Ok(SessionPlace::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
     }

@@ -187,7 +187,8 @@ fn a_session_keeps_what_it_was_told_of_its_channel() {
     let (path, store) = (source(&vault, "s.jsonl"), source(&vault, "sessions.json"));
     let told = |key: &str, id: &str| fs::write(&store, json!({ key: { "sessionId": id } }).to_string()).unwrap();
     told("agent:main:telegram:group:-100", "s");
-    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
+    // It has a line that cannot be read, so that it is not kept whole.
+    fs::write(&path, header("s") + "{broken\n" + &turn("user", "Alpha words")).unwrap();
     start(&mut vault);
     let is_of = |vault: &Daemon, word: &str, scope: &str| {
         eventually(word, || {
@@ -217,6 +218,10 @@ fn a_session_keeps_what_it_was_told_of_its_channel() {
     vault.terminate();
     told("agent:main:main", "s");
     start(&mut vault);
+    is_of(&vault, "Delta words", "direct");
+    told("agent:main:telegram:group:-100", "s");
+    is_of(&vault, "Delta words", "group");
+    told("agent:main:main", "s");
     is_of(&vault, "Delta words", "direct");
     // Another glob is another entry, and the same file.
     vault.terminate();
