@@ -3,6 +3,7 @@
 
 mod calendar_words;
 mod chunk;
+mod citations;
 mod common;
 pub(crate) mod entries;
 pub(crate) mod extraction;

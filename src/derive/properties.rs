@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::generated::is_generated;
 use super::words::{fold, plain_words};
 use crate::note::{Note, aliases};
 use crate::path::folded;
@@ -155,8 +156,8 @@ pub(crate) fn property_lines(note: &Note) -> String {
     lines.join("\n")
 }
 
-/// By what a note is found beside its title and text: its file's name, its other names, its tags and the values of its properties. What
-/// stands in the title already is not said again.
+/// By what a note is found beside its title and text: its file's name, its other names, its tags and, if nobody generated it, the values of its
+/// properties. What stands in the title already is not said again.
 pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &Map<String, Value>) -> String {
     let title = plain_words(title, false);
     let mut names = Vec::new();
@@ -168,7 +169,10 @@ pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &M
     put(stem);
     aliases(metadata).iter().take(MAX_VALUES).for_each(|name| put(name));
     tags.iter().take(MAX_VALUES).for_each(|name| put(name));
-    properties(metadata).iter().flat_map(|property| &property.values).for_each(|value| put(value));
+    // What a generated file says there is how it was made.
+    if !is_generated(metadata) {
+        properties(metadata).iter().flat_map(|property| &property.values).for_each(|value| put(value));
+    }
     names.join("\n")
 }
 

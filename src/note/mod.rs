@@ -45,7 +45,7 @@ pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
 pub(crate) use lines::Lines;
 pub(crate) use links::{has_scheme, wikilinks_in};
-pub(crate) use model::{Block, Heading, Link, LinkKind, Problem};
+pub(crate) use model::{Block, Heading, Link, LinkKind, Problem, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::plain_heading;
 pub(crate) use revise::{revise, with_property};

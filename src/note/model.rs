@@ -205,7 +205,7 @@ impl Note {
 }
 
 /// Cuts sorted, disjoint ranges out of a span.
-pub(super) fn outside<'s>(cut: &[Range<usize>], source: &'s str, span: Range<usize>) -> Cow<'s, str> {
+pub(crate) fn outside<'s>(cut: &[Range<usize>], source: &'s str, span: Range<usize>) -> Cow<'s, str> {
     let first = cut.partition_point(|range| range.end <= span.start);
     let inside = cut[first..].iter().take_while(|range| range.start < span.end);
     let mut kept = String::new();

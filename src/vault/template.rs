@@ -123,6 +123,6 @@ mod tests {
             Config::default()
         );
         assert!(matches!(adopt(folder.path()), Err(InitError::AlreadyAVault(_))));
-        assert!(matches!(adopt(Path::new("/nonexistent")), Err(InitError::NothingToAdopt(_))));
+        assert!(matches!(adopt(&folder.path().join("nothing")), Err(InitError::NothingToAdopt(_))));
     }
 }

@@ -68,6 +68,9 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     vault.settle();
     let before = (vault.get("/api/summaries?all=true").json(), vault.find("sourdough"));
     assert!(before.1.iter().any(|path| path == SUMMARY), "{before:?}");
+    // What a line cites is not said in it.
+    assert!(vault.find("roggen in:summaries").iter().any(|path| path == SUMMARY));
+    assert!(vault.find("md in:summaries").is_empty());
     vault.run(&["reindex", "--full"]).ok();
     vault.settle();
     assert_eq!((vault.get("/api/summaries?all=true").json(), vault.find("sourdough")), before);

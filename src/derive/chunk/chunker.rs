@@ -7,6 +7,7 @@ use super::id::ChunkId;
 use super::join::{ChunkDraft, Joiner};
 use super::measure::token_estimate;
 use super::noise::is_noise;
+use super::shown::Shown;
 use super::split::{Piece, fits, groups, split};
 use super::turn;
 use crate::derive::properties::property_lines;
@@ -20,7 +21,7 @@ pub struct Chunk {
     pub id: ChunkId,
     /// The headings it stands under, outermost first.
     pub heading_path: Vec<String>,
-    /// What is shown: the source between [`Chunk::bytes`], without comments and the blank space around it.
+    /// What is shown: the source between [`Chunk::bytes`], without comments, what a generated line cites, and the blank space around it.
     pub text: String,
     /// Where in `text` the heading lines end. What follows is searched; headings have a field of their own.
     pub body_start: usize,
@@ -77,10 +78,12 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
 }
 
 /// The first of the chunks that [`chunk`] cuts, as many as the bounds allow.
-pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds) -> Cut {
+pub fn chunk_within(path: &VaultPath, note: &Note, text: &str, bounds: Bounds) -> Cut {
+    let shown = Shown::of(note, text);
+    let source = &*shown.source;
     let cut = Cut { chunks: Vec::new(), rest: None };
-    let mut chunker =
-        Chunker { path, note, source, bounds, cut, joiner: Joiner::new(note, source), seen: HashMap::new() };
+    let joiner = Joiner::new(note, source);
+    let mut chunker = Chunker { path, note, text, source, shown: &shown, bounds, cut, joiner, seen: HashMap::new() };
     let mut lead: Option<Range<usize>> = None;
     let mut blocks = note.blocks.as_slice();
     while let Some(first) = blocks.first().filter(|_| chunker.cut.rest.is_none()) {
@@ -100,7 +103,7 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
                         if may && turn::begins(path.collection(), &source[part.clone()]) {
                             turns.push(part.start);
                         }
-                        let noise = whole && is_noise(*kind, &note.visible(source, part.clone()));
+                        let noise = whole && is_noise(*kind, &shown.text(part.clone()));
                         let split = split(source, part, matches!(kind, BlockKind::Code) && whole);
                         pieces.extend(split.into_iter().map(|piece| Piece { noise: noise || piece.noise, ..piece }));
                     }
@@ -130,7 +133,11 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
 struct Chunker<'a> {
     path: &'a VaultPath,
     note: &'a Note,
+    /// The file.
+    text: &'a str,
+    /// The same, with blanks where it cites.
     source: &'a str,
+    shown: &'a Shown<'a>,
     /// What is left of them.
     bounds: Bounds,
     cut: Cut,
@@ -209,7 +216,7 @@ impl Chunker<'_> {
 
     /// Passes on what shows anything.
     fn draft(&mut self, draft: ChunkDraft) {
-        let shows = |span: Range<usize>| !self.note.visible(self.source, span).trim().is_empty();
+        let shows = |span: Range<usize>| !self.shown.text(span).trim().is_empty();
         if draft.has_words || draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
             let done = self.joiner.add(draft);
             done.iter().for_each(|draft| self.push(draft));
@@ -224,7 +231,7 @@ impl Chunker<'_> {
         let heading_path: Vec<String> =
             heading_path.into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
         let ChunkDraft { lead, body, prose, .. } = draft;
-        let visible = |span: Range<usize>| self.note.visible(self.source, span);
+        let visible = |span: Range<usize>| self.shown.text(span);
         let mut text = match &lead {
             Some(lead) => cut_lead(visible(lead.clone()).trim()).to_owned(),
             None => String::new(),
@@ -247,7 +254,7 @@ impl Chunker<'_> {
         let prose_start = (body_start + prose_start).saturating_sub(shown_body.start).max(body_start);
         text.push_str(&body_text[shown_body]);
         let prose = prose_start.min(text.len())..(prose_start + shown.len()).min(text.len());
-        let bytes = trimmed(self.source, draft.start()..body.end);
+        let bytes = trimmed(self.text, draft.start()..body.end);
         let lines = (
             self.note.lines.line_of(bytes.start),
             self.note.lines.line_of(bytes.end.saturating_sub(1).max(bytes.start)),

@@ -10,6 +10,7 @@ mod join;
 mod measure;
 mod noise;
 mod remove;
+mod shown;
 mod split;
 mod turn;
 

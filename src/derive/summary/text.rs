@@ -1,6 +1,7 @@
 //! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
 
 use super::prose::one_line;
+use crate::derive::citations::CitedPaths;
 use crate::note::untagged;
 
 /// The heading of a short text, a sentence a line.
@@ -126,13 +127,14 @@ pub(crate) fn without_short_text(body: &str) -> &str {
 
 /// The items of a summary, given the paths that it was made of. A line without one of them is none: a person wrote it.
 pub(crate) fn summary_items(body: &str, sources: &[String]) -> Vec<SummaryItem> {
+    let sources = CitedPaths::new(sources);
     let mut section = String::new();
     let mut items = Vec::new();
     for (line, text) in body.lines().enumerate() {
         if let Some(heading) = text.strip_prefix("## ") {
             heading.trim().clone_into(&mut section);
         } else if let Some(item) = text.strip_prefix("- ")
-            && let Some((text, citations)) = parted(item.trim_end(), sources)
+            && let Some((text, citations)) = parted(item.trim_end(), &sources)
         {
             items.push(SummaryItem { section: section.clone(), line, said: CitedLine { text, citations } });
         }
@@ -141,24 +143,18 @@ pub(crate) fn summary_items(body: &str, sources: &[String]) -> Vec<SummaryItem> 
 }
 
 /// What an item says, and what it cites.
-fn parted(item: &str, sources: &[String]) -> Option<(String, Vec<String>)> {
-    let inside = item.strip_suffix(')')?;
-    let begins = |rest: &str| {
-        sources.iter().any(|source| {
-            rest.strip_prefix(source.as_str()).is_some_and(|after| after.is_empty() || after.starts_with(['#', ',']))
-        })
-    };
-    let (at, _) = inside.match_indices(" (").find(|(at, open)| begins(&inside[at + open.len()..]))?;
+fn parted(item: &str, sources: &CitedPaths) -> Option<(String, Vec<String>)> {
+    let at = sources.in_brackets(item)?;
     let mut citations = Vec::new();
-    let mut rest = &inside[at + 2..];
+    let mut rest = &item[at + " (".len()..item.len() - ")".len()];
     // A path may have a comma.
     while !rest.is_empty() {
-        let next = rest.match_indices(", ").find(|(at, _)| begins(&rest[at + 2..]));
+        let next = rest.match_indices(", ").find(|(at, _)| sources.begin(&rest[at + 2..]));
         let (one, after) = next.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 2..]));
         citations.push(one.to_owned());
         rest = after;
     }
-    Some((inside[..at].to_owned(), citations))
+    Some((item[..at].to_owned(), citations))
 }
 
 #[cfg(test)]
