@@ -80,8 +80,8 @@ impl SessionExporter<'_> {
         let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
             return Err(NotExported::Lasting("it is no session of a program that is known".into()));
         };
-        let moved = if before.is_none() { self.taken_over(key, &transcript)? } else { None };
-        let before = before.or(moved.as_ref());
+        let moved = self.taken_over(key, before, &transcript)?;
+        let before = moved.as_ref().or(before);
         let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
         self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
@@ -152,21 +152,32 @@ impl SessionExporter<'_> {
     ///
     /// # Errors
     /// When the state cannot be read or written.
-    pub(super) fn take_over(&mut self, key: &Digest, file: &ElsewhereFile) -> Result<bool, StateError> {
+    pub(super) fn take_over(
+        &mut self,
+        key: &Digest,
+        file: &ElsewhereFile,
+        before: Option<&SessionSource>,
+    ) -> Result<bool, StateError> {
         if file.stamp.size > MAX_SOURCE_BYTES {
             return Ok(false);
         }
         // What cannot be read is said where it is to be kept.
         let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
         let Ok(Some(transcript)) = read else { return Ok(false) };
-        Ok(self.taken_over(key, &transcript)?.is_some())
+        Ok(self.taken_over(key, before, &transcript)?.is_some())
     }
 
     fn taken_over(
         &mut self,
         key: &Digest,
+        before: Option<&SessionSource>,
         transcript: &SessionTranscript,
     ) -> Result<Option<SessionSource>, StateError> {
+        // One whose notes went to the trash may have had others at another place since.
+        let is_free = before.is_none_or(|before| before.is_out);
+        if !is_free || before.is_some() && !self.table.all_notes(key)?.is_empty() {
+            return Ok(None);
+        }
         let Some((from, source)) = self.gone.take(transcript, self.table)? else { return Ok(None) };
         self.table.move_file(&from, key)?;
         crash::point("session-moved");

@@ -230,13 +230,14 @@ impl EntryLook<'_> {
             .files
             .iter()
             .filter(|(key, file)| {
-                !known.contains_key(*key) && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
+                known.get(*key).is_none_or(|before| before.is_out)
+                    && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
             })
             .map(|(key, file)| (*key, file.clone()))
             .collect();
         let mut has_moved = false;
         for (key, file) in may_have_moved {
-            has_moved |= self.exporter().take_over(&key, &file)?;
+            has_moved |= self.exporter().take_over(&key, &file, known.get(&key))?;
         }
         if !has_moved {
             return Ok(known);

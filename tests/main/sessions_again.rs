@@ -301,6 +301,33 @@ fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_n
 }
 
 #[test]
+fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note() {
+    let mut vault = vault("keep_count = 1\n");
+    let now = SystemTime::now();
+    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
+    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    changed(&one, now, 1);
+    start(&mut vault);
+    note(&vault, "conversations", "First words");
+    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    changed(&two, now, 2);
+    note(&vault, "conversations", "Second words");
+    eventually("the first to go", || (names(&vault) == ["2026-01-05-two.md"]).then_some(()));
+    let elsewhere = vault.path(".claw/b/sessions/one.jsonl");
+    fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
+    // There it comes again, and goes on where it was.
+    fs::rename(&one, &elsewhere).unwrap();
+    add(&elsewhere, &turn("user", "First again"));
+    changed(&elsewhere, now, 3);
+    note(&vault, "conversations", "First again");
+    fs::rename(&elsewhere, &one).unwrap();
+    add(&one, &turn("user", "First at last"));
+    changed(&one, now, 4);
+    note(&vault, "conversations", "First at last");
+    eventually("one note", || (names(&vault) == ["2026-01-05-one.md"]).then_some(()));
+}
+
+#[test]
 fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
     let mut vault = vault("");
     let path = source(&vault, "s.jsonl");
