@@ -11,6 +11,8 @@ const END: &str = " ===";
 /// Digits of a steady fence: fewer, as each costs a model room.
 const STEADY_DIGITS: usize = 16;
 const DIGITS: usize = 32;
+/// The beginning of what is told of a fence that nothing else begins with, in bytes.
+const SHORTEST_BEGINNING: usize = 30;
 
 /// What a model is told of what was recalled.
 pub(crate) const RECALLED: &str = "Between the next line and the one like it is what the user's memory has, each line with its source. It is \
@@ -100,6 +102,11 @@ fn is_fence(line: &str) -> bool {
     })
 }
 
+/// Whether a line, or its beginning, is the one before a fence that tells of it.
+pub(crate) fn is_of_recalled(line: &str) -> bool {
+    RECALLED.starts_with(line.trim().trim_end_matches(['.', '…']).trim_end()) && line.len() > SHORTEST_BEGINNING
+}
+
 /// A text without what stands in it between two lines that are the same fence, and the line before that tells of it: what was recalled is
 /// no news. A fence that is not closed fences nothing.
 pub(crate) fn without_fenced(text: &str) -> Cow<'_, str> {
@@ -119,8 +126,10 @@ pub(crate) fn without_fenced(text: &str) -> Cow<'_, str> {
     while at < lines.len() {
         match ends[at] {
             Some(end) => {
-                if kept.last().is_some_and(|before: &&str| before.trim_end() == RECALLED) {
+                // A program may have put something before it, as who speaks.
+                if let Some(before) = kept.last().and_then(|line: &&str| line.trim_end().strip_suffix(RECALLED)) {
                     kept.pop();
+                    kept.extend((!before.trim().is_empty()).then_some(before));
                 }
                 (at, cut) = (end + 1, true);
             }
@@ -161,6 +170,11 @@ mod tests {
         for kept in ["plain", "=== a ===\nb\n=== a ===", &format!("{fence}\nnot closed"), "====\n====\n"] {
             assert_eq!(without_fenced(kept), kept);
         }
+    }
+
+    #[test]
+    fn who_is_named_before_what_was_recalled_stays() {
+        assert_eq!(without_fenced(&format!("User: {}Hello\n  there", recalled("- tea\n"))), "User: Hello\n  there");
     }
 
     #[test]

@@ -13,9 +13,11 @@ use super::error::ApiError;
 #[derive(Debug, Clone)]
 pub(super) struct Looks {
     at_a_time: Arc<Semaphore>,
-    by_asker: Arc<Mutex<HashMap<Box<[u8]>, Arc<Semaphore>>>>,
+    by_asker: Arc<Mutex<PlacesByAsker>>,
     within: Duration,
 }
+
+type PlacesByAsker = HashMap<Box<[u8]>, Arc<Semaphore>>;
 
 /// Maximum number of those who ask that are looked for on a disk at a time.
 const MAX_LOOKS: usize = 32;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use crate::clock::{Edge, moment};
-use crate::derive::without_machinery;
+use crate::derive::turns_without_machinery;
 use crate::request::{RequestError, rfc3339};
 use crate::wire::{IngestTurn, TurnsParams};
 
@@ -24,14 +24,15 @@ pub(crate) fn events(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value
     let session = format!("{}/{}", params.agent_id.trim(), params.conversation_id.trim());
     let mut times: HashMap<String, usize> = HashMap::new();
     let mut events = Vec::new();
-    for turn in &params.turns {
+    let spoken = params.turns.iter().flat_map(|turn| [("user", turn.user.as_str()), ("assistant", &turn.assistant)]);
+    let spoken = turns_without_machinery(&spoken.collect::<Vec<_>>());
+    for (turn, texts) in params.turns.iter().zip(spoken.chunks(2)) {
         let time = time(turn, params, now)?;
         let said = blake3::hash(json!([turn.user, turn.assistant, turn.date]).to_string().as_bytes()).to_hex()[..32]
             .to_owned();
         let nth = times.entry(said.clone()).or_default();
         *nth += 1;
-        for (role, text) in [("user", &turn.user), ("assistant", &turn.assistant)] {
-            let text = without_machinery(text);
+        for (role, text) in ["user", "assistant"].into_iter().zip(texts) {
             if text.trim().is_empty() {
                 continue;
             }
@@ -83,11 +84,13 @@ mod tests {
                 assistant: "<think>secret</think>Your  wombat is fine.".into(),
                 date: None,
             },
-            IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it</think>".into(), date: None },
+            IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "and more of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "to its end</think>Sure".into(), date: None },
         ];
         let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
         let events = events(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
         let texts: Vec<&str> = events.as_array().unwrap().iter().map(|event| event["text"].as_str().unwrap()).collect();
-        assert_eq!(texts, ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is "]);
+        assert_eq!(texts, ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is ", "Sure"]);
     }
 }

@@ -19,7 +19,7 @@ use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
 use super::writer::CaptureWriter;
 use crate::config::Switches;
-use crate::fence::without_fenced;
+use crate::fence::{is_of_recalled, without_fenced};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
@@ -276,11 +276,14 @@ impl Capture {
 /// Takes out what was recalled, which is known already and would come back as if somebody had said it, and secrets.
 fn prepare(events: &mut Vec<Captured>, redacts: bool) {
     for event in events.iter_mut() {
-        if let Event::Message(message) = &mut event.event
-            && let std::borrow::Cow::Owned(said) = without_fenced(&message.text)
-        {
-            message.text = said.trim().to_owned();
+        let Event::Message(message) = &mut event.event else { continue };
+        if let std::borrow::Cow::Owned(said) = without_fenced(&message.text) {
+            // The first line may be indented code.
+            let said = said.trim_end().trim_start_matches('\n');
+            message.text = if said.trim().is_empty() { String::new() } else { said.to_owned() };
         }
+        // Programs name a conversation by how its first message begins.
+        message.title = message.title.take().filter(|title| !is_of_recalled(title));
     }
     events.retain(|event| !matches!(&event.event, Event::Message(message) if message.text.is_empty()));
     for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::backend::Backend;
 use super::outcome::Outcome;
 use super::terminal::{remark, stdout};
-use crate::derive::without_machinery;
+use crate::derive::turns_without_machinery;
 use crate::wire::{ContextMode, ContextParams};
 
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
@@ -127,7 +127,7 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
         if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
             continue;
         }
-        let said = without_machinery(text);
+        let said = turns_without_machinery(&[(role, text)]).remove(0);
         if said.is_empty() {
             continue;
         }

@@ -16,6 +16,21 @@ pub(super) struct MemoryLine {
     pub(super) text: String,
     /// Where it stands: `notes/a.md#L3`.
     pub(super) place: String,
+    /// The day or the week that it is of: `2026-03-02`, where it says something of a time.
+    pub(super) day: Option<String>,
+}
+
+impl MemoryLine {
+    /// One of no day.
+    pub(super) fn new(text: String, place: String) -> Self {
+        Self { text, place, day: None }
+    }
+
+    /// As the block has it.
+    fn written(&self) -> String {
+        let day = self.day.as_ref().map_or_else(String::new, |day| format!("{day}: "));
+        format!("- {day}{} [{}]\n", escaped(&self.text), escaped(&self.place))
+    }
 }
 
 /// Lines that belong together.
@@ -108,7 +123,7 @@ pub(super) fn block(
                 leave_out(&mut view, REPEATS);
                 continue;
             };
-            let text = format!("- {} [{}]\n", escaped(&line.text), escaped(&line.place));
+            let text = line.written();
             let (first, first_tokens) =
                 if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
             let tokens = count(&text) + first_tokens;
@@ -261,7 +276,7 @@ mod tests {
     use crate::derive::token_estimate;
 
     fn line(text: &str, place: &str) -> MemoryLine {
-        MemoryLine { text: text.to_owned(), place: place.to_owned() }
+        MemoryLine::new(text.to_owned(), place.to_owned())
     }
 
     fn of(sections: Vec<BlockSection>, tokens: Option<usize>) -> (String, ContextReceipt) {
@@ -312,6 +327,21 @@ mod tests {
         let (block, receipt) = of(vec![profile, BlockSection::new("excerpts", "Excerpts", None, again)], None);
         assert_eq!((receipt.sections[1].items.clone(), receipt.sections[1].left_out), (vec!["c.md#L1".to_owned()], 2));
         assert_eq!(receipt.sections[1].why.as_deref(), Some(REPEATS), "{block}");
+    }
+
+    #[test]
+    fn a_line_has_its_day_and_what_was_said_on_another_is_said_once() {
+        let dated = |text: &str, place: &str, day: &str| MemoryLine { day: Some(day.into()), ..line(text, place) };
+        let lines = vec![
+            dated("Decided to wax the tent.", "s.md#L1", "2026-03-02"),
+            dated("Decided to wax the tent.", "c.md#L1", "2026-03-03"),
+        ];
+        let (block, receipt) = of(vec![BlockSection::new("summaries", "S", None, lines)], None);
+        assert!(block.contains("\n- 2026-03-02: Decided to wax the tent. [s.md#L1]\n"), "{block}");
+        assert_eq!((receipt.sections[0].items.len(), receipt.sections[0].left_out), (1, 1));
+        let without =
+            of(vec![BlockSection::new("s", "S", None, vec![line("Decided to wax the tent.", "s.md#L1")])], None);
+        assert!(receipt.tokens > without.1.tokens, "the day counts in the budget");
     }
 
     #[test]

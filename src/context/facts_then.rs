@@ -42,7 +42,7 @@ pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLin
             let likeness = words.in_text(&text.replace(['_', '/', '-', '.'], " "));
             if likeness > 0 {
                 let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
-                found.push((likeness, MemoryLine { text, place: citation(path.as_str(), line, line) }));
+                found.push((likeness, MemoryLine::new(text, citation(path.as_str(), line, line))));
             }
         }
     }

@@ -4,9 +4,11 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
+use super::day_span::DaySpan;
 use super::matching::{GatePhrase, GateWords, is_unspaced};
 use super::phrases::{ABOUT_ONESELF, DECIDED, GatePhrases, REMEMBERED, VERBATIM};
-use super::times::{DaySpan, named_time, read_all};
+use super::time_tables::read_all;
+use super::times::named_time;
 
 /// What decided about a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

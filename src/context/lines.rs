@@ -223,7 +223,7 @@ impl LineSight {
                     continue;
                 }
                 let text = said.chars().take(MAX_LINE_CHARS).collect();
-                let line = MemoryLine { text, place: citation(path.as_str(), number as u32, number as u32) };
+                let line = MemoryLine::new(text, citation(path.as_str(), number as u32, number as u32));
                 lines.push((line, sources.into_iter().map(str::to_owned).collect()));
             }
         }
@@ -274,8 +274,7 @@ impl LineSight {
         };
         let was_told = |key: &str| page.had(text.lines().nth(line_of(key) as usize - 1).unwrap_or_default());
         let told = UserPage::read(&note.metadata).told().into_iter().filter(|(key, _)| was_told(key));
-        let told =
-            told.map(|(key, text)| MemoryLine { text, place: citation(path.as_str(), line_of(key), line_of(key)) });
+        let told = told.map(|(key, text)| MemoryLine::new(text, citation(path.as_str(), line_of(key), line_of(key))));
         let mut lines: Vec<MemoryLine> = told.collect();
         lines.extend(self.lines(USER_FILE));
         lines

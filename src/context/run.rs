@@ -253,7 +253,12 @@ fn of_gate(
         }
         Gate::Asked => {
             let mut asked = Vec::new();
-            for part in params.sections.iter().flatten() {
+            let parts = params.sections.iter().flatten();
+            for (at, part) in parts.clone().enumerate() {
+                // Each once, however often it is named.
+                if parts.clone().take(at).any(|before| before == part) {
+                    continue;
+                }
                 asked.push(match part {
                     ContextPart::Profile => sections.profile(),
                     ContextPart::Entries => sections.entries(query, EntriesWanted::All),

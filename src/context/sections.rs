@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::civil::{Date, ISOWeekDate, Weekday};
-use jiff::{Timestamp, ToSpan};
+use jiff::ToSpan;
+use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
+use super::day_span::DaySpan;
 use super::facts_then::facts_of;
 use super::likeness::{QuestionWords, telling};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
-use super::times::DaySpan;
+use super::summary_days::{SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
+use super::talks::Talks;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
@@ -26,8 +28,6 @@ use crate::wire::HitView;
 
 /// What the person says in any case.
 const OVERRIDES: &str = "profile/overrides.md";
-/// Where summaries are.
-const SUMMARIES: &str = "summaries/";
 /// What has a section of its own, or is no memory of what is so now.
 const NO_EXCERPTS: [&str; 3] = ["profile/", "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
@@ -76,6 +76,7 @@ pub(super) struct Sections<'a> {
     pub(super) hits: Vec<(String, String)>,
     /// Places of lines, each with an entry that it says: `memories/user.md#^e-1`.
     pub(super) entries: Vec<(String, String)>,
+    talks: Talks,
 }
 
 impl<'a> Sections<'a> {
@@ -93,7 +94,7 @@ impl<'a> Sections<'a> {
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new() }
+        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
     }
 
     fn memory(&self) -> &'a MemoryConfig {
@@ -162,7 +163,7 @@ impl<'a> Sections<'a> {
             let window = entry.window.to_string();
             let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
             self.entries.push((place.clone(), format!("{}#^{}", source_path(&place), entry.id)));
-            MemoryLine { text, place }
+            MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();
         let mut section = BlockSection::new("entries", "What is known", Some(self.memory().working_tokens), lines);
@@ -178,7 +179,7 @@ impl<'a> Sections<'a> {
             for path in std::iter::once(&relation.path).chain(&relation.to) {
                 self.sight.look_at_indexed(&self.sight.given, path);
             }
-            MemoryLine { text: relation.line, place: relation.citation }
+            MemoryLine::new(relation.line, relation.citation)
         };
         // What is related now says nothing of then.
         let found = match self.sight.as_of {
@@ -199,7 +200,10 @@ impl<'a> Sections<'a> {
         // One is seen where all is that it was made of, and is trusted likewise.
         let mut give = |path: &str| match self.sight.file(path) {
             Some(file) if is_planted(files, file) => withheld += 1,
-            Some(_) => lines.extend(self.sight.lines(path)),
+            Some(file) => {
+                let dated = |line: MemoryLine| MemoryLine { day: self.day_of_line(file, &line.text), ..line };
+                lines.extend(self.sight.lines(path).into_iter().map(dated));
+            }
             None => {}
         };
         let since = self.summaries_since();
@@ -300,12 +304,19 @@ impl<'a> Sections<'a> {
         let monday = path.and_then(|rest| rest.strip_prefix("weeks/")).and_then(monday_of);
         match monday {
             Some(monday) => is_whole(span, monday),
-            None => self.day(file.created_ms).is_some_and(|day| span.has(day)),
+            None => day_at(file.created_ms).is_some_and(|day| span.has(day)),
         }
     }
 
-    fn day(&self, ms: i64) -> Option<Date> {
-        Some(Timestamp::from_millisecond(ms).ok()?.to_zoned(jiff::tz::TimeZone::system()).date())
+    /// The day of a line of a summary or a digest: that of a week's is the day of what it cites first, `(notes/a.md#L3, notes/b.md)`.
+    fn day_of_line(&self, file: &FileEntry, line: &str) -> Option<String> {
+        let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
+        let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) else { return day_of(file) };
+        let cited = line.rsplit_once(" (").and_then(|(_, places)| places.split([',', ')']).next());
+        let cited = cited.and_then(|place| self.sight.given.file(source_path(place)));
+        let day = cited.and_then(|cited| day_at(cited.created_ms));
+        let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
+        day.filter(is_in).map(|day| day.to_string()).or_else(|| day_of(file))
     }
 
     fn floor(&self) -> f64 {
@@ -366,7 +377,15 @@ impl<'a> Sections<'a> {
     /// What a hit says; `None` where nobody says it.
     fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> Option<MemoryLine> {
         let is_talk = hit.chunk.collection == CONVERSATIONS;
-        let text: String = match (is_talk.then(|| without_machinery(&hit.chunk.content)), looking.whole) {
+        let file = scope.reader().files().at(&hit.chunk.path);
+        let said = || {
+            let names = || self.sight.user_name().into_iter().collect::<Vec<_>>();
+            // What began in another passage may go on in this one.
+            let said = self.talks.said(scope.workspace(), file?, (hit.chunk.line_start, hit.chunk.line_end), names)?;
+            Some(Cow::Owned(said))
+        };
+        let said = is_talk.then(|| said().unwrap_or_else(|| without_machinery(&hit.chunk.content)));
+        let text: String = match (said, looking.whole) {
             // A snippet may begin within what a program put in.
             (Some(Cow::Owned(said)), whole) => {
                 said.chars().take(if whole { TURN_CHARS } else { SNIPPET_CHARS }).collect()
@@ -381,9 +400,9 @@ impl<'a> Sections<'a> {
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
         self.sight.look_at_indexed(scope, &hit.chunk.path);
-        let day = hit.chunk.created_at.get(..10).filter(|_| is_talk);
-        let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
-        Some(MemoryLine { text, place })
+        let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk).map(str::to_owned);
+        let day = file.and_then(|file| day_of(file)).or_else(of_talk);
+        Some(MemoryLine { text, place, day })
     }
 }
 
@@ -394,40 +413,6 @@ fn is_excerpt(path: &str) -> bool {
         name.is_some_and(|name| AGENT_FILES.contains(&name))
     };
     !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY) && !is_agents_own()
-}
-
-/// The digests of some days among the paths of files, the newest first. A week that is not given takes no day's place.
-fn digests_of<'p>(
-    span: DaySpan,
-    paths: impl Iterator<Item = &'p str>,
-    is_given: impl Fn(&str) -> bool,
-) -> Vec<&'p str> {
-    let mut weeks: Vec<(Date, &str)> = Vec::new();
-    let mut days: Vec<(Date, &str)> = Vec::new();
-    for path in paths {
-        let Some(name) = path.strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md")) else { continue };
-        if let Some(day) = name.strip_prefix("days/").and_then(|day| day.parse().ok()) {
-            days.extend(span.has(day).then_some((day, path)));
-        } else if let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) {
-            weeks.extend((is_whole(span, monday) && is_given(path)).then_some((monday, path)));
-        }
-    }
-    let has = |monday: &Date, day: Date| (*monday..=monday.saturating_add(6.days())).contains(&day);
-    days.retain(|(day, _)| !weeks.iter().any(|(monday, _)| has(monday, *day)));
-    let mut all: Vec<(Date, &str)> = weeks.into_iter().chain(days).collect();
-    all.sort_unstable_by(|one, two| two.cmp(one));
-    all.into_iter().map(|(_, path)| path).collect()
-}
-
-/// Whether all days of a week are meant.
-fn is_whole(span: DaySpan, monday: Date) -> bool {
-    span.has(monday) && monday.checked_add(6.days()).is_ok_and(|sunday| span.has(sunday))
-}
-
-/// The first day of a week: `2026-W47`.
-fn monday_of(week: &str) -> Option<Date> {
-    let (year, week) = week.split_once("-W")?;
-    Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
 }
 
 /// A question as words alone: what a chat says is no language of searches. Of a long one its beginning and its end.
@@ -452,30 +437,6 @@ fn as_words(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_digest_of_a_whole_week_stands_for_its_days() {
-        let paths = [
-            "summaries/days/2026-11-14.md",
-            "summaries/days/2026-11-16.md",
-            "summaries/weeks/2026-W47.md",
-            "summaries/days/2026-11-23.md",
-            "summaries/weeks/2026-W46.md",
-            "summaries/days/none.md",
-            "summaries/tent.md",
-            "notes/days/2026-11-16.md",
-        ];
-        let of = |first: Date, last: Date| digests_of(DaySpan::from(first, last), paths.into_iter(), |_| true);
-        let day = |day: i8| Date::constant(2026, 11, day);
-        assert_eq!(of(day(16), day(22)), ["summaries/weeks/2026-W47.md"]);
-        assert_eq!(of(day(16), day(16)), ["summaries/days/2026-11-16.md"]);
-        let week = DaySpan::from(day(16), day(22));
-        assert_eq!(digests_of(week, paths.into_iter(), |_| false), ["summaries/days/2026-11-16.md"]);
-        assert_eq!(
-            of(day(14), day(23)),
-            ["summaries/days/2026-11-23.md", "summaries/weeks/2026-W47.md", "summaries/days/2026-11-14.md"]
-        );
-    }
 
     #[test]
     fn what_says_how_an_agent_is_to_be_is_no_excerpt() {

@@ -6,21 +6,12 @@ use std::sync::LazyLock;
 use jiff::ToSpan;
 use jiff::civil::Date;
 
+use super::day_span::DaySpan;
 use super::matching::{GatePhrase, GateWords};
-use super::phrases::GatePhrases;
-use super::time_phrases::{AGO, BEFORE_YEARS, NOW, PAST, TimeSpan, WAS, WEEKDAYS};
-use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, is_month, named_day, named_month};
-
-/// Days, the first and the last included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DaySpan {
-    /// The first.
-    pub(crate) first: Date,
-    /// The last.
-    pub(crate) last: Date,
-    /// A day that may be meant as well: `05/06/2026` is one of May or of June.
-    pub(crate) other: Option<Date>,
-}
+use super::past_words::{BEFORE_YEARS, WAS};
+use super::time_tables::{TimesOf, first_of, read_all, weekday};
+use super::times_within::{DaysWithin, named_within, places_of_date};
+use crate::derive::summary::{NamedDay, named_day, named_month};
 
 /// A time that a question names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,49 +24,18 @@ pub(super) struct NamedTime {
     pub(super) span: Option<DaySpan>,
 }
 
-type TimeTable = Vec<(TimeSpan, Vec<GatePhrase>)>;
-
-static TABLES: LazyLock<[TimeTable; 3]> = LazyLock::new(|| [&PAST[..], &AGO, &NOW].map(read));
-static DAYS: LazyLock<Vec<Vec<GatePhrase>>> = LazyLock::new(|| WEEKDAYS.iter().map(|day| read_all(day)).collect());
 static ABOUT_WAS: LazyLock<Vec<GatePhrase>> = LazyLock::new(|| read_all(WAS));
-
-fn read(table: &[(TimeSpan, GatePhrases)]) -> TimeTable {
-    table.iter().map(|(span, phrases)| (*span, read_all(phrases))).collect()
-}
-
-/// Reads the phrases of a table.
-pub(super) fn read_all(phrases: GatePhrases) -> Vec<GatePhrase> {
-    phrases.iter().map(|phrase| GatePhrase::read(phrase)).collect()
-}
-
-impl DaySpan {
-    /// Whether a day is in it.
-    pub(crate) fn has(&self, day: Date) -> bool {
-        (self.first..=self.last).contains(&day) || self.other == Some(day)
-    }
-
-    /// From a day to another.
-    pub(super) fn from(first: Date, last: Date) -> Self {
-        Self { first, last, other: None }
-    }
-
-    fn day(day: Date) -> Self {
-        Self::from(day, day)
-    }
-
-    fn month(of: Date) -> Self {
-        Self::from(of.first_of_month(), of.last_of_month())
-    }
-}
 
 /// The time before now that a question names, on the day on which it is asked.
 pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    let [past, ago, now] = &*TABLES;
     let is_about_was = LazyCell::new(|| ABOUT_WAS.iter().any(|phrase| words.places_of(phrase).is_some()));
     let written =
         |span: DaySpan| NamedTime { by: span.first.to_string(), places: places_of_date(words), span: Some(span) };
     if let Some(span) = slashed(query, today) {
         return Some(written(span));
+    }
+    if let Some(DaysWithin { places, days }) = named_within(query, words, today, &|| *is_about_was) {
+        return Some(NamedTime { by: words.at(&places), places, span: Some(days) });
     }
     match named_day(query) {
         Some(NamedDay::Dated(day)) if day <= today => return Some(written(DaySpan::day(day))),
@@ -87,10 +47,14 @@ pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Opt
         }
         _ => {}
     }
-    in_table(ago, words, today)
-        .or_else(|| in_table(past, words, today))
-        .or_else(|| in_table(now, words, today).filter(|_| *is_about_was))
-        .or_else(|| weekday(words, today).filter(|_| *is_about_was))
+    let said = |table: TimesOf| {
+        let said = first_of(table, words)?;
+        Some(NamedTime { by: words.at(&said.places), span: said.days(today), places: said.places })
+    };
+    said(TimesOf::Ago)
+        .or_else(|| said(TimesOf::Past))
+        .or_else(|| said(TimesOf::Now).filter(|_| *is_about_was))
+        .or_else(|| last_weekday(words, today).filter(|_| *is_about_was))
         .or_else(|| {
             let (month, year) = named_month(query)?;
             let of = |year: i16| Date::new(year, month, 1).ok().filter(|first| *first <= today);
@@ -139,74 +103,12 @@ fn named_year(words: &GateWords<'_>, today: Date) -> Option<(i16, Vec<usize>)> {
     })
 }
 
-/// The places of the words that a written date has: numbers, months, and the signs behind a number (`10月`).
-fn places_of_date(words: &GateWords<'_>) -> Vec<usize> {
-    let is_number = |word: &str| {
-        let rest = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
-        rest.len() < word.len() && (rest.is_empty() || rest.starts_with(['년', '월', '일']))
-    };
-    let mut places = words.places(|word| is_month(word) || is_number(word));
-    let signs = words.places(|word| matches!(word, "年" | "月" | "日" | "号" | "號"));
-    let numerals = words.places(|word| SIGNS_OF_NUMBERS.contains(word));
-    for sign in signs {
-        let of_sign = (0..sign).rev().take_while(|at| numerals.contains(at));
-        let numbers: Vec<usize> = of_sign.chain(sign.checked_sub(1).filter(|at| places.contains(at))).collect();
-        if !numbers.is_empty() {
-            places.extend(numbers.into_iter().chain([sign]));
-        }
-    }
-    places.sort_unstable();
-    places.dedup();
-    places
-}
-
-fn in_table(table: &TimeTable, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    table.iter().find_map(|(span, phrases)| {
-        let (phrase, places) = phrases.iter().find_map(|phrase| Some((phrase, words.places_of(phrase)?)))?;
-        let span = days(*span, words.number(&places).filter(|_| phrase.has_number()), today);
-        Some(NamedTime { by: words.at(&places), places, span })
-    })
-}
-
-fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
-    let ago = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
-    let (first, last) = match span {
-        TimeSpan::DaysAgo(usual) => {
-            let day = today.checked_sub(ago(usual).days()).ok()?;
-            (day, day)
-        }
-        TimeSpan::WeeksAgo(usual) => {
-            let monday = i64::from(today.weekday().to_monday_zero_offset());
-            let first = today.checked_sub((monday + 7 * ago(usual)).days()).ok()?;
-            (first, first.checked_add(6.days()).ok()?)
-        }
-        TimeSpan::MonthsAgo(usual) => {
-            let month = DaySpan::month(today.first_of_month().checked_sub(ago(usual).months()).ok()?);
-            (month.first, month.last)
-        }
-        TimeSpan::YearsAgo(usual) => {
-            let day = today.first_of_year().checked_sub(ago(usual).years()).ok()?;
-            (day, day.last_of_year())
-        }
-        TimeSpan::LastDays(usual) => (today.checked_sub(ago(usual).days()).ok()?, today),
-        TimeSpan::LastWeeks(usual) => (today.checked_sub((7 * ago(usual)).days()).ok()?, today),
-        TimeSpan::LastMonths(usual) => (today.checked_sub(ago(usual).months()).ok()?, today),
-        TimeSpan::LastYears(usual) => (today.checked_sub(ago(usual).min(5_000).years()).ok()?, today),
-        TimeSpan::LastNight => (today.yesterday().ok()?, today),
-        TimeSpan::Lately => (today.checked_sub(7.days()).ok()?, today),
-        TimeSpan::SomeTime => return None,
-    };
-    Some(DaySpan::from(first, last))
-}
-
 /// The last day of that name before today.
-fn weekday(words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    DAYS.iter().enumerate().find_map(|(number, phrases)| {
-        let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
-        let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
-        let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
-        Some(NamedTime { by: words.at(&places), places, span })
-    })
+fn last_weekday(words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
+    let (number, places) = weekday(words)?;
+    let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
+    let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
+    Some(NamedTime { by: words.at(&places), places, span })
 }
 
 #[cfg(test)]
@@ -278,6 +180,9 @@ mod tests {
             ("过去3天", "2026-11-20 2026-11-23"),
             ("the last few days", "2026-11-16 2026-11-23"),
             ("last month", "2026-10-01 2026-10-31"),
+            ("three years ago", "2023-01-01 2023-12-31"),
+            ("the year before last", "2024-01-01 2024-12-31"),
+            ("上上周", "2026-11-09 2026-11-15"),
             ("l'année dernière", "2025-01-01 2025-12-31"),
             ("last time", "?"),
             ("what is the weather today", ""),
@@ -293,14 +198,86 @@ mod tests {
             ("how do I set up vim", ""),
             ("yesterdays", ""),
         ] {
-            let words = GateWords::of(query);
-            let said = named_time(query, &words, today).map_or_else(String::new, |time| match time.span {
-                Some(DaySpan { first, other: Some(other), .. }) => format!("{first} or {other}"),
-                Some(DaySpan { first, last, .. }) if first == last => first.to_string(),
-                Some(DaySpan { first, last, .. }) => format!("{first} {last}"),
-                None => "?".into(),
-            });
-            assert_eq!(said, expected, "{query}");
+            assert_eq!(said(query, today), expected, "{query}");
         }
+    }
+
+    fn said(query: &str, today: Date) -> String {
+        named_time(query, &GateWords::of(query), today).map_or_else(String::new, |time| match time.span {
+            Some(DaySpan { first, other: Some(other), .. }) => format!("{first} or {other}"),
+            Some(DaySpan { first, last, .. }) if first == last => first.to_string(),
+            Some(DaySpan { first, last, .. }) => format!("{first} {last}"),
+            None => "?".into(),
+        })
+    }
+
+    #[test]
+    fn a_month_or_a_day_is_of_the_time_that_is_named_beside_it() {
+        let today = Date::constant(2026, 11, 23);
+        let (october, last_october) = ("2025-10-01 2025-10-31", "2026-10-01 2026-10-31");
+        let cases = [
+            ("去年10月我们决定了什么", october),
+            ("去年十月", october),
+            ("去年的10月", october),
+            ("去年の10月に何をした？", october),
+            ("昨年10月の計画", october),
+            ("작년 10월에 뭐 했어?", october),
+            ("지난해 10월", october),
+            ("in October last year", october),
+            ("October of last year", october),
+            ("what did we do last year in October", october),
+            ("im Oktober letzten Jahres", october),
+            ("Was haben wir im Oktober des vergangenen Jahres beschlossen?", october),
+            ("letztes Jahr im Oktober", october),
+            ("en octobre de l'année dernière", october),
+            ("en octobre de l'an dernier", october),
+            ("¿Qué decidimos en octubre del año pasado?", october),
+            ("nell'ottobre dell'anno scorso", october),
+            ("em outubro do ano passado", october),
+            ("vorig jaar oktober", october),
+            ("в октябре прошлого года", october),
+            ("w październiku zeszłego roku", october),
+            ("一昨年の10月", "2024-10-01 2024-10-31"),
+            ("im Mai vor zwei Jahren", "2024-05-01 2024-05-31"),
+            ("May last year", "2025-05-01 2025-05-31"),
+            ("last October", last_october),
+            ("letzten Oktober", last_october),
+            ("octobre dernier", last_october),
+            ("el pasado octubre", last_october),
+            ("octubre pasado", last_october),
+            ("ottobre scorso", last_october),
+            ("지난 10월에 뭐 했어?", last_october),
+            ("im letzten Dezember", "2025-12-01 2025-12-31"),
+            ("last November", "2025-11-01 2025-11-30"),
+            ("last May", "2026-05-01 2026-05-31"),
+            ("what did we decide this May", "2026-05-01 2026-05-31"),
+            ("今年3月我们说了什么", "2026-03-01 2026-03-31"),
+            ("on 5 March last year", "2025-03-05"),
+            ("am 5. März letzten Jahres", "2025-03-05"),
+            ("el 5 de marzo del año pasado", "2025-03-05"),
+            ("去年3月5日说了什么", "2025-03-05"),
+            ("上周五我们做了什么", "2026-11-20"),
+            ("上个星期三", "2026-11-18"),
+            ("先週の水曜日", "2026-11-18"),
+            ("지난주 수요일", "2026-11-18"),
+            ("last week on Wednesday", "2026-11-18"),
+            ("letzte Woche Mittwoch", "2026-11-18"),
+            ("mercredi de la semaine dernière", "2026-11-18"),
+            ("el miércoles de la semana pasada", "2026-11-18"),
+            ("上个月5号我们说了什么", "2026-10-05"),
+            ("先月の5日", "2026-10-05"),
+            ("on the 5th of last month", "2026-10-05"),
+            ("el 5 del mes pasado", "2026-10-05"),
+            // What is not beside it is of no such time.
+            ("what did we say in October about the taxes of last year", "2025-01-01 2025-12-31"),
+            ("the top 5 of last month", last_october),
+            ("先月5日間", last_october),
+            ("it may last a year", ""),
+            ("what may last year's report mean", "2025-01-01 2025-12-31"),
+            ("remind me this May", ""),
+        ];
+        let said = cases.map(|(query, _)| (query, said(query, today)));
+        let wrong: Vec<_> = said.iter().zip(cases).filter(|((_, said), (_, expected))| said != expected).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

@@ -1,14 +1,13 @@
-//! Which days of the week and which months a text names.
+//! The names of the days of the week and of the months, and which of them a text names.
 
 use std::collections::BTreeSet;
 
 use super::numerals::numerals;
-use super::summary::{is_month, month_named};
 use super::words::fold;
 
 /// The days of the week from Monday, folded. A word counts where it is one or goes on with an ending.
 const WEEKDAYS: [&str; 7] = [
-    "monday montag lundi lunes lunedi maandag mandag poniedzialek poniedzialk понедельник maanantai pazartesi",
+    "monday montag lundi lunes lunedi maandag mandag poniedzialek poniedzialk poniedziałek poniedziałk понедельник maanantai pazartesi",
     "tuesday dienstag mardi martes martedi dinsdag tisdag tirsdag wtorek wtork вторник tiistai",
     "wednesday mittwoch mercredi miercoles mercoledi woensdag onsdag sroda srode srody среда среду среды среде средам keskiviik carsamba",
     "thursday donnerstag jeudi jueves giovedi donderdag torsdag czwartek czwartk четверг torstai persembe",
@@ -16,15 +15,15 @@ const WEEKDAYS: [&str; 7] = [
     "saturday samstag sonnabend samedi sabado sabato zaterdag lordag lørdag sobota sobote soboty суббот lauantai cumartesi",
     "sunday sonntag dimanche domingo domenica zondag sondag søndag niedziela niedziele воскресень sunnuntai",
 ];
-/// Those that are looked for in the whole text, as no blanks part them from other words.
-const WEEKDAYS_WITHIN: [&str; 7] = [
+/// Those that are looked for in the whole text, parted by `|`: several words, or such as no blanks part from others.
+pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
     "segunda feira|周一|星期一|礼拜一|週一|月曜|월요일|सोमवार|الاثنين|الإثنين",
     "terca feira|周二|星期二|礼拜二|週二|火曜|화요일|मंगलवार|الثلاثاء",
     "quarta feira|周三|星期三|礼拜三|週三|水曜|수요일|बुधवार|الأربعاء|الاربعاء",
-    "quinta feira|周四|星期四|礼拜四|週四|木曜|목요일|गुरुवार|الخميس",
+    "quinta feira|周四|星期四|礼拜四|週四|木曜|목요일|गुरुवार|बृहस्पतिवार|वीरवार|الخميس",
     "sexta feira|周五|星期五|礼拜五|週五|金曜|금요일|शुक्रवार|يوم الجمعة",
     "周六|星期六|礼拜六|週六|土曜|토요일|शनिवार|السبت",
-    "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|يوم الأحد",
+    "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|इतवार|يوم الأحد|يوم الاحد",
 ];
 /// What people write for short, and what may be something else: it says a day, and claims none.
 const SHORT: [&str; 7] = [
@@ -35,6 +34,142 @@ const SHORT: [&str; 7] = [
     "fri fr ven vie sexta пт",
     "sat sa sam sab сб",
     "sun so dim dom вс",
+];
+/// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
+/// longer than a name is.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "janv", "ener", "genn", "январ", "stycz"],
+    &["feb", "fevr", "fev", "феврал", "lut"],
+    &["mar", "mrz", "maart", "marz", "март", "marc"],
+    &["apr", "avr", "abr", "апрел", "kwie"],
+    &["may", "mai", "maj", "mag", "mei", "мая", "мае"],
+    &["jun", "juin", "giu", "июн", "czerw"],
+    &["jul", "juil", "lug", "июл", "lip"],
+    &["aug", "aout", "ago", "август", "sierp"],
+    &["sep", "set", "сентябр", "wrzes"],
+    &["oct", "okt", "out", "ott", "октябр", "pazdz"],
+    &["nov", "ноябр", "listop"],
+    &["dec", "dez", "dic", "дека", "grud"],
+];
+/// The names in full that a word is held against where it is longer than its beginning.
+const NAMES: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "sept",
+    "januar",
+    "februar",
+    "marz",
+    "mai",
+    "juni",
+    "juli",
+    "oktober",
+    "dezember",
+    "janvier",
+    "fevrier",
+    "mars",
+    "avril",
+    "juin",
+    "juillet",
+    "aout",
+    "septembre",
+    "octobre",
+    "novembre",
+    "decembre",
+    "enero",
+    "febrero",
+    "marzo",
+    "abril",
+    "mayo",
+    "junio",
+    "julio",
+    "agosto",
+    "septiembre",
+    "octubre",
+    "noviembre",
+    "diciembre",
+    "gennaio",
+    "febbraio",
+    "aprile",
+    "maggio",
+    "giugno",
+    "luglio",
+    "settembre",
+    "ottobre",
+    "dicembre",
+    "janeiro",
+    "fevereiro",
+    "marco",
+    "maio",
+    "junho",
+    "julho",
+    "setembro",
+    "outubro",
+    "novembro",
+    "dezembro",
+    "januari",
+    "februari",
+    "maart",
+    "mei",
+    "augustus",
+    "января",
+    "февраля",
+    "марта",
+    "апреля",
+    "мая",
+    "июня",
+    "июля",
+    "августа",
+    "сентября",
+    "октября",
+    "ноября",
+    "декабря",
+    "stycznia",
+    "lutego",
+    "marca",
+    "kwietnia",
+    "maja",
+    "czerwca",
+    "lipca",
+    "sierpnia",
+    "wrzesnia",
+    "pazdziernika",
+    "listopada",
+    "grudnia",
+    // As they are in a sentence that says in which month.
+    "январе",
+    "феврале",
+    "марте",
+    "апреле",
+    "мае",
+    "июне",
+    "июле",
+    "августе",
+    "сентябре",
+    "октябре",
+    "ноябре",
+    "декабре",
+    "styczniu",
+    "lutym",
+    "marcu",
+    "kwietniu",
+    "maju",
+    "czerwcu",
+    "lipcu",
+    "sierpniu",
+    "wrzesniu",
+    "pazdzierniku",
+    "listopadzie",
+    "grudniu",
 ];
 /// Names of months that are other words as well: they count beside a number, or behind one of `IN`.
 const AMBIGUOUS: &str = "may march marco marca maja mars";
@@ -47,12 +182,26 @@ fn words_of(folded: &str) -> Vec<&str> {
     folded.split(|mark: char| !mark.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
-fn weekday(word: &str) -> Option<usize> {
+/// The day of the week that a folded word names, 0 for Monday.
+pub(crate) fn weekday_named(word: &str) -> Option<usize> {
     let is_of = |name: &str| {
         let ending = word.strip_prefix(name).map(|ending| ending.chars().count());
         ending.is_some_and(|ending| ending <= LONGEST_ENDING || GOES_ON.iter().any(|end| name.ends_with(end)))
     };
     WEEKDAYS.iter().position(|names| names.split(' ').any(is_of))
+}
+
+/// Whether a folded word is the name of a month in full.
+pub(crate) fn is_month(word: &str) -> bool {
+    NAMES.contains(&word)
+}
+
+/// The month, 1 to 12, that a folded word names, in full or by three letters.
+pub(crate) fn month_named(word: &str) -> Option<i8> {
+    let is_name = NAMES.contains(&word)
+        || MONTHS.iter().flat_map(|month| month.iter()).any(|start| *start == word && word.len() == 3);
+    let at = is_name.then(|| MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start))))??;
+    Some(at as i8 + 1)
 }
 
 /// The days of the week that a text names in full, 0 for Monday.
@@ -61,7 +210,7 @@ pub(crate) fn weekdays(text: &str) -> BTreeSet<usize> {
     let words = words_of(&folded);
     let spaced = words.join(" ");
     let within = (0..7).filter(|day| WEEKDAYS_WITHIN[*day].split('|').any(|name| spaced.contains(&fold(name))));
-    words.iter().filter_map(|word| weekday(word)).chain(within).collect()
+    words.iter().filter_map(|word| weekday_named(word)).chain(within).collect()
 }
 
 /// Those that it may name, short names among them.
@@ -103,7 +252,7 @@ pub(crate) fn perhaps_months(text: &str) -> BTreeSet<i8> {
 
 /// Whether a folded word names a day of the week or a month in full.
 pub(crate) fn is_calendar_word(word: &str) -> bool {
-    weekday(word).is_some() || is_month(word)
+    weekday_named(word).is_some() || is_month(word)
 }
 
 #[cfg(test)]

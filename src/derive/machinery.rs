@@ -10,12 +10,10 @@ use crate::fence::RECALLED;
 const MACHINES: [&str; 9] =
     ["system", "developer", "tool", "tools", "function", "ipython", "environment", "hook", "cron"];
 
-/// The beginnings of names of tags between which stands what nobody said.
-const TAGS: [&str; 18] = [
-    "think",
-    "reasoning",
-    "analysis",
-    "scratchpad",
+/// The beginnings of names of tags between which a model thinks.
+pub(super) const THOUGHTS: [&str; 4] = ["think", "reasoning", "analysis", "scratchpad"];
+/// The beginnings of names of other tags between which stands what nobody said.
+const TAGS: [&str; 14] = [
     "memory",
     "memories",
     "recalled",
@@ -64,7 +62,15 @@ pub(crate) fn is_machine(speaker: &str) -> bool {
 /// The lines of a turn that somebody said, each with its place among all, from 0, and what is left of it: without what stands between tags
 /// or fences, and the like. What is opened and never closed goes on to the end. None of a turn that a program made.
 pub(super) fn said_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Vec<(usize, String)> {
-    let mut within = Within::Speech;
+    said_lines_within(None, lines)
+}
+
+/// The same of a turn that begins between tags of this name, which were opened before.
+pub(super) fn said_lines_within<'t>(
+    tag: Option<&str>,
+    lines: impl IntoIterator<Item = &'t str>,
+) -> Vec<(usize, String)> {
+    let mut within = Within::of(tag);
     let said = |(at, line)| Some((at, within.next(line)?));
     let left: Vec<(usize, String)> = lines.into_iter().enumerate().filter_map(said).collect();
     let first =
@@ -113,6 +119,11 @@ enum Within {
 }
 
 impl Within {
+    /// At the beginning of a turn: between tags of this name, if of one.
+    fn of(tag: Option<&str>) -> Self {
+        tag.map_or(Self::Speech, |name| Self::Tag(name.to_owned()))
+    }
+
     /// What is left of the next line; `None` where all of it is the machinery's.
     fn next(&mut self, line: &str) -> Option<String> {
         let is_pause = matches!(self, Self::Speech) && line.trim().is_empty();
@@ -210,7 +221,7 @@ fn first_tag(lower: &str, from: usize) -> Option<OpeningTag<'_>> {
         let name = &rest[..rest.find(|character| !is_of_name(character)).unwrap_or(rest.len())];
         let after = &rest[name.len()..];
         let is_tag = after.is_empty() || after.starts_with(['>', '/']) || after.starts_with(char::is_whitespace);
-        if is_tag && TAGS.iter().any(|tag| name.starts_with(tag)) {
+        if is_tag && THOUGHTS.iter().chain(&TAGS).any(|tag| name.starts_with(tag)) {
             let end = rest.find('>').map_or(lower.len(), |end| start + end + 2);
             return Some(OpeningTag { name, start, end, is_closed: lower[start..end].ends_with("/>") });
         }

@@ -1,7 +1,7 @@
 //! What is derived of a note: chunks, properties, links, its language, the labels by which it is asked for, and the words of a text as every engine counts
 //! them, with those that say nothing. Pure.
 
-mod calendar_words;
+pub(crate) mod calendar_words;
 mod chunk;
 mod citations;
 mod common;
@@ -25,6 +25,8 @@ mod sentences;
 mod sources;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
+mod talk;
+mod thoughts;
 mod user_page;
 pub mod words;
 
@@ -43,4 +45,5 @@ pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
 pub(crate) use sentences::sentence_bounds;
 pub(crate) use sources::note_sources;
+pub(crate) use talk::{lines_with_machinery, turns_around, turns_of_thought, turns_without_machinery};
 pub(crate) use user_page::{USER_FILE, UserPage};

@@ -20,9 +20,9 @@ pub(super) struct ExtractionAsker<'a> {
     pub(super) allowance: CallAllowance,
     pub(super) timeout: Duration,
     /// The time, in milliseconds since 1970.
-    pub(super) now: &'a dyn Fn() -> i64,
+    pub(super) now: Box<dyn Fn() -> i64 + 'a>,
     /// Whether somebody ends it.
-    pub(super) is_stopped: &'a dyn Fn() -> bool,
+    pub(super) is_stopped: Box<dyn Fn() -> bool + 'a>,
     /// Whether what it is asked about is still what it was: what somebody has taken out meanwhile is not sent once more.
     pub(super) is_current: &'a dyn Fn() -> bool,
 }
@@ -57,7 +57,7 @@ impl ExtractionAsker<'_> {
     pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, Unasked> {
         self.ask_for(prompt, &|text| {
             let answer = read_extraction(text)?;
-            let Some(checked) = check_extraction(&answer, &prompt.shown, date, self.is_stopped) else {
+            let Some(checked) = check_extraction(&answer, &prompt.shown, date, &*self.is_stopped) else {
                 return Ok(None);
             };
             let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
@@ -193,8 +193,8 @@ mod tests {
             calls: &calls,
             allowance,
             timeout,
-            now: &|| 5,
-            is_stopped: &|| false,
+            now: Box::new(|| 5),
+            is_stopped: Box::new(|| false),
             is_current: &|| true,
         };
         (asker.ask(&prompt, None), calls.totals(5).unwrap().outcomes)

@@ -1,9 +1,8 @@
 //! The short text that a model makes of the page of a day or a week: of the lines that rules have made, and written above them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::ask::{ExtractionAsker, Unasked};
+use super::ask::Unasked;
 use super::lane::{Extraction, ExtractionRest, SETTLE_DELAY};
 use super::sessions::{EXTRACTION, KnownSessions, TURNS, cut};
 use crate::derive::extraction::{EXTRACTION_PROPERTY, ShortSentence, check_short, short_prompt};
@@ -15,7 +14,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::RequestError;
-use crate::state::{CallAllowance, Job, StateError};
+use crate::state::{Job, StateError};
 use crate::summary_files::{FileMade, SummaryFiles};
 use crate::vault::{Source, read};
 
@@ -65,22 +64,11 @@ impl Extraction {
         };
         let prompt = short_prompt(&lines.iter().map(sent).collect::<Vec<_>>());
         let root = self.workspace.home().root();
-        let memory = &self.workspace.config().memory;
         let is_current = || {
             let now = read(root, path, self.workspace.config().index.max_file_bytes);
             now.is_ok_and(|now| now.hash == source.hash)
         };
-        let asker = ExtractionAsker {
-            kind: DIGEST,
-            model,
-            calls: &self.calls,
-            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-            timeout: Duration::from_millis(memory.timeout_ms),
-            now: &|| self.now(),
-            is_stopped: &|| self.is_stopped(),
-            is_current: &is_current,
-        };
-        let told = asker.ask_for(&prompt, &|text| {
+        let told = self.asker(DIGEST, model, &is_current).ask_for(&prompt, &|text| {
             let (sentences, dropped) = check_short(text, &prompt.shown)?;
             let counts = [sentences.len(), dropped];
             Ok(Some((sentences, counts)))

@@ -20,7 +20,8 @@ use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
 use crate::state::{
-    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError,
+    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable,
+    StateError,
 };
 use crate::vault::{ReadError, Source, read};
 
@@ -209,6 +210,26 @@ impl Extraction {
         self.clock.now().as_millisecond()
     }
 
+    /// Asks a model for something of a kind, within the limits of a day, as long as what it is about `is_current`.
+    pub(super) fn asker<'a>(
+        &'a self,
+        kind: &'static str,
+        model: &'a Arc<dyn ChatModel>,
+        is_current: &'a dyn Fn() -> bool,
+    ) -> ExtractionAsker<'a> {
+        let memory = &self.workspace.config().memory;
+        ExtractionAsker {
+            kind,
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: Box::new(|| self.now()),
+            is_stopped: Box::new(|| self.is_stopped()),
+            is_current,
+        }
+    }
+
     /// Does one conversation, if one is due and nothing is in the way.
     pub(crate) fn step(&self) -> ExtractionRest {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,7 +286,7 @@ impl Extraction {
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION)? else {
+        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION, now)? else {
             self.state_mut().waits = None;
             return Ok(ExtractionRest::For(CHECK_INTERVAL));
         };
@@ -347,18 +368,7 @@ impl Extraction {
             let now = read(root, &path, self.workspace.config().index.max_file_bytes);
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now) == turns)
         };
-        let memory = &self.workspace.config().memory;
-        let asker = ExtractionAsker {
-            kind: EXTRACTION,
-            model,
-            calls: &self.calls,
-            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-            timeout: Duration::from_millis(memory.timeout_ms),
-            now: &|| self.now(),
-            is_stopped: &|| self.is_stopped.load(Ordering::SeqCst),
-            is_current: &is_current,
-        };
-        let found = match asker.ask(&prompt, date.as_deref()) {
+        let found = match self.asker(EXTRACTION, model, &is_current).ask(&prompt, date.as_deref()) {
             Ok(found) => found,
             Err(unasked) => {
                 if matches!(unasked, Unasked::Changed) {
@@ -480,6 +490,7 @@ impl Extraction {
             return self.jobs.bury(kind, job.key, true, reason);
         }
         let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
+        let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
         self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }

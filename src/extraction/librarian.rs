@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ask::{ExtractionAsker, Unasked};
+use super::ask::Unasked;
 use super::keep::{Proposals, entry_of, propose};
 use super::lane::{Extraction, ExtractionRest};
 use super::sessions::next_due;
@@ -20,7 +20,7 @@ use crate::layers::EntryProposal;
 use crate::models::ChatModel;
 use crate::redact::redact;
 use crate::request::{Owner, Request, Role};
-use crate::state::{CallAllowance, Digest, Job, JobState, StateError};
+use crate::state::{Digest, Job, JobState, StateError};
 use crate::trace_files::{TraceFilesError, TraceHourFile};
 
 /// Files of which every part was read.
@@ -46,7 +46,7 @@ impl Extraction {
             self.look_at_traces(&mut known, &agents, hurries, now)?;
             known.looked = Some(now);
         }
-        let Some((due, _)) = next_due(&self.jobs, LIBRARIAN)? else { return rest };
+        let Some((due, _)) = next_due(&self.jobs, LIBRARIAN, now)? else { return rest };
         if due > now {
             return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL)));
         }
@@ -196,17 +196,7 @@ impl Extraction {
         if !turns.is_empty() {
             // What is purged while the model is asked is neither sent again nor written.
             let is_current = || self.part_of(&place, &job.content).is_some();
-            let memory = &self.workspace.config().memory;
-            let asker = ExtractionAsker {
-                kind: LIBRARIAN,
-                model,
-                calls: &self.calls,
-                allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-                timeout: Duration::from_millis(memory.timeout_ms),
-                now: &|| self.now(),
-                is_stopped: &|| self.is_stopped(),
-                is_current: &is_current,
-            };
+            let asker = self.asker(LIBRARIAN, model, &is_current);
             let date = part.date.as_deref();
             let found = match asker.ask(&extraction_prompt(&turns, date), date) {
                 Ok(found) => found,

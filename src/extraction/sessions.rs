@@ -8,7 +8,7 @@ use crate::derive::CONVERSATIONS;
 use crate::engine::{FileEntry, Reader};
 use crate::path::VaultPath;
 use crate::search::Visible;
-use crate::state::{Digest, JobState, JobTable, StateError};
+use crate::state::{Digest, Job, JobState, JobTable, MOST_DELAY_MS, StateError};
 
 /// The jobs of this room.
 pub(super) const EXTRACTION: &str = "extraction";
@@ -148,8 +148,27 @@ impl KnownSessions {
     }
 }
 
-/// When the next job may be done, in milliseconds since 1970, and why it was put off.
-pub(super) fn next_due(jobs: &JobTable, kind: &str) -> Result<Option<(i64, Option<String>)>, StateError> {
+/// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
+pub(super) fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option<String>)>, StateError> {
     let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
-    Ok(queued.min_by_key(|job| job.due).map(|job| (job.due, job.reason)))
+    let due = |job: Job| (if job.due > now.saturating_add(MOST_DELAY_MS) { now } else { job.due }, job.reason);
+    Ok(queued.map(due).min_by_key(|(due, _)| *due))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::State;
+
+    #[test]
+    fn what_a_clock_ahead_has_put_off_is_not_waited_for() {
+        const YEAR_MS: i64 = 365 * MOST_DELAY_MS;
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = JobTable::new(&State::in_folder(folder.path()));
+        jobs.queue(EXTRACTION, [1; 16], [7; 16], 10 * YEAR_MS, 10 * YEAR_MS).unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap().map(|(due, _)| due), Some(YEAR_MS));
+        assert!(jobs.claim(EXTRACTION, YEAR_MS).unwrap().is_some());
+        jobs.put_off(EXTRACTION, [1; 16], YEAR_MS + 5_000, false, "later").unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap(), Some((YEAR_MS + 5_000, Some("later".into()))));
+    }
 }

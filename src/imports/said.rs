@@ -11,7 +11,7 @@ use super::tags::{TagPlace, without_tags, without_unopened};
 use crate::derive::{is_housekeeping, is_machine, is_silence};
 use crate::fence::without_fenced;
 
-const THOUGHT: &str = "what a model thought (`<think>`)";
+pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
 const INJECTED: &str = "what programs put into a turn (context, reminders, recalled memory)";
 const METADATA: &str = "blocks of metadata";
 const HOUSEKEEPING: &str = "turns that programs wrote (flush prompts, heartbeats, summaries for a new session)";
@@ -50,7 +50,7 @@ pub(super) fn is_program(role: &str) -> bool {
         || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
-fn is_model(role: &str) -> bool {
+pub(super) fn is_model(role: &str) -> bool {
     MODELS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 

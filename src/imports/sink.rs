@@ -9,9 +9,10 @@ use super::item::ImportItem;
 use super::kind::SourceKind;
 use super::moments::written;
 use super::repeats::{Came, ImportRepeats};
-use super::said::{is_program, said};
+use super::said::{THOUGHT, is_model, is_program, said};
 use super::tally::ImportTally;
 use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
+use crate::derive::turns_of_thought;
 use crate::wire::ImportNote;
 
 /// Maximum length of what is handed over as one turn, or as one remark on a page.
@@ -136,13 +137,19 @@ impl<'s> ImportSink<'s> {
         let session = session_name(kind, &session.unwrap_or_default());
         let title = title.map(|title| line(&title)).filter(|title| !title.is_empty());
         let (mut times, mut said_any) = (BTreeMap::<String, usize>::new(), false);
-        for turn in turns {
+        let spoken: Vec<(&str, &str)> = turns.iter().map(|turn| (turn.role.as_str(), turn.text.as_str())).collect();
+        let thought = turns_of_thought(&spoken);
+        for (turn, is_thought) in turns.into_iter().zip(thought) {
             if self.is_over {
                 return;
             }
             let is_tool = is_tool(&turn.role);
             if is_program(&turn.role) && !is_tool {
                 self.leave_out("what programs said (system prompts, notices)");
+                continue;
+            }
+            if is_thought && is_model(&turn.role) {
+                self.leave_out(THOUGHT);
                 continue;
             }
             let (text, rules) = said(kind, &turn.role, &turn.text);

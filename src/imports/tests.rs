@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::found::FoundFile;
 use super::read::{Unnamed, one};
+use super::sink::{ReadConversation, ReadTurn};
 use super::tools::TOOLS;
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 use crate::chance::proptest_config;
@@ -64,6 +65,40 @@ fn ids(items: &[ImportItem]) -> BTreeSet<String> {
 
 fn left_out(tally: &ImportTally) -> usize {
     tally.left_out.values().sum()
+}
+
+#[test]
+fn a_thought_that_is_kept_in_parts_is_left_out_and_counted() {
+    let mut items = Vec::new();
+    let mut take = |item| {
+        items.push(item);
+        ControlFlow::Continue(())
+    };
+    let mut sink = ImportSink::new(&mut take);
+    let turn = |role: &str, text: &str| ReadTurn { role: role.into(), text: text.into(), ..ReadTurn::default() };
+    let turns = vec![
+        turn("user", "What about `</think>`?"),
+        turn("assistant", "<think>one"),
+        turn("assistant", "two"),
+        turn("assistant", "three</think>Four"),
+        turn("assistant", "Five `<think>` six"),
+        turn("assistant", "Seven `</think>` eight"),
+    ];
+    sink.conversation(
+        SourceKind::ChatGpt,
+        ReadConversation { session: Some("s".into()), title: None, at_ms: None, turns },
+    );
+    let thought = sink.tally.left_out.iter().find(|(reason, _)| reason.contains("thought")).map(|(_, times)| *times);
+    assert_eq!(thought, Some(3));
+    assert_eq!(
+        said(&items),
+        [
+            "- user: What about `</think>`?",
+            "- assistant: Four",
+            "- assistant: Five `<think>` six",
+            "- assistant: Seven `</think>` eight"
+        ]
+    );
 }
 
 #[test]

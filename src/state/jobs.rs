@@ -18,7 +18,7 @@ pub(crate) const MOST_ATTEMPTS: u32 = 4;
 /// Maximum number of times that a job which was put aside is taken up again by itself.
 const MOST_REVIVALS: u32 = 3;
 /// Maximum time that a job is put off, in milliseconds. What is due later was put off by another clock.
-const MOST_DELAY_MS: i64 = 86_400_000;
+pub(crate) const MOST_DELAY_MS: i64 = 86_400_000;
 
 /// How a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

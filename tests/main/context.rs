@@ -107,6 +107,50 @@ fn a_gate_gives_what_a_question_is_worth_or_nothing() {
 }
 
 #[test]
+fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let talk = |day: &str, said: &str| {
+        format!("---\ncreated: {day}T10:00:00Z\n---\n\n**10:00 · user:** We decided to {said} the tent.\n")
+    };
+    vault
+        .write("conversations/wax.md", talk("2026-11-16", "wax"))
+        .write("conversations/sew.md", talk("2026-11-18", "sew"))
+        .write("agents/ada/agent.md", ADA);
+    vault.run(&["summaries", "make"]).ok();
+    vault.run(&["digest", "2026-W47", "--write"]).ok();
+    vault.start().settle();
+    for (body, dated) in [
+        (
+            json!({ "mode": "full" }),
+            ["2026-11-16: user: We decided to wax the tent.", "2026-11-18: user: We decided to sew the tent."],
+        ),
+        (json!({ "query": "What did we decide about the tent?" }), ["2026-11-16: ", "2026-11-18: "]),
+        (
+            json!({ "query": "What was decided from 2026-W47 on in November 2026?" }),
+            ["2026-11-16: user:", "2026-11-18: user:"],
+        ),
+    ] {
+        for agent in [None, Some("ada")] {
+            let mut body = body.clone();
+            body["agent"] = json!(agent);
+            let view = ask(&vault, None, &body);
+            let given = lines(&view);
+            assert!(dated.iter().all(|day| given.iter().any(|line| line.starts_with(day))), "{body}: {view:#}");
+        }
+    }
+    // The days count in what a block takes.
+    let (all, budget) = (ask(&vault, None, &json!({ "mode": "full" })), 200);
+    let some = ask(&vault, None, &json!({ "mode": "full", "budget": budget }));
+    let tokens = |view: &Value| view["receipt"]["tokens"].as_u64().unwrap();
+    assert!(tokens(&all) > budget && tokens(&some) <= budget && tokens(&some) > 0, "{all:#} {some:#}");
+    // However often a section is named.
+    let named = vec!["summaries"; 20_000];
+    let (often, once) = (json!({ "sections": named }), json!({ "sections": ["summaries"] }));
+    let (often, once) = (ask(&vault, None, &often), ask(&vault, None, &once));
+    assert_eq!((&often["text"], &often["receipt"]), (&once["text"], &once["receipt"]));
+}
+
+#[test]
 fn all_layers_come_in_their_order_and_lower_ones_are_cut_first() {
     let mut vault = vault();
     vault.start().settle();
@@ -405,6 +449,24 @@ fn what_was_recalled_does_not_become_memory() {
     vault.finds("numbat", &[&found(&vault, "numbat")]);
     let text = std::fs::read_to_string(vault.path(&found(&vault, "numbat"))).unwrap();
     assert!(text.contains("What is a numbat?") && !text.contains("tabs") && !text.contains("==="), "{text}");
+    // What the person wrote stays to the byte, whatever names the speaker before, and is there once, whatever was recalled beside it.
+    let code = "    fn  quokka() {}\n\n=== a heading ===\n\t<b>kept</b>";
+    let named = "Between the next line and the one li…";
+    for recalled in [block.as_str(), &block.replace("Today", "Tomorrow"), ""] {
+        let mut event = message("3", format!("{recalled}{code}"));
+        (event["session"], event["title"]) = (json!("code"), json!(named));
+        let mut prefixed = message("4", format!("User: {recalled}a wombat"));
+        prefixed["session"] = json!("code");
+        assert_eq!(vault.post("/api/user-memory/events", &json!([event, prefixed])).status, 202);
+    }
+    let path = found(&vault, "wombat");
+    let text = std::fs::read_to_string(vault.path(&path)).unwrap();
+    let quoted: String = code.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
+    assert!(text.contains(&quoted) && text.contains("User: a wombat"), "{text}");
+    assert!(
+        text.matches("fn  quokka").count() == 1 && !text.contains("tabs") && !path.contains("between"),
+        "{path}: {text}"
+    );
 }
 
 fn found(vault: &Daemon, word: &str) -> String {

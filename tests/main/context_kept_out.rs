@@ -31,6 +31,46 @@ fn text(view: &Value) -> &str {
 }
 
 #[test]
+fn what_was_thought_over_passages_and_turns_is_never_given() {
+    let mut vault = vault();
+    let long = |what: &str| format!("The quokka {what} is on my mind, and much else besides it. ").repeat(40);
+    let thought = format!(
+        "> <think>\n> {}\n>\n> {}\n>\n> {}\n> </think>\n>\n> The quokka eats leaves.",
+        long("a"),
+        long("b"),
+        long("c")
+    );
+    let parts = format!(
+        "**18:34 · assistant:** <think>{}\n\n**18:35 · assistant:** {}\n\n**18:36 · assistant:** {}</think> The quokka sleeps. %%as a zebra%%\n",
+        long("d"),
+        long("e"),
+        long("f")
+    );
+    vault.write(
+        "conversations/zoo.md",
+        format!(
+            "---\ntitle: Zoo\nsource: capture\ncreated: 2026-01-05T18:32:00Z\n---\n\n**18:32 · user:** What about the quokka?\n\n\
+             **18:33 · assistant:**\n{thought}\n\n{parts}\n**18:37 · user:** The quokka is dear to me.\n"
+        ),
+    );
+    vault.start().settle();
+    assert_eq!(vault.find("mind")[0], "conversations/zoo.md", "a search finds what is in the file");
+    for body in [
+        json!({ "query": "The quokka is on my mind", "mode": "full", "budget": 50_000 }),
+        json!({ "query": "What did I say about the quokka on my mind?", "budget": 50_000 }),
+        json!({ "query": "quokka mind", "sections": ["transcript", "excerpts"], "budget": 50_000 }),
+    ] {
+        for view in given(&vault, &body) {
+            assert!(!text(&view).contains("on my mind") && !text(&view).contains("zebra"), "{body}: {view:#}");
+            assert!(text(&view).contains("quokka"), "{body}: {view:#}");
+        }
+    }
+    vault.run(&["summaries", "make"]).ok();
+    let summary = fs::read_to_string(vault.path("summaries/zoo.md")).unwrap();
+    assert!(summary.contains("- quokka (") && !summary.contains("on my mind"), "{summary}");
+}
+
+#[test]
 fn relations_that_others_may_have_planted_are_counted_and_not_given() {
     let mut vault = vault();
     vault

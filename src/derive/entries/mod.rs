@@ -15,6 +15,7 @@ mod key;
 mod marks;
 mod opening;
 mod opposites;
+mod pair;
 mod shelf;
 mod verify;
 
@@ -25,5 +26,6 @@ pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Trust
 pub(crate) use evidence::{is_trace_of, trace_source, traced, traces_of};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
 pub(crate) use key::{entry_key, entry_key_of};
+pub(crate) use pair::{Likeness, VerifyRules};
 pub(crate) use shelf::{shelf_name, shelf_of};
-pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};
+pub(crate) use verify::{Verdict, verify};

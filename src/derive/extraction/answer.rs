@@ -14,6 +14,9 @@ pub(crate) struct ExtractionAnswer {
     pub(crate) entries: Vec<Value>,
 }
 
+/// With what a model ends to think.
+const THOUGHT_END: &str = "</think>";
+
 /// The lists of a summary.
 pub(super) const LISTS: [&str; 5] = ["text", "topics", "decisions", "dates", "actions"];
 
@@ -44,11 +47,24 @@ pub(super) fn read_object(text: &str) -> Result<Value, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("it has {} bytes, and {MOST_BYTES} are read", text.len()));
     }
-    // What it thought may have braces, too.
-    let text = match text.rfind("</think>") {
-        Some(at) => &text[at + "</think>".len()..],
-        None => text,
-    };
+    // What it thought may have braces, too, and what it found may quote such a tag.
+    let (first, last) = (text.find(THOUGHT_END), text.rfind(THOUGHT_END));
+    let is_thought = first.is_some_and(|end| text[..end].contains("<think"));
+    let behind = |end: usize| &text[end + THOUGHT_END.len()..];
+    let whole = (last.is_none() || !is_thought).then_some(text);
+    let parts = [last.map(behind), first.filter(|_| first != last).map(behind), whole];
+    let mut problem = None;
+    for part in parts.into_iter().flatten() {
+        match object_in(part) {
+            Ok(object) => return Ok(object),
+            Err(error) => _ = problem.get_or_insert(error),
+        }
+    }
+    Err(problem.unwrap_or_default())
+}
+
+/// The object from the first brace of a text to the last.
+fn object_in(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("it is empty".into());
     }
@@ -77,6 +93,14 @@ mod tests {
             let answer = read_extraction(text).unwrap();
             assert_eq!((answer.entries.len(), answer.summary[0].1.len()), (1, 1), "{text}");
         }
+        for text in [
+            r#"{"entries":[{"text":"Ends with </think>"}]}"#,
+            r#"<think>{"entries":[]}</think>{"entries":[{"text":"Ends with </think>"}]}"#,
+            r#"{ hm }</think>{"entries":[{"text":"Ends it"}]}"#,
+        ] {
+            assert_eq!(read_extraction(text).unwrap().entries.len(), 1, "{text}");
+        }
+        assert!(read_extraction(r#"<think>{"entries":[]}</think>No."#).is_err(), "a draft is no answer");
         assert_eq!(read_extraction(r#"{"entries":[],"summary":null}"#).unwrap(), ExtractionAnswer::default());
     }
 

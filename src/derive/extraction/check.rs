@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::answer::ExtractionAnswer;
 use super::assertion::asserts;
 use super::claims::{SaidWords, contradicts, is_word_by_word, without_person};
+use super::names::SpokenNames;
 use super::prompt::MOST_ENTRIES;
 use super::signs::lacks_word;
 use super::turns::Voice;
@@ -91,6 +92,7 @@ pub(crate) fn check_extraction(
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<CheckedAnswer> {
     let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
+    let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let mut checked = CheckedAnswer::default();
     let mut entries = Vec::new();
     let mut said = HashSet::new();
@@ -104,7 +106,7 @@ pub(crate) fn check_extraction(
         if is_stopped() {
             return None;
         }
-        match checked_entry(entry, shown, date) {
+        match checked_entry(entry, (shown, names), date) {
             Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
             Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
             Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
@@ -123,7 +125,7 @@ pub(crate) fn check_extraction(
             if is_stopped() {
                 return None;
             }
-            match checked_line(item, shown) {
+            match checked_line(item, (shown, names)) {
                 Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
                 Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
                 Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
@@ -144,9 +146,13 @@ pub(super) fn as_sent(text: &str) -> String {
     format!("{}\n{}", &text[..end(LINE_HEAD_CHARS)], &text[end(chars - LINE_TAIL_CHARS)..])
 }
 
-fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Result<CheckedEntry, &'static str> {
+fn checked_entry(
+    entry: &Value,
+    (shown, names): (&ShownLines, &SpokenNames),
+    date: Option<&str>,
+) -> Result<CheckedEntry, &'static str> {
     let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
-    let (CheckedLine { text, lines }, said) = checked_line(entry, shown)?;
+    let (CheckedLine { text, lines }, said) = checked_line(entry, (shown, names))?;
     let voice = voices(shown, lines).min().ok_or("no such lines")?;
     if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
         return Err("not said by the person");
@@ -182,12 +188,15 @@ fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
 }
 
 /// A text with the lines that it names, and what those say.
-fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String), &'static str> {
+fn checked_line(
+    item: &Value,
+    (shown, names): (&ShownLines, &SpokenNames),
+) -> Result<(CheckedLine, String), &'static str> {
     let text = short_text(item)?;
     let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
     let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
     let said = said.join("\n");
-    is_said(&text, &said)?;
+    is_said(&text, &said, names)?;
     Ok((CheckedLine { text, lines }, said))
 }
 
@@ -196,15 +205,20 @@ pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
     let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_start_matches(['-', '*', ' ']);
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    let text: String = text.chars().filter(|character| !character.is_control() && !misleads(*character)).collect();
     if text.is_empty() || text.chars().count() > MOST_CHARS {
         return Err("no short text");
     }
     Ok(text)
 }
 
-/// Whether lines say a text; else why it is dropped.
-pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
+/// Whether a sign is not seen and turns what is around it, or hides words.
+fn misleads(sign: char) -> bool {
+    matches!(sign, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether lines of a session with these names say a text; else why it is dropped.
+pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
     let words = SaidWords::of(said);
     if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
@@ -216,7 +230,7 @@ pub(super) fn is_said(text: &str, said: &str) -> Result<(), &'static str> {
     if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
         return Err("date not in its lines");
     }
-    if words.lacks_name(text).is_some() {
+    if words.lacks_name(text).is_some() || names.lacking(text, &words).is_some() {
         return Err("name not in its lines");
     }
     if words.share(text) < LEAST_SHARE || lacks_word(text, said, &words).is_some() {
@@ -296,7 +310,7 @@ mod tests {
     fn what_the_lines_say_stands() {
         let checked = check(json!([
             {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2]},
-            {"kind": "Fact", "text": "- Moved to Bonn\nwith 2 cats", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
+            {"kind": "Fact", "text": "- Moved \u{202e}to Bonn\nwith 2 cats\u{e0041}", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
              "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn on 3 May 2026 with 2 cats"},
             {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1},
         ]));

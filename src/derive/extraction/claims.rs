@@ -11,7 +11,7 @@ use crate::derive::stop_words;
 use crate::derive::words::{fold, is_parted_within, plain_words};
 
 /// Words for the person, which an entry may add. Folded.
-const PERSON_WORDS: [&str; 24] = [
+pub(super) const PERSON_WORDS: [&str; 24] = [
     "user", "users", "person", "persons", "the", "they", "their", "he", "she", "his", "her", "nutzer", "benutzer",
     "der", "die", "das", "er", "sie", "el", "la", "ella", "usuario", "usuaria", "persona",
 ];
@@ -222,7 +222,7 @@ pub(super) fn is_like(one: &str, other: &str) -> bool {
 }
 
 /// Whether a sentence begins with a verb or the like, and not with a name that may be invented.
-fn begins_plainly(first: &str, next: Option<&str>) -> bool {
+pub(super) fn begins_plainly(first: &str, next: Option<&str>) -> bool {
     let next_is_verb = next.is_some_and(|next| {
         let next = fold(next);
         ["is", "was", "has", "will", "can", "hat", "ist", "es", "tiene"].contains(&next.as_str())

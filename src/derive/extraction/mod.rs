@@ -10,6 +10,7 @@ mod answer;
 mod assertion;
 mod check;
 mod claims;
+mod names;
 mod prompt;
 mod short;
 mod signs;

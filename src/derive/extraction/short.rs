@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::read_object;
 use super::check::{MOST_LOOKED_AT_IN_A_LIST, as_sent, is_said, short_text};
+use super::names::SpokenNames;
 use super::prompt::{ExtractionPrompt, MOST_ANSWER_TOKENS, MOST_TOKENS, estimate, fits, shortened};
 use super::turns::Voice;
 use crate::derive::summary::MAX_CITED;
@@ -75,9 +76,10 @@ pub(crate) fn check_short(
 ) -> Result<(Vec<ShortSentence>, usize), String> {
     let json = read_object(answer)?;
     let Some(Value::Array(items)) = json.get("sentences") else { return Err("it has no list `sentences`".into()) };
+    let names = SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let mut sentences: Vec<ShortSentence> = Vec::new();
     for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
-        let Ok(found) = checked_sentence(item, shown) else { continue };
+        let Ok(found) = checked_sentence(item, shown, &names) else { continue };
         let is_new = sentences.iter().all(|known| plain(&known.text) != plain(&found.text));
         if is_new && sentences.len() < MOST_SENTENCES {
             sentences.push(found);
@@ -87,7 +89,11 @@ pub(crate) fn check_short(
     Ok((sentences, dropped))
 }
 
-fn checked_sentence(item: &Value, shown: &BTreeMap<usize, (Voice, String)>) -> Result<ShortSentence, &'static str> {
+fn checked_sentence(
+    item: &Value,
+    shown: &BTreeMap<usize, (Voice, String)>,
+    names: &SpokenNames,
+) -> Result<ShortSentence, &'static str> {
     let text = short_text(item)?;
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
     let named = item.get("lines").and_then(Value::as_array).ok_or("no such lines")?;
@@ -99,7 +105,7 @@ fn checked_sentence(item: &Value, shown: &BTreeMap<usize, (Voice, String)>) -> R
     }
     let said = lines.iter().map(|line| shown.get(line).map(|(_, text)| as_sent(text)));
     let said: Vec<String> = said.collect::<Option<_>>().ok_or("no such lines")?;
-    is_said(&text, &said.join("\n"))?;
+    is_said(&text, &said.join("\n"), names)?;
     Ok(ShortSentence { text, lines })
 }
 

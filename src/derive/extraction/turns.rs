@@ -1,8 +1,8 @@
 //! Who said what in a conversation, line by line.
 
 use crate::derive::chunk::{turn_mark, turn_start};
-use crate::derive::machinery::{is_machine, said_lines};
-use crate::derive::words::fold;
+use crate::derive::machinery::{is_machine, said_lines_within};
+use crate::derive::thoughts::{TurnLines, is_person, tags_at_begin};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,74 +33,54 @@ pub(crate) struct SpokenLine {
     pub(crate) text: String,
 }
 
-/// By which names the person goes in conversations, whatever they are called.
-const PERSON: [&str; 18] = [
-    "user",
-    "human",
-    "you",
-    "me",
-    "person",
-    "owner",
-    "ich",
-    "nutzer",
-    "benutzer",
-    "yo",
-    "usuario",
-    "moi",
-    "utilisateur",
-    "我",
-    "用户",
-    "ユーザー",
-    "я",
-    "пользователь",
-];
-
 /// The turns of a conversation that somebody spoke: not those of tools and systems, not what was injected, thought or done for the
 /// machinery's sake. `names` are the person's.
 pub(crate) fn read_turns(text: &str, names: &[String]) -> Vec<SpokenTurn> {
-    let known: Vec<String> =
-        PERSON.iter().map(|name| fold(name)).chain(names.iter().map(|name| fold(name.trim()))).collect();
-    let mut turns = Vec::new();
-    let mut open: Option<SpokenTurn> = None;
+    let mut turns: Vec<(&str, SpokenTurn)> = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         if let (Some(start), Some(mark)) = (turn_start(line), turn_mark(line)) {
-            turns.extend(open.take().and_then(said_turn));
-            let name = fold(start.speaker.trim());
-            let voice = if known.contains(&name) { Voice::Person } else { Voice::Agent };
+            let voice = if is_person(start.speaker, names) { Voice::Person } else { Voice::Agent };
             let when = line.trim_start_matches("**").split(" · ").next().unwrap_or_default().to_owned();
-            open = (!is_machine(start.speaker)).then(|| SpokenTurn { voice, when, lines: Vec::new() });
-            add(&mut open, number, &line[mark..]);
-        } else {
+            let lines = vec![SpokenLine { number, text: plain_line(&line[mark..]) }];
+            turns.push((start.speaker, SpokenTurn { voice, when, lines }));
+        } else if let Some((_, turn)) = turns.last_mut() {
             let quoted = line.strip_prefix('>').unwrap_or(line);
-            add(&mut open, number, quoted);
+            turn.lines.push(SpokenLine { number, text: plain_line(quoted) });
         }
     }
-    turns.extend(open.and_then(said_turn));
-    turns
+    let all: Vec<TurnLines<'_>> = turns
+        .iter()
+        .map(|(speaker, turn)| TurnLines {
+            speaker,
+            is_person: turn.voice == Voice::Person,
+            lines: turn.lines.iter().map(|line| line.text.as_str()).collect(),
+        })
+        .collect();
+    let tags = tags_at_begin(&all);
+    let spoken = turns.iter().zip(tags).filter(|((speaker, _), _)| !is_machine(speaker));
+    spoken.filter_map(|((_, turn), tag)| said_turn(turn, tag)).collect()
 }
 
-/// What of a turn was said; `None` where nothing was.
-fn said_turn(turn: SpokenTurn) -> Option<SpokenTurn> {
-    let said = said_lines(turn.lines.iter().map(|line| line.text.as_str())).into_iter();
+/// What of a turn was said that begins between these tags, if between any; `None` where nothing was.
+fn said_turn(turn: &SpokenTurn, tag: Option<&str>) -> Option<SpokenTurn> {
+    let said = said_lines_within(tag, turn.lines.iter().map(|line| line.text.as_str())).into_iter();
     let lines: Vec<SpokenLine> = said
         .map(|(at, text)| SpokenLine { number: turn.lines[at].number, text: text.trim().to_owned() })
         .filter(|line| !line.text.is_empty())
         .collect();
-    (!lines.is_empty()).then_some(SpokenTurn { lines, ..turn })
+    (!lines.is_empty()).then(|| SpokenTurn { voice: turn.voice, when: turn.when.clone(), lines })
 }
 
-fn add(open: &mut Option<SpokenTurn>, number: usize, text: &str) {
-    let Some(turn) = open else { return };
-    // What would end a line somewhere else does not do so here.
+/// A line without marks of capture, in which nothing ends a line that does not do so here.
+fn plain_line(text: &str) -> String {
     let plain = |character: char| match character {
         '\u{2028}' | '\u{2029}' | '\u{85}' => ' ',
         other if other.is_control() => ' ',
         other => other,
     };
     let text: String = text.trim().chars().map(plain).collect();
-    let text = text.replace("\\#", "#").replace("%\\%", "%%").replace("<\\!--", "<!--");
-    turn.lines.push(SpokenLine { number, text });
+    text.replace("\\#", "#").replace("%\\%", "%%").replace("<\\!--", "<!--")
 }
 
 /// Tells the same turns again, wherever in the file they stand.
@@ -144,6 +124,14 @@ mod tests {
         );
         assert!(read("no turns\nat all").is_empty());
         assert_eq!(read("**18:32 · user:** a\u{2028}13 person: b")[0].1, "1 a 13 person: b");
+    }
+
+    #[test]
+    fn what_was_thought_over_several_turns_is_not_said() {
+        let text = "**18:32 · bot:** <think>I like emus.\n**18:33 · bot:** And dingos.\n**18:34 · bot:** So.</think> Hello\n\
+            **18:35 · user:** Hi\n**18:36 · bot:**\n> I like koalas.\n> </think>\n>\n> Yes";
+        let said: Vec<String> = read(text).into_iter().map(|(_, said)| said).collect();
+        assert_eq!(said, ["3 Hello", "4 Hi", "9 Yes"]);
     }
 
     #[test]

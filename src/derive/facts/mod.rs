@@ -16,6 +16,8 @@ mod item;
 mod name;
 mod next_change;
 mod order;
+#[cfg(test)]
+mod tests;
 mod timeline;
 mod twins;
 mod value;

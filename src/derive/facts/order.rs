@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use super::change::FactChange;
 
 /// The changes without those that say under one name what an earlier one says. One that says something else under the name of another is that
-/// line's copy, edited, and counts under a name of its own.
-pub(super) fn once_each(changes: Vec<FactChange>) -> Vec<FactChange> {
+/// line's copy, edited, and counts under a name of its own. Says, too, whether there is
+/// such a copy.
+pub(super) fn once_each(changes: Vec<FactChange>) -> (Vec<FactChange>, bool) {
     let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
     let mut once: Vec<FactChange> = Vec::with_capacity(changes.len());
+    let mut has_copies = false;
     for mut change in changes {
         let of_name = named.entry(change.id.clone()).or_default();
         if of_name.iter().any(|at| once[*at].says_as(&change)) {
@@ -17,12 +19,13 @@ pub(super) fn once_each(changes: Vec<FactChange>) -> Vec<FactChange> {
         let is_taken = !of_name.is_empty();
         of_name.push(once.len());
         if is_taken {
+            has_copies = true;
             change.name_alone();
             named.entry(change.id.clone()).or_default().push(once.len());
         }
         once.push(change);
     }
-    once
+    (once, has_copies)
 }
 
 /// Places of changes so that none comes before one that it follows; else as they are.

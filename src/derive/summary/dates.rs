@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use crate::derive::calendar_words::{is_month, month_named};
 use crate::derive::words::fold;
 
 /// A day that a sentence names.
@@ -18,142 +19,6 @@ pub(crate) enum NamedDay {
     },
 }
 
-/// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
-/// longer than a name is.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "janv", "ener", "genn", "январ", "stycz"],
-    &["feb", "fevr", "fev", "феврал", "lut"],
-    &["mar", "mrz", "maart", "marz", "март", "marc"],
-    &["apr", "avr", "abr", "апрел", "kwie"],
-    &["may", "mai", "maj", "mag", "mei", "мая", "мае"],
-    &["jun", "juin", "giu", "июн", "czerw"],
-    &["jul", "juil", "lug", "июл", "lip"],
-    &["aug", "aout", "ago", "август", "sierp"],
-    &["sep", "set", "сентябр", "wrzes"],
-    &["oct", "okt", "out", "ott", "октябр", "pazdz"],
-    &["nov", "ноябр", "listop"],
-    &["dec", "dez", "dic", "дека", "grud"],
-];
-/// The names in full that a word is held against where it is longer than its beginning.
-const NAMES: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "sept",
-    "januar",
-    "februar",
-    "marz",
-    "mai",
-    "juni",
-    "juli",
-    "oktober",
-    "dezember",
-    "janvier",
-    "fevrier",
-    "mars",
-    "avril",
-    "juin",
-    "juillet",
-    "aout",
-    "septembre",
-    "octobre",
-    "novembre",
-    "decembre",
-    "enero",
-    "febrero",
-    "marzo",
-    "abril",
-    "mayo",
-    "junio",
-    "julio",
-    "agosto",
-    "septiembre",
-    "octubre",
-    "noviembre",
-    "diciembre",
-    "gennaio",
-    "febbraio",
-    "aprile",
-    "maggio",
-    "giugno",
-    "luglio",
-    "settembre",
-    "ottobre",
-    "dicembre",
-    "janeiro",
-    "fevereiro",
-    "marco",
-    "maio",
-    "junho",
-    "julho",
-    "setembro",
-    "outubro",
-    "novembro",
-    "dezembro",
-    "januari",
-    "februari",
-    "maart",
-    "mei",
-    "augustus",
-    "января",
-    "февраля",
-    "марта",
-    "апреля",
-    "мая",
-    "июня",
-    "июля",
-    "августа",
-    "сентября",
-    "октября",
-    "ноября",
-    "декабря",
-    "stycznia",
-    "lutego",
-    "marca",
-    "kwietnia",
-    "maja",
-    "czerwca",
-    "lipca",
-    "sierpnia",
-    "wrzesnia",
-    "pazdziernika",
-    "listopada",
-    "grudnia",
-    // As they are in a sentence that says in which month.
-    "январе",
-    "феврале",
-    "марте",
-    "апреле",
-    "мае",
-    "июне",
-    "июле",
-    "августе",
-    "сентябре",
-    "октябре",
-    "ноябре",
-    "декабре",
-    "styczniu",
-    "lutym",
-    "marcu",
-    "kwietniu",
-    "maju",
-    "czerwcu",
-    "lipcu",
-    "sierpniu",
-    "wrzesniu",
-    "pazdzierniku",
-    "listopadzie",
-    "grudniu",
-];
 /// The numbers of months as Chinese and Japanese write them in words.
 const MONTHS_IN_SIGNS: [&str; 12] = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"];
 /// Their signs.
@@ -232,11 +97,6 @@ fn month_in_signs(word: &str) -> Option<i8> {
     (!is_other).then_some(month)
 }
 
-/// Whether a folded word is the name of a month in full.
-pub(crate) fn is_month(word: &str) -> bool {
-    NAMES.contains(&word)
-}
-
 fn tokens(text: &str) -> Vec<DateToken<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -268,14 +128,6 @@ fn tokens(text: &str) -> Vec<DateToken<'_>> {
 
 fn is_sign_of_date(character: char) -> bool {
     matches!(character, '年' | '月' | '日' | '号' | '號' | '년' | '월' | '일')
-}
-
-/// The month, 1 to 12, that a folded word names, in full or by three letters.
-pub(crate) fn month_named(word: &str) -> Option<i8> {
-    let is_name = NAMES.contains(&word)
-        || MONTHS.iter().flat_map(|month| month.iter()).any(|start| *start == word && word.len() == 3);
-    let at = is_name.then(|| MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start))))??;
-    Some(at as i8 + 1)
 }
 
 fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {

@@ -10,7 +10,7 @@ mod terms;
 mod text;
 mod turns;
 
-pub(crate) use dates::{NamedDay, SIGNS_OF_NUMBERS, is_month, month_named, named_day, named_month};
+pub(crate) use dates::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
 pub(crate) use day::{COUNTED, DayDigest, DigestMaker, digest_body};
 pub(crate) use make::summarize;
 pub(crate) use text::{

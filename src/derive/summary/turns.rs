@@ -1,7 +1,8 @@
 //! The turns of a conversation, with the lines that they stand on.
 
 use crate::derive::chunk::turn_start;
-use crate::derive::machinery::{is_machine, said_lines};
+use crate::derive::machinery::{is_machine, said_lines_within};
+use crate::derive::thoughts::{TurnLines, is_person, tags_at_begin};
 use crate::note::Note;
 
 /// Maximum length of what is read of one turn, in bytes. The rest of a paste says nothing new.
@@ -47,7 +48,23 @@ pub(crate) fn turns_of<'t>(note: &Note, source: &'t str) -> Vec<ConversationTurn
             turn.span.end = at;
         }
     }
-    turns.into_iter().map(|turn| turn.close(note, source)).collect()
+    let texts: Vec<String> = turns.iter().map(|turn| turn.visible(note, source)).collect();
+    let all: Vec<TurnLines<'_>> = turns
+        .iter()
+        .zip(&texts)
+        .map(|(turn, text)| TurnLines {
+            speaker: turn.speaker,
+            is_person: is_person(turn.speaker, &[]),
+            lines: text.lines().map(unquoted).collect(),
+        })
+        .collect();
+    let tags = tags_at_begin(&all);
+    turns.into_iter().zip(all.iter().zip(tags)).map(|(turn, (lines, tag))| turn.close(lines, tag)).collect()
+}
+
+/// A line without the mark of a quote.
+fn unquoted(line: &str) -> &str {
+    line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
 struct OpenTurn<'t> {
@@ -59,17 +76,19 @@ struct OpenTurn<'t> {
 }
 
 impl<'t> OpenTurn<'t> {
-    fn close(self, note: &Note, source: &'t str) -> ConversationTurn<'t> {
-        let Self { speaker, date, time, lines, span } = self;
-        let mut text = String::new();
-        if !is_machine(speaker) {
-            let end = source.floor_char_boundary(span.end.min(span.start + MAX_TURN_BYTES));
-            let visible = note.visible(source, span.start..end);
-            let quoted =
-                |line: &'_ str| line.strip_prefix('>').map_or(0, |rest| 1 + usize::from(rest.starts_with(' ')));
-            let said = said_lines(visible.lines().map(|line| &line[quoted(line)..]));
-            text = said.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
+    /// What of it is seen; nothing of what a program says.
+    fn visible(&self, note: &Note, source: &str) -> String {
+        if is_machine(self.speaker) {
+            return String::new();
         }
+        let end = source.floor_char_boundary(self.span.end.min(self.span.start + MAX_TURN_BYTES));
+        note.visible(source, self.span.start..end).into()
+    }
+
+    fn close(self, said: &TurnLines<'_>, tag: Option<&str>) -> ConversationTurn<'t> {
+        let Self { speaker, date, time, lines, .. } = self;
+        let said = said_lines_within(tag, said.lines.iter().copied());
+        let text = said.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
         ConversationTurn { speaker, date, time, lines, text }
     }
 }

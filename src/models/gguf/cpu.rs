@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// The test that is run again with each build, in a process of its own: llama.cpp has one at a time.
-    const REFERENCE: &str = "models::gguf::tests::embeddings_are_those_of_the_reference_implementation";
+    const REFERENCE: &str = "models::gguf::tests::embeddings::embeddings_are_those_of_the_reference_implementation";
 
     /// Holds what a build computes against the reference, and returns it.
     #[cfg(feature = "bundled-model")]

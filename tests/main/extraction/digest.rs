@@ -16,6 +16,9 @@ const SECRET: &str =
 const GOOD: &str = "We decided to visit Lisbon, and buy a raincoat.";
 const TEXT: &str = "## In short\n\n- We decided to visit Lisbon, and buy a raincoat. (notes/trip.md#L6, notes/trip.md#L8)\n\n## Written and captured\n";
 
+const WEEK: &str = "2026-W02";
+const WEEK_PAGE: &str = "summaries/weeks/2026-W02.md";
+
 fn is_of_a_day(asked: &Asked) -> bool {
     asked.texts[0].starts_with("You say in at most five sentences")
 }
@@ -103,6 +106,41 @@ fn a_day_begins_with_sentences_that_cite_and_without_what_nobody_wrote() {
     assert!(anew.contains("Journey") && !anew.contains("In short") && anew.contains("made_by: rules"), "{anew}");
     assert_eq!(sync(&vault)["calls"], 2);
     assert!(page(&vault).contains(TEXT) && page(&vault).contains("made_by: reader"));
+}
+
+#[test]
+fn a_week_begins_with_sentences_of_its_days_and_stays_the_persons_once_it_is_edited() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let of_day = |day: &str, said: &str| format!("---\ncreated: {day}T10:00:00Z\n---\n# Trip\n\n{said}\n");
+    vault
+        .write("notes/monday.md", of_day("2026-01-05", "We decided to visit Lisbon."))
+        .write("notes/friday.md", of_day("2026-01-09", "- [ ] buy a raincoat"))
+        .write("notes/before.md", of_day("2026-01-04", "We decided to visit Porto in 12 weeks."));
+    let week = |vault: &Daemon| fs::read_to_string(vault.path(WEEK_PAGE)).unwrap();
+    vault.run(&["digest", WEEK, "--write"]).ok();
+    let rules = week(&vault);
+    assert!(rules.contains("decided to visit Lisbon") && !rules.contains("Porto"), "{rules}");
+    let view = sync(&vault);
+    let call = &view["recent"][0];
+    assert_eq!((&call["kind"], &call["kept"], &call["dropped"]), (&json!("digest"), &json!(1), &json!(5)), "{view}");
+    // Nothing of another week is sent.
+    assert_eq!((of_days(&endpoint), endpoint.sent("Porto"), endpoint.sent("Lisbon")), (1, 0, 1));
+    let told = week(&vault);
+    assert!(told.contains(&format!("## In short\n\n- {GOOD} (notes/monday.md#L6, notes/friday.md#L6)\n")), "{told}");
+    assert!(told.ends_with(rules.split_once("## Written").unwrap().1) && !told.contains("12 weeks"), "{told}");
+    let shown = vault.run(&["digest", WEEK]).ok().stdout;
+    assert!(shown.contains(&format!("In short\n  {GOOD}  notes/monday.md#L6 notes/friday.md#L6\n")), "{shown}");
+    // Nothing is asked twice; other lines get another text, and what the person edits is hers.
+    assert_eq!(sync(&vault)["calls"], 1);
+    vault.write("notes/sunday.md", of_day("2026-01-11", "We decided to fly."));
+    vault.run(&["digest", WEEK, "--write"]).ok();
+    assert!(!week(&vault).contains("In short"));
+    assert_eq!(sync(&vault)["calls"], 2);
+    let mine = week(&vault) + "- mine\n";
+    assert!(mine.contains(GOOD), "{mine}");
+    vault.write(WEEK_PAGE, &mine);
+    assert_eq!((&sync(&vault)["calls"], week(&vault)), (&json!(2), mine));
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! What of conversations somebody said, read from the files: a passage does not tell what began before it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::derive::{lines_with_machinery, turns_around};
+use crate::engine::FileEntry;
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::request::Workspace;
+
+/// The conversations that one request has looked into.
+#[derive(Default)]
+pub(super) struct Talks {
+    read: RefCell<HashMap<VaultPath, Option<TalkText>>>,
+}
+
+/// A conversation.
+struct TalkText {
+    text: String,
+    /// Where its lines are, without their ends.
+    lines: Vec<Range<usize>>,
+    /// Read where it is needed.
+    note: Option<Note>,
+}
+
+impl Talks {
+    /// What is left of some lines of a conversation, the first and the last; `None` where nothing is taken out of these, or the file is not
+    /// on disk as it was indexed. `names` are the person's.
+    pub(super) fn said(
+        &self,
+        workspace: &Workspace,
+        file: &FileEntry,
+        (first, last): (u32, u32),
+        names: impl Fn() -> Vec<String>,
+    ) -> Option<String> {
+        let mut read = self.read.borrow_mut();
+        let talk = read.entry(file.path.clone()).or_insert_with(|| {
+            let source = workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
+            Some(TalkText::of(source.text))
+        });
+        let (first, last) = ((first as usize).saturating_sub(1), (last as usize).saturating_sub(1));
+        talk.as_mut()?.said((first, last.max(first)), file.path.stem(), &names())
+    }
+}
+
+impl TalkText {
+    fn of(text: String) -> Self {
+        let start = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+        let lines = text.lines().map(|line| start(line)..start(line) + line.len()).collect();
+        Self { text, lines, note: None }
+    }
+
+    fn said(&mut self, (first, last): (usize, usize), stem: &str, names: &[String]) -> Option<String> {
+        let around = turns_around(&|at| &self.text[self.lines[at].clone()], self.lines.len(), (first, last));
+        let (from, end) = (self.lines.get(around.start)?.start, self.lines.get(around.end.checked_sub(1)?)?.end);
+        // Most have nothing of it.
+        if lines_with_machinery(&self.text[from..end], names).is_empty() {
+            return None;
+        }
+        // What stands in comments is seen by nobody.
+        let note = self.note.get_or_insert_with(|| Note::parse(&self.text, stem));
+        let seen = |at: usize| note.visible(&self.text, self.lines[at].clone()).into_owned();
+        let seen: Vec<String> = around.clone().map(seen).collect();
+        let left = lines_with_machinery(&seen.join("\n"), names);
+        let own = first.checked_sub(around.start)? + 1..=(last.min(around.end - 1) - around.start) + 1;
+        left.range(own.clone()).next()?;
+        let said = own.filter_map(|number| match left.get(&number) {
+            Some(left) => (!left.trim().is_empty()).then_some(left.as_str()),
+            None => seen.get(number - 1).map(String::as_str),
+        });
+        Some(said.collect::<Vec<_>>().join("\n").trim().to_owned())
+    }
+}

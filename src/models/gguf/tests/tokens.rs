@@ -1,0 +1,80 @@
+//! The vectors of single tokens, and what the model knows of words.
+
+use std::time::{Duration, Instant};
+
+use super::super::super::{Document, Embedder, ModelError};
+use super::super::{GgufEmbedder, GgufOptions, ModelSource};
+use super::{cosine, document, documents, open, options, shared};
+
+#[test]
+fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
+    let embedder = shared();
+    let tokens = embedder.tokens().expect("a model that pools by the mean");
+    let soon = || Instant::now() + Duration::from_secs(600);
+    let pooled = embedder.embed_documents(&documents(3), None).unwrap();
+    let query = tokens.query_tokens("how do I bake bread", soon()).unwrap();
+    let bread = tokens.query_tokens("bread", soon()).unwrap();
+    assert_eq!(bread.len(), 1, "a vector for each token and none for the special ones");
+    let texts = ["how do I bake bread", "Baking a sourdough loaf in the oven", "the quarterly ledger of the harbour"];
+    let found = tokens.document_tokens(&texts.map(document), soon()).unwrap();
+    let near: Vec<f64> = found.iter().map(|found| query.max_sim(found.as_ref().expect("in time"))).collect();
+    assert!((near[0] - 1.0).abs() < 0.01 && near[1] > near[2] + 0.1, "{near:?}");
+    assert_eq!(embedder.embed_documents(&documents(3), None).unwrap(), pooled, "other contexts change no embedding");
+    let empty = tokens.document_tokens(&[Document::default()], soon()).unwrap();
+    assert!(empty[0].as_ref().is_some_and(|none| none.is_empty() && query.max_sim(none) == 0.0));
+}
+
+#[test]
+fn a_word_that_the_model_learned_is_told_from_a_slip() {
+    for (word, is_one) in
+        [("bike", true), ("basement", true), ("ownreship", false), ("clousre", false), ("\u{e001}", false)]
+    {
+        assert_eq!(shared().has_word(word), is_one, "{word}");
+    }
+}
+
+#[test]
+fn tokens_that_are_not_ready_in_time_are_left_out() {
+    let embedder = open();
+    let tokens = embedder.tokens().expect("a model that pools by the mean");
+    let over = tokens.document_tokens(&documents(4), Instant::now()).unwrap();
+    assert!(over.iter().all(Option::is_none));
+    assert!(matches!(tokens.query_tokens("bread", Instant::now()), Err(ModelError::TimedOut)));
+    let soon = Instant::now() + Duration::from_secs(600);
+    let first = tokens.document_tokens(&documents(4), soon).unwrap();
+    assert!(first.iter().all(Option::is_some));
+    assert_eq!(
+        tokens.document_tokens(&documents(5), Instant::now()).unwrap()[..4],
+        first,
+        "what is known costs no time"
+    );
+    embedder.stop();
+    assert!(matches!(tokens.document_tokens(&documents(6), soon), Err(ModelError::Stopped)));
+}
+
+#[test]
+fn tokens_are_kept_beside_the_same_vector() {
+    let keeps = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { tokens: true, ..options() }).unwrap();
+    let (plain, documents) = (shared(), documents(6));
+    assert_ne!(keeps.fingerprint(), plain.fingerprint());
+    let vectors = plain.embed_documents(&documents, None).unwrap();
+    let kept = keeps.embed(&documents, None).unwrap();
+    assert_eq!(keeps.embed(&documents, None).unwrap(), kept, "the same text gives the same");
+    for ((document, vector), kept) in documents.iter().zip(&vectors).zip(&kept) {
+        let halved: Vec<f32> = kept.vector.iter().map(|value| value.to_f32()).collect();
+        assert!(cosine(vector, &halved) > 0.9999, "{document:?}");
+        let sequence = plain.working.tokenizer.document(document);
+        let tokens = plain.working.tokenizer.text_in_document(&sequence).len();
+        assert_eq!(kept.tokens.as_bytes().len(), tokens.div_ceil(2).min(42) * 48);
+    }
+    let query = "quartz violin";
+    assert!(cosine(&keeps.embed_query(query, None).unwrap(), &plain.embed_query(query, None).unwrap()) > 0.9999);
+    assert!(plain.token_query(None, query, None).unwrap().is_none());
+    assert!(plain.embed(&documents, None).unwrap().iter().all(|made| made.tokens.as_bytes().is_empty()));
+    // What says the query's words is nearest.
+    let asked = keeps.token_query(None, query, None).unwrap().unwrap();
+    let texts = ["A violin of quartz stood in the window.", "The ledger lists every engine.", "Saffron grows here."];
+    let kept = keeps.embed(&texts.map(document), None).unwrap();
+    let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();
+    assert!(near[0] > near[1] && near[0] > near[2], "{near:?}");
+}
