@@ -15,6 +15,7 @@ use crate::wire::{ImportParams, ImportTaken};
 pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
     let unavailable = |reason: String| RequestError::unavailable(reason, "what came before is kept: import it again");
     let imports = capture.imports();
+    let mut went_on = false;
     let import = match (params.dry_run, params.import) {
         (true, _) => None,
         (false, None) => {
@@ -22,7 +23,9 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
                 return Err(RequestError::invalid("`kind` takes 1 to 100 bytes, and `source` up to 8000"));
             }
             let begun = imports.begin(&params.kind, &params.source, Timestamp::now());
-            Some(begun.map_err(|error| unavailable(error.to_string()))?)
+            let (import, is_new) = begun.map_err(|error| unavailable(error.to_string()))?;
+            went_on = !is_new;
+            Some(import)
         }
         (false, Some(import)) => match imports.has(import).map_err(|error| unavailable(error.to_string()))? {
             true => Some(import),
@@ -38,6 +41,7 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
     let mut answer = ImportTaken {
         ok: true,
         import,
+        went_on,
         added: taken.added,
         existing: taken.existing,
         forgotten: taken.forgotten,
@@ -59,6 +63,9 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
     }
     if let Some(import) = import.filter(|_| params.done) {
         imports.end(import).map_err(|error| unavailable(error.to_string()))?;
+    }
+    if let Some(import) = import {
+        answer.undoable = imports.has_files(import).map_err(|error| unavailable(error.to_string()))?;
     }
     let status = capture.status();
     answer.pending = usize::try_from(status.pending).unwrap_or(usize::MAX);

@@ -16,7 +16,7 @@ use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
 use super::terminal::{remark, say, stdout};
-use crate::imports::{ImportSink, ImportTally, SourceKind, read, size};
+use crate::imports::{ImportRepeats, ImportSink, ImportTally, SourceKind, read, size};
 use crate::wire::ImportParams;
 
 /// What came of an import.
@@ -25,9 +25,12 @@ struct ImportReport {
     kind: &'static str,
     source: String,
     dry_run: bool,
-    /// What undoes it.
+    /// What undoes it, where it has made or changed files.
     #[serde(skip_serializing_if = "Option::is_none")]
     import: Option<String>,
+    /// Whether that undoes what came before it was interrupted, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    went_on: bool,
     conversations: usize,
     turns: usize,
     bookmarks: usize,
@@ -71,7 +74,8 @@ pub(super) fn run(
             }
         }
     };
-    let mut sink = ImportSink::new(&mut take);
+    let mut repeats = ImportRepeats::default();
+    let mut sink = ImportSink::again(&mut take, watch.then_some(&mut repeats));
     let was_read = read(kind, path, &done, &mut sink);
     let mut tally = std::mem::take(&mut sink.tally);
     if let Some(error) = failed {
@@ -95,8 +99,10 @@ pub(super) fn run(
             false => return Err(error.into()),
         }
     }
-    watched.follow(kind, &mut sending, &mut tally, json)?;
+    repeats.settle();
+    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), json)?;
     sending.finish()?;
+    repeats.tell(&mut tally);
     report(sending, tally, kind, source, dry_run, json)
 }
 
@@ -129,12 +135,13 @@ fn report(
         *left_out.entry("what was recalled, and said by nobody".into()).or_default() += taken.empty;
     }
     left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
-    let import = taken.import.map(|import| format!("import-{import}"));
+    let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
     let report = ImportReport {
         kind: kind.name(),
         source,
         dry_run,
         import,
+        went_on: taken.went_on,
         conversations,
         turns,
         bookmarks,
@@ -183,9 +190,9 @@ fn shown(report: &ImportReport) -> anyhow::Result<()> {
     for remark in &report.remarks {
         remark!("vault: {remark}");
     }
-    match &report.import {
-        Some(import) if report.added + report.updated > 0 => say!("to undo: vault restore {import}")?,
-        _ => {}
+    if let Some(import) = &report.import {
+        let too = if report.went_on { ", with all that came before it was interrupted" } else { "" };
+        say!("to undo: vault restore {import}{too}")?;
     }
     Ok(())
 }

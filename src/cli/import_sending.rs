@@ -125,7 +125,8 @@ impl Sending {
         all.forgotten += taken.forgotten;
         all.edited += taken.edited;
         all.empty += taken.empty;
-        (all.pending, all.failure) = (taken.pending, taken.failure.clone());
+        all.went_on |= taken.went_on;
+        (all.undoable, all.pending, all.failure) = (taken.undoable, taken.pending, taken.failure.clone());
     }
 
     /// Asks how many wait, after a while.
@@ -140,13 +141,13 @@ impl Sending {
         Ok(())
     }
 
-    /// Hands over what is left, and waits until it is in its files.
+    /// Hands over what is left, waits until it is in its files, and says that this is all: killed before, it is gone on with.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
-        self.send(true)?;
+        self.send(false)?;
         while !self.base.dry_run && self.taken.pending > 0 {
             self.wait()?;
         }
-        Ok(())
+        self.send(true)
     }
 }
 

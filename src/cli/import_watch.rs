@@ -13,7 +13,7 @@ use super::exit::told;
 use super::import_sending::Sending;
 use super::terminal::{remark, say};
 use crate::config::WatchMode;
-use crate::imports::{ImportSink, ImportTally, SourceKind, read_some};
+use crate::imports::{ImportRepeats, ImportSink, ImportTally, SourceKind, read_some};
 use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
 
 /// Quiet period without a change before files are read: transcripts are written line by line.
@@ -43,7 +43,10 @@ pub(super) struct WatchedSource {
 impl WatchedSource {
     /// Looks at the files before they are read for the first time: what comes from then on is new.
     pub(super) fn of(path: &Path) -> Self {
-        let mut source = Self { files: FilesElsewhere::all_in(path), path: path.to_owned(), known: HashMap::new() };
+        // A link that is named itself leads to its file.
+        let followed = path.canonicalize().ok().filter(|followed| followed.is_file());
+        let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(path));
+        let mut source = Self { files, path: path.to_owned(), known: HashMap::new() };
         source.known = source.now();
         source
     }
@@ -52,12 +55,12 @@ impl WatchedSource {
         self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
     }
 
-    /// Takes what comes, until somebody ends it, and adds to `tally` what was found. A file that is read again is counted again.
+    /// Takes what comes, until somebody ends it, and adds to a tally what is found that did not come before.
     pub(super) fn follow(
         &mut self,
         kind: SourceKind,
         sending: &mut Sending,
-        tally: &mut ImportTally,
+        (tally, repeats): (&mut ImportTally, &mut ImportRepeats),
         quiet: bool,
     ) -> anyhow::Result<()> {
         let (news, heard) = channel();
@@ -77,7 +80,7 @@ impl WatchedSource {
             let now = self.now();
             if now != self.known {
                 let before = sending.taken_so_far();
-                match self.bring(kind, sending, &now) {
+                match self.bring(kind, sending, repeats, &now) {
                     Ok(found) => {
                         tally.add(found);
                         self.known = now;
@@ -103,6 +106,7 @@ impl WatchedSource {
         &self,
         kind: SourceKind,
         sending: &mut Sending,
+        repeats: &mut ImportRepeats,
         now: &HashMap<PathBuf, Stamp>,
     ) -> anyhow::Result<ImportTally> {
         let is_new = |name: &str| {
@@ -117,14 +121,15 @@ impl WatchedSource {
                 ControlFlow::Break(())
             }
         };
-        let mut sink = ImportSink::new(&mut take);
+        let mut sink = ImportSink::again(&mut take, Some(&mut *repeats));
         // That there is nothing of the kind among them is no failure.
         let _ = read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), &mut sink);
         let found = std::mem::take(&mut sink.tally);
-        if let Some(error) = failed {
+        if let Some(error) = failed.or_else(|| sending.flush().err()) {
+            repeats.give_up();
             return Err(error);
         }
-        sending.flush()?;
+        repeats.settle();
         Ok(found)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::beside::BESIDE;
 use super::kind::SourceKind;
 use super::sink::ImportSink;
 
@@ -45,6 +46,9 @@ fn from_hex(digits: &str) -> Option<String> {
     String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
+/// Why a file of a folder or an archive is not wanted, by its name; `None` where it is.
+pub(super) type WhyNot<'w> = dyn Fn(&str) -> Option<&'static str> + 'w;
+
 /// What is done with a file.
 pub(super) type EachFile<'e, 's> = dyn FnMut(FoundFile<'_>, &mut ImportSink<'s>) + 'e;
 
@@ -53,18 +57,26 @@ pub(super) type EachFile<'e, 's> = dyn FnMut(FoundFile<'_>, &mut ImportSink<'s>)
 pub(super) struct SourceFiles {
     /// How many were wanted.
     pub(super) wanted: usize,
-    /// One of the others by which the source may be known.
+    /// How many were not.
+    pub(super) unwanted: usize,
+    /// One of those by which the source may be known.
     pub(super) other: Option<String>,
+    /// Whether some lie beside sessions, and are none.
+    pub(super) has_copies: bool,
+    /// A folder of it that is a vault, by its name.
+    pub(super) vault: Option<String>,
     /// Whether it has lost its end.
     pub(super) is_cut: bool,
 }
 
 impl SourceFiles {
-    /// Notes a file that was not wanted.
-    pub(super) fn note_other(&mut self, name: &str) {
+    /// Notes a file that was not wanted, and why.
+    pub(super) fn note_unwanted(&mut self, name: &str, reason: &str) {
+        self.unwanted += 1;
+        self.has_copies |= reason == BESIDE;
         let file = name.rsplit('/').next().unwrap_or_default();
         let is_telling = [".json", ".jsonl", ".md", ".markdown"].iter().any(|end| file.ends_with(end));
-        if self.other.is_none() && is_telling {
+        if self.other.is_none() && is_telling && reason != BESIDE {
             self.other = Some(file.to_owned());
         }
     }
@@ -75,14 +87,13 @@ pub(super) fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part == "__MACOSX" || (part.starts_with('.') && !matches!(part, "." | "..")))
 }
 
+/// Why what is none of the files that are imported is left out.
+pub(super) const NOT_IMPORTED: &str = "files that are none of what is imported";
+
 /// Why a file is left out that is not wanted.
 pub(super) fn unwanted(name: &str) -> &'static str {
     let media =
         ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-    if media.contains(&extension.as_str()) {
-        "images, sounds and other files"
-    } else {
-        "files that are none of what is imported"
-    }
+    if media.contains(&extension.as_str()) { "images, sounds and other files" } else { NOT_IMPORTED }
 }

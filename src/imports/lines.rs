@@ -10,13 +10,18 @@ use super::held::NotHeld;
 use super::sink::{ImportSink, ReadTurn};
 
 /// Maximum length of a line: what tools answer may be long.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
+/// What a text may begin with, and is none of it.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum memory for the turns of a file, in bytes: they are held together.
 const MAX_TURNS_BYTES: usize = 256 << 20;
 /// What a turn takes besides its text, at most.
 const TURN_BYTES: usize = 400;
-/// Why a line is left out.
-const TOO_LONG: &str = "lines of more than 64 MB, or that would take more than 256 MB of memory";
+/// Why a line is left out that is too long, and one that is broken.
+pub(super) const TOO_LONG: &str = "lines of more than 64 MB, or that would take more than 256 MB of memory";
+pub(super) const NO_JSON: &str = "lines that are no JSON";
+/// Why the last turns of a long transcript are left out.
+pub(super) const BEHIND: &str = "turns of a transcript behind the first 256 MB of what is said in it";
 
 /// The objects of a file that it may read, one after the other, to `each`, which says whether it understood it. What is no JSON is counted, and the last line, where it was cut short, said.
 pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, each: &mut dyn FnMut(&Value)) {
@@ -41,10 +46,11 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match parse(&line) {
+        // A mark of the order of bytes, which some programs put at the beginning.
+        match parse(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line)) {
             Ok(value) if value.is_object() => each(&value),
             Err(NotHeld::TooLarge) => sink.leave_out(TOO_LONG),
-            _ if is_whole => sink.leave_out("lines that are no JSON"),
+            _ if is_whole => sink.leave_out(NO_JSON),
             _ => {
                 sink.leave_out("lines that were cut short");
                 sink.remark(format!("{name} was cut short: its last line is not whole"));
@@ -76,7 +82,7 @@ impl LeftOutCounts {
     pub(super) fn has_room_for(&mut self, turn: &ReadTurn) -> bool {
         self.held = self.held.saturating_add(turn.text.len() + TURN_BYTES);
         if self.held > MAX_TURNS_BYTES {
-            self.add("turns of a transcript behind the first 256 MB of what is said in it");
+            self.add(BEHIND);
         }
         self.held <= MAX_TURNS_BYTES
     }

@@ -4,6 +4,7 @@
 //! A reader gives events, as programs send them, and notes, one after the other, and never holds more than a conversation of them. What
 //! it leaves out is counted with the reason, and what cannot be read keeps nothing else from being read.
 
+mod beside;
 mod bookmarks;
 mod chat_lines;
 mod chatgpt;
@@ -18,12 +19,14 @@ mod error;
 mod found;
 mod held;
 mod injections;
+mod item;
 mod kind;
 mod lines;
 mod markdown;
 mod moments;
 mod parts;
 mod read;
+mod repeats;
 mod said;
 mod seems;
 mod session;
@@ -38,10 +41,13 @@ mod zipped;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beside::is_beside_session;
+pub(crate) use item::ImportItem;
 pub(crate) use kind::SourceKind;
 pub(crate) use read::{read, read_some};
-pub(crate) use session::{SessionTranscript, SessionTurn, session};
+pub(crate) use repeats::ImportRepeats;
+pub(crate) use session::{SessionTranscript, SessionTurn, session, session_id};
 pub(crate) use session_kind::session_kind;
-pub(crate) use sink::{ImportItem, ImportSink};
+pub(crate) use sink::ImportSink;
 pub(crate) use tally::ImportTally;
 pub(crate) use unpack::size;

@@ -8,9 +8,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::beside::{BESIDE, is_beside_session};
 use super::elements::{Ending, elements};
 use super::error::ImportReadError;
-use super::found::FoundFile;
+use super::found::{FoundFile, SourceFiles, unwanted};
 use super::held::NotHeld;
 use super::kind::SourceKind;
 use super::seems::{HEAD_BYTES, Seeming, seems};
@@ -56,7 +57,7 @@ pub(crate) fn read_some(
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), ImportReadError> {
-    let wants = |name: &str| wants(kind, name);
+    let why_not = |name: &str| why_not(kind, name);
     let alone = |name: &str, seeming: Option<Seeming>| {
         // What is in a file tells it, but for notes: any text could be one.
         if !is_note_kind(kind) || markdown::is_markdown(name) {
@@ -66,16 +67,26 @@ pub(crate) fn read_some(
         Err(ImportReadError::OtherKind { kind: kind.name(), path: path.to_owned(), takes: takes(kind), seems })
     };
     let mut each = |file: FoundFile<'_>, sink: &mut ImportSink<'_>| one(kind, Unnamed::ByBeginning, file, sink);
-    let found = each_file(path, &wants, &alone, only, bytes, sink, &mut each)?;
+    let found = each_file(path, &why_not, &alone, only, bytes, sink, &mut each)?;
     let (kind, path, takes) = (kind.name(), path.to_owned(), takes(kind));
     match found.wanted {
         0 if found.is_cut => Err(ImportReadError::CutShort { kind, path, takes }),
-        0 => {
-            let seems = found.other.map(|other| format!("; it has {other}{}", tried(&other))).unwrap_or_default();
-            Err(ImportReadError::Nothing { kind, path, takes, seems })
-        }
+        0 => Err(ImportReadError::Nothing { kind, path, takes, seems: instead(&found) }),
         _ => Ok(()),
     }
+}
+
+/// What a source has in which nothing is wanted: the end of a sentence, or nothing.
+fn instead(found: &SourceFiles) -> String {
+    if let Some(other) = &found.other {
+        return format!("; it has {other}{}", tried(other));
+    }
+    if found.has_copies {
+        return format!("; it has {BESIDE}");
+    }
+    let Some(vault) = &found.vault else { return String::new() };
+    let what = if found.unwanted == 0 { "nothing but a vault" } else { "a vault" };
+    format!("; it has {what}, `{vault}`, which is left out: name that folder itself to bring in what is in it")
 }
 
 /// What to try where there is a file of this name.
@@ -94,7 +105,16 @@ fn is_note_kind(kind: SourceKind) -> bool {
     matches!(kind, Obsidian | Folder | Notion | Logseq | MoltisMemory | OpenClawMemory)
 }
 
-/// Whether a file of a folder or an archive is read.
+/// Why a file of a folder or an archive is not read; `None` where it is.
+fn why_not(kind: SourceKind, name: &str) -> Option<&'static str> {
+    use SourceKind::{ClaudeCode, Codex, Moltis, OpenClaw};
+    if matches!(kind, ClaudeCode | Codex | Moltis | OpenClaw) && is_beside_session(name) {
+        return Some(BESIDE);
+    }
+    (!wants(kind, name)).then(|| unwanted(name))
+}
+
+/// Whether a file is one of a kind of source.
 fn wants(kind: SourceKind, name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or_default();
     match kind {

@@ -1,16 +1,24 @@
 //! One session of another program, read as a whole: who said what, and when, without what is machinery.
 
-use std::collections::HashSet;
-use std::io::Read;
+use std::collections::{BTreeSet, HashSet};
+use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::elements::parse;
 use super::found::FoundFile;
+use super::item::ImportItem;
 use super::kind::SourceKind;
+use super::lines::{BEHIND, BYTE_ORDER_MARK, NO_JSON, TOO_LONG};
 use super::read::{Unnamed, one};
-use super::sink::{ImportItem, ImportSink};
+use super::sink::{CUT_TURNS, ImportSink};
+
+/// What is left out of a session although somebody may have said it: that is told.
+const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
+/// Maximum length of the record that names a session, in bytes.
+const MAX_NAME_RECORD_BYTES: u64 = 64 << 10;
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,16 +54,36 @@ impl SessionTranscript {
 
     /// Tells the first so many turns again, whenever they were said.
     pub(crate) fn digest(&self, turns: usize) -> [u8; 16] {
-        let mut hasher = blake3::Hasher::new();
-        for turn in self.turns.iter().take(turns) {
-            for part in [&turn.role, &turn.text] {
-                hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-            }
-        }
-        let mut digest = [0; 16];
-        hasher.finalize_xof().fill(&mut digest);
-        digest
+        let turns = turns.min(self.turns.len());
+        self.digests(&BTreeSet::from([turns])).pop().map_or_else(Default::default, |(_, digest)| digest)
     }
+
+    /// The same of the first so many turns, for each of these numbers that is not beyond them, the smallest first.
+    pub(crate) fn digests(&self, counts: &BTreeSet<usize>) -> Vec<(usize, [u8; 16])> {
+        let (mut hasher, mut at, mut digests) = (blake3::Hasher::new(), 0, Vec::new());
+        for count in counts.range(..=self.turns.len()) {
+            for turn in &self.turns[at..*count] {
+                for part in [&turn.role, &turn.text] {
+                    hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+                }
+            }
+            at = *count;
+            let mut digest = [0; 16];
+            hasher.finalize_xof().fill(&mut digest);
+            digests.push((at, digest));
+        }
+        digests
+    }
+}
+
+/// What a session of OpenClaw is called, by the first record of its file, else by the file at `path`.
+pub(crate) fn session_id(path: &Path, from: impl Read) -> String {
+    let mut record = Vec::new();
+    let _ = BufReader::new(from.take(MAX_NAME_RECORD_BYTES)).read_until(b'\n', &mut record);
+    let record = parse(record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record)).unwrap_or_default();
+    let said = record["id"].as_str().filter(|_| record["type"] == "session");
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    said.map_or_else(stem, str::to_owned)
 }
 
 /// Reads the session of the file at `path`, which was changed at `at_ms`, in milliseconds since 1970. Of one that has those before it
@@ -84,7 +112,9 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
     let file = FoundFile { place: name.clone(), name, at_ms, from };
     let stem = file.session_stem(kind);
     one(kind, Unnamed::ByFile, file, &mut sink);
-    let remarks = std::mem::take(&mut sink.tally.remarks);
+    let mut remarks = std::mem::take(&mut sink.tally.remarks);
+    let lost = LOST.iter().filter_map(|reason| sink.tally.left_out.get(*reason).map(|times| (times, reason)));
+    remarks.extend(lost.map(|(times, reason)| format!("left out: {times} × {reason}")));
     let own_name =
         |session: &str| session.strip_prefix(kind.name()).and_then(|id| id.strip_prefix('/')).map(str::to_owned);
     let own = found.iter().position(|(session, ..)| own_name(session).as_ref().unwrap_or(session) == &stem);
@@ -117,6 +147,10 @@ mod tests {
         assert_eq!(grown.turns.len(), 2);
         assert_eq!((grown.digest(1), found.digest(9)), (found.digest(1), found.digest(1)));
         assert_ne!(grown.digest(2), found.digest(2));
+        let digests = grown.digests(&BTreeSet::from([0, 1, 2, 3]));
+        assert_eq!(digests, [0, 1, 2].map(|turns| (turns, grown.digest(turns))));
+        let id = |path: &str| session_id(Path::new(path), lines.as_bytes());
+        assert_eq!((id("/x/y.jsonl"), session_id(Path::new("/x/y.jsonl"), &b"{}\n"[..])), ("s1".into(), "y".into()));
         assert!(read("").turns.is_empty());
     }
 

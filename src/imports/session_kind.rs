@@ -1,15 +1,17 @@
 //! Which program wrote a session.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::elements::parse;
 use super::kind::SourceKind;
+use super::lines::{BYTE_ORDER_MARK, MAX_LINE_BYTES};
 
-/// Length of the head of a file that is looked at to tell what it is, in bytes.
-const HEAD_BYTES: u64 = 256 << 10;
+/// Length of the head of a file that is looked at to tell what it is, in bytes. A record that begins in it is read to its end: the first may
+/// have a picture in it.
+const HEAD_BYTES: usize = 256 << 10;
 
 /// Which program wrote a file of a session, by its name and its first records; `None` where they are of none that is known.
 pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
@@ -17,9 +19,19 @@ pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
     if name.starts_with("rollout-") {
         return Some(SourceKind::Codex);
     }
-    let mut head = Vec::new();
-    from.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    head.split(|byte| *byte == b'\n').filter_map(|record| parse(record).ok()).find_map(|record| kind_of(&record))
+    let (mut from, mut record, mut length) = (BufReader::new(from), Vec::new(), 0);
+    while length < HEAD_BYTES {
+        record.clear();
+        match from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut record).ok()? {
+            0 => return None,
+            read => length += read,
+        }
+        let record = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record);
+        if let Some(kind) = parse(record).ok().and_then(|record| kind_of(&record)) {
+            return Some(kind);
+        }
+    }
+    None
 }
 
 fn kind_of(record: &Value) -> Option<SourceKind> {
@@ -57,6 +69,12 @@ mod tests {
         let claude = json!({ "type": "file-history-snapshot", "sessionId": "s", "uuid": "u" });
         assert_eq!(told("a.jsonl", &[claude]), Some(SourceKind::ClaudeCode));
         assert_eq!(told("a.jsonl", &[json!({ "x": 1 })]), None);
+        // A first record with a picture in it, and a mark of the order of bytes.
+        let picture =
+            json!({ "type": "user", "sessionId": "s", "uuid": "u", "message": { "content": "x".repeat(1 << 20) } });
+        assert_eq!(told("a.jsonl", &[picture]), Some(SourceKind::ClaudeCode));
+        let marked = "\u{feff}{\"type\":\"session\",\"id\":\"x\"}\n";
+        assert_eq!(session_kind(Path::new("a.jsonl"), marked.as_bytes()), Some(SourceKind::OpenClaw));
         assert_eq!(session_kind(Path::new("a.jsonl"), &b"\xff\xfe{}\n{\"role\""[..]), None);
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::item::ImportItem;
 use super::kind::SourceKind;
 use super::moments::written;
+use super::repeats::{Came, ImportRepeats};
 use super::said::{THOUGHT, is_model, is_program, said};
 use super::tally::ImportTally;
 use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
@@ -17,21 +19,14 @@ use crate::wire::ImportNote;
 const MAX_TEXT_BYTES: usize = 48 * 1024;
 /// Maximum length of a turn, in bytes. What is longer is cut: it is a file that somebody has put into a conversation.
 const MAX_TURN_BYTES: usize = 2 << 20;
+/// Why the rest of a longer one is left out.
+pub(super) const CUT_TURNS: &str = "the rest of turns of more than 2 MB";
 /// Maximum length of a note.
 pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
 /// Maximum length of the place of a note.
 const MAX_PLACE_BYTES: usize = 2000;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
-
-/// What is handed over.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ImportItem {
-    /// An event, as programs send them.
-    Event(Value),
-    /// A note.
-    Note(ImportNote),
-}
 
 /// A conversation, as it was read.
 #[derive(Debug, Clone, Default)]
@@ -72,13 +67,37 @@ pub(crate) struct ImportSink<'s> {
     take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
     /// What was found so far.
     pub tally: ImportTally,
+    /// What came before of the same source.
+    repeats: Option<&'s mut ImportRepeats>,
     is_over: bool,
 }
 
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        Self { take, tally: ImportTally::default(), is_over: false }
+        Self { take, tally: ImportTally::default(), repeats: None, is_over: false }
+    }
+
+    /// The same of what did not come before, as `repeats` has it; it notes what comes, and what is left out of each file.
+    pub(crate) fn again(
+        take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
+        repeats: Option<&'s mut ImportRepeats>,
+    ) -> Self {
+        Self { repeats, ..Self::new(take) }
+    }
+
+    /// Reads a file of the source, called by its name.
+    pub(super) fn of_file(&mut self, name: &str, read: impl FnOnce(&mut Self)) {
+        if self.repeats.is_none() {
+            return read(self);
+        }
+        let others = (std::mem::take(&mut self.tally.left_out), std::mem::take(&mut self.tally.remarks));
+        read(self);
+        let left_out = std::mem::replace(&mut self.tally.left_out, others.0);
+        let remarks = std::mem::replace(&mut self.tally.remarks, others.1);
+        if let Some(repeats) = &mut self.repeats {
+            repeats.note_file(name, left_out, remarks);
+        }
     }
 
     /// Whether nothing more is taken.
@@ -103,8 +122,13 @@ impl<'s> ImportSink<'s> {
         self.tally.remark(remark);
     }
 
-    fn give(&mut self, item: ImportItem) {
-        self.is_over |= (self.take)(item).is_break();
+    /// Hands over what did not come before as it is; says whether it is new.
+    fn give(&mut self, item: ImportItem) -> bool {
+        let came = self.repeats.as_mut().map_or(Came::New, |repeats| repeats.note(&item));
+        if came != Came::Before {
+            self.is_over |= (self.take)(item).is_break();
+        }
+        came == Came::New
     }
 
     /// A conversation: what somebody said of it, in its order.
@@ -158,13 +182,15 @@ impl<'s> ImportSink<'s> {
                 format!("{what}-{nth}")
             });
             if !said_any {
-                (said_any, self.tally.conversations) = (true, self.tally.conversations + 1);
+                said_any = true;
+                let came = self.repeats.as_mut().map_or(Came::New, |repeats| repeats.note_conversation(&session));
+                self.tally.conversations += usize::from(came == Came::New);
             }
-            self.tally.turns += 1;
             let kept = &text[..text.floor_char_boundary(MAX_TURN_BYTES)];
             if kept.len() < text.len() {
-                self.leave_out("the rest of turns of more than 2 MB");
+                self.leave_out(CUT_TURNS);
             }
+            let mut is_new = false;
             for (at, part) in parts(kept).into_iter().enumerate() {
                 let id = if at == 0 { id.clone() } else { format!("{id}/{}", at + 1) };
                 let mut event = json!({ "type": "message", "session": session, "role": role, "text": part, "id": id });
@@ -174,8 +200,9 @@ impl<'s> ImportSink<'s> {
                 if let Some(title) = &title {
                     event["title"] = title.as_str().into();
                 }
-                self.give(ImportItem::Event(event));
+                is_new |= self.give(ImportItem::Event(event));
             }
+            self.tally.turns += usize::from(is_new);
         }
         if !said_any {
             self.leave_out("conversations in which nobody said anything");
@@ -207,8 +234,8 @@ impl<'s> ImportSink<'s> {
         if let Some(time) = at_ms.and_then(written) {
             event["time"] = time.into();
         }
-        self.tally.bookmarks += 1;
-        self.give(ImportItem::Event(event));
+        let is_new = self.give(ImportItem::Event(event));
+        self.tally.bookmarks += usize::from(is_new);
     }
 
     /// A note. `id` tells it from all others of its kind.
@@ -221,8 +248,8 @@ impl<'s> ImportSink<'s> {
         }
         let id =
             if id.len() > MAX_PLACE_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
-        self.tally.notes += 1;
-        self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
+        let is_new = self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
+        self.tally.notes += usize::from(is_new);
     }
 }
 

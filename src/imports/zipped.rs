@@ -7,7 +7,7 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::cut_zip;
-use super::found::{EachFile, FoundFile, SourceFiles, is_hidden, unwanted};
+use super::found::{EachFile, FoundFile, SourceFiles, WhyNot, is_hidden};
 use super::sink::ImportSink;
 
 /// Gives each file that is wanted to `each`. Says how many there were.
@@ -15,7 +15,7 @@ pub(super) fn of_zip<'s>(
     mut from: impl Read + Seek,
     path: &Path,
     at_ms: Option<i64>,
-    wants: &dyn Fn(&str) -> bool,
+    why_not: &WhyNot<'_>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
 ) -> SourceFiles {
@@ -31,9 +31,9 @@ pub(super) fn of_zip<'s>(
             return sink
                 .remark(format!("{name} is an archive within the archive: unpack it, and import what comes of it"));
         }
-        if !wants(&name) {
-            files.note_other(&name);
-            return sink.leave_out(unwanted(&name));
+        if let Some(reason) = why_not(&name) {
+            files.note_unwanted(&name, reason);
+            return sink.leave_out(reason);
         }
         files.wanted += 1;
         // A name in an archive is none of a path, whatever it begins with.

@@ -1,20 +1,22 @@
 //! One session: read, compared with what is known of it, and written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::channel::{ChannelStores, SessionChannel};
+use super::gone::GoneSessions;
 use super::part::{NotExported, SessionWriter};
+use super::place::SessionPlace;
 use super::render::SessionAbout;
+use super::trash::take_notes_away;
 use crate::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::forgotten::ForgottenLookup;
 use crate::fs::crash;
-use crate::imports::{SessionTranscript, SourceKind, session, session_kind};
-use crate::path::VaultPath;
+use crate::imports::{SessionTranscript, SourceKind, session, session_id, session_kind};
 use crate::request::Workspace;
-use crate::state::{Digest, SessionSource, SessionTable};
+use crate::state::{Digest, SessionSource, SessionTable, StateError};
 use crate::vault::{ElsewhereFile, Files};
 
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
@@ -39,16 +41,17 @@ pub(super) struct SessionExporter<'e> {
     pub(super) entry: &'e SessionsConfig,
     /// What tells the entry from the others.
     pub(super) entry_key: Digest,
-    /// What the sessions are that were kept since the start, by their files.
-    pub(super) told: &'e mut HashMap<Digest, ToldSession>,
+    /// What the sessions are called of which that is known, by their files; `None` where no store tells their channel.
+    pub(super) told: &'e mut HashMap<Digest, Option<ToldSession>>,
+    /// Those whose files are gone.
+    pub(super) gone: &'e mut GoneSessions,
 }
 
-/// What a session was when it was kept.
+/// What a session is called.
 #[derive(Debug)]
 pub(super) struct ToldSession {
     kind: SourceKind,
     id: String,
-    channel: SessionChannel,
 }
 
 /// The name of a file, of an entry or of settings in the tables.
@@ -74,28 +77,29 @@ impl SessionExporter<'_> {
         // What is written behind that meanwhile is for the next look.
         let (content, prefix) =
             hashes(&mut opened, file.stamp.size, before.map_or(0, |before| before.length)).map_err(unread)?;
-        let kind = self.kind(&file.path, &mut opened).map_err(unread)?;
-        let Some(kind) = kind else {
+        let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
             return Err(NotExported::Lasting("it is no session of a program that is known".into()));
         };
-        opened.rewind().map_err(unread)?;
-        let at_ms = file.stamp.mtime_ns / 1_000_000;
-        let transcript = session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size));
+        let moved = self.taken_over(key, before, &transcript)?;
+        let before = moved.as_ref().or(before);
+        let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
+        self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
+        let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
         let about = SessionAbout {
             scope: told_scope.unwrap_or(self.entry.scope),
-            channel: channel.name.clone(),
+            channel: told_name.clone().filter(|name| !name.is_empty()),
             agent: self.entry.agent.clone(),
         };
-        self.told.insert(*key, ToldSession { kind, id: transcript.id.clone(), channel });
         let (turns, settings) = (transcript.turns.len(), self.settings());
         let seen = SessionSource {
             entry: self.entry_key,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
+            told_name: told_name.unwrap_or_default(),
             ..before.cloned().unwrap_or_default()
         };
         if turns == 0 {
@@ -103,24 +107,19 @@ impl SessionExporter<'_> {
             let was_more = before.is_some_and(|before| before.turns > 0);
             return Ok(if was_more { SessionFate::CutShort } else { SessionFate::Empty });
         }
-        let mut generation = seen.generation;
-        if let Some(before) = before {
-            // What was purged is known by its number alone.
-            let is_unknown = before.digest == Digest::default();
-            let had = before.turns as usize;
-            let goes_on = turns >= had && (is_unknown || transcript.digest(had) == before.digest)
-                || prefix == Some(before.content) && before.length > 0;
-            if !goes_on {
-                if turns < had && self.says_already(key, generation, &transcript)? {
-                    self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-                    return Ok(SessionFate::CutShort);
-                }
-                // Somebody has changed a line of it: it is the same session, and its notes follow it.
-                if !self.says_most(key, generation, &transcript)? {
-                    generation += 1;
-                }
+        let generation = match self.place(key, before, prefix, &transcript)? {
+            SessionPlace::Notes(generation) => generation,
+            SessionPlace::Said(generation, _) if generation == seen.generation => {
+                self.table.keep_source(key, &SessionSource { settings, ..seen })?;
+                return Ok(SessionFate::CutShort);
             }
-        }
+            SessionPlace::Said(generation, turns) => {
+                let (content, digest) = (Digest::default(), Digest::default());
+                let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
+                self.table.keep_source(key, &back)?;
+                return Ok(SessionFate::CutShort);
+            }
+        };
         self.write(key, generation, &transcript, &about)?;
         let now = SessionSource {
             settings,
@@ -141,6 +140,50 @@ impl SessionExporter<'_> {
         }
     }
 
+    /// The session of a file, as far as it was written when that was looked at; `None` where it is of no program that is known.
+    fn transcript(&self, file: &ElsewhereFile, mut opened: File) -> io::Result<Option<SessionTranscript>> {
+        let Some(kind) = self.kind(&file.path, &mut opened)? else { return Ok(None) };
+        opened.rewind()?;
+        let at_ms = file.stamp.mtime_ns / 1_000_000;
+        Ok(Some(session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size))))
+    }
+
+    /// Has a file that is new be known as the one that it was before it moved; says whether there is such a one.
+    ///
+    /// # Errors
+    /// When the state cannot be read or written.
+    pub(super) fn take_over(
+        &mut self,
+        key: &Digest,
+        file: &ElsewhereFile,
+        before: Option<&SessionSource>,
+    ) -> Result<bool, StateError> {
+        if file.stamp.size > MAX_SOURCE_BYTES {
+            return Ok(false);
+        }
+        // What cannot be read is said where it is to be kept.
+        let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
+        let Ok(Some(transcript)) = read else { return Ok(false) };
+        Ok(self.taken_over(key, before, &transcript)?.is_some())
+    }
+
+    fn taken_over(
+        &mut self,
+        key: &Digest,
+        before: Option<&SessionSource>,
+        transcript: &SessionTranscript,
+    ) -> Result<Option<SessionSource>, StateError> {
+        // One whose notes went to the trash may have had others at another place since.
+        let is_free = before.is_none_or(|before| before.is_out);
+        if !is_free || before.is_some() && !self.table.all_notes(key)?.is_empty() {
+            return Ok(None);
+        }
+        let Some((from, source)) = self.gone.take(transcript, self.table)? else { return Ok(None) };
+        self.table.move_file(&from, key)?;
+        crash::point("session-moved");
+        Ok(Some(source))
+    }
+
     fn kind(&self, path: &Path, opened: &mut File) -> io::Result<Option<SourceKind>> {
         opened.rewind()?;
         Ok(match self.entry.kind {
@@ -154,9 +197,27 @@ impl SessionExporter<'_> {
 
     /// Whether the notes of a file that has not changed say of it what they would say now.
     pub(super) fn is_as_set(&mut self, key: &Digest, before: &SessionSource, file: &ElsewhereFile) -> bool {
-        let told = self.told.get(key);
-        before.settings == self.settings()
-            && told.is_none_or(|told| self.stores.channel(told.kind, &told.id, &file.path) == told.channel)
+        if before.settings != self.settings() {
+            return false;
+        }
+        if !self.told.contains_key(key) {
+            // As long as there is no store, none has changed.
+            if !self.stores.has_store(&file.path) {
+                return true;
+            }
+            self.told.insert(*key, self.named(file));
+        }
+        let Some(Some(ToldSession { kind, id })) = self.told.get(key) else { return true };
+        let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
+        scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
+    }
+
+    /// What the session of a file is called that was not read since the start, where a store may tell its channel.
+    fn named(&self, file: &ElsewhereFile) -> Option<ToldSession> {
+        let mut opened = File::open(&file.path).ok()?;
+        let kind = self.kind(&file.path, &mut opened).ok()??;
+        opened.rewind().ok()?;
+        (kind == SourceKind::OpenClaw).then(|| ToldSession { kind, id: session_id(&file.path, opened) })
     }
 
     /// What the notes are made by, besides the file.
@@ -165,39 +226,16 @@ impl SessionExporter<'_> {
         digest_of(format!("{agent:?} {scope} {}", self.workspace.redacts()).as_bytes())
     }
 
-    /// Whether what is kept of a session begins with all that it has now.
-    fn says_already(&self, key: &Digest, generation: u32, transcript: &SessionTranscript) -> Result<bool, NotExported> {
-        let notes = self.table.notes(key, generation)?;
-        let Some(note) = notes.first().filter(|note| !note.path.is_empty()) else { return Ok(false) };
-        let Ok(path) = VaultPath::new(note.path.clone()) else { return Ok(false) };
-        let files = self.workspace.files()?;
-        let Some((bytes, _)) = files.read(&path)? else { return Ok(false) };
+    fn place(
+        &self,
+        key: &Digest,
+        before: Option<&SessionSource>,
+        prefix: Option<Digest>,
+        transcript: &SessionTranscript,
+    ) -> Result<SessionPlace, NotExported> {
+        let generation = before.map_or(0, |before| before.generation);
         let asked = self.workspace.forgotten().look()?;
-        let writer = self.writer(files, &asked, "", (key, generation), transcript);
-        let text = writer.said(&(0..transcript.turns.len()), 0);
-        Ok(String::from_utf8_lossy(&bytes).contains(text.trim()))
-    }
-
-    /// Whether at least half of what is kept of a session is said in it still.
-    fn says_most(&self, key: &Digest, generation: u32, transcript: &SessionTranscript) -> Result<bool, NotExported> {
-        let files = self.workspace.files()?;
-        let asked = self.workspace.forgotten().look()?;
-        let writer = self.writer(files, &asked, "", (key, generation), transcript);
-        let now = writer.said(&(0..transcript.turns.len()), 0);
-        let now: HashSet<&str> = now.lines().collect();
-        let (mut all, mut still) = (0, 0);
-        for note in self.table.notes(key, generation)? {
-            let Ok(path) = VaultPath::new(note.path) else { continue };
-            let Some((bytes, _)) = files.read(&path)? else { continue };
-            let text = String::from_utf8_lossy(&bytes);
-            // What is before the heading it says of itself.
-            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
-            for line in said.lines().filter(|line| !line.trim().is_empty()) {
-                all += 1;
-                still += usize::from(now.contains(line));
-            }
-        }
-        Ok(all > 0 && still * 2 >= all)
+        self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)
     }
 
     fn write(
@@ -210,7 +248,13 @@ impl SessionExporter<'_> {
         let files = self.workspace.files()?;
         let _one = files.one_generation();
         let asked = self.workspace.forgotten().ask()?;
-        self.writer(files, &asked, &self.entry.collection(), (key, generation), transcript).write(about)
+        let count = self.writer(files, &asked, &self.entry.collection(), (key, generation), transcript).write(about)?;
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        match take_notes_away(self.workspace, self.table, key, is_behind)? {
+            Some((note, reason)) => Err(NotExported::Passing(format!("`{note}`: {reason}"))),
+            None => Ok(()),
+        }
     }
 
     fn writer<'w>(

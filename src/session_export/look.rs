@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::ChannelStores;
 use super::export::{SessionExporter, SessionFate, ToldSession, digest_of};
-use super::part::{BY, NotExported};
+use super::gone::GoneSessions;
+use super::order::{RankedSession, rank};
+use super::part::NotExported;
+use super::trash::take_away;
 use crate::config::SessionsConfig;
-use crate::path::VaultPath;
+use crate::imports::is_beside_session;
 use crate::request::Workspace;
 use crate::state::{Digest, SessionSource, SessionTable, StateError};
-use crate::vault::{Action, ElsewhereFile, FilesElsewhere, WriteError};
+use crate::vault::{ElsewhereFile, FilesElsewhere};
 use crate::wire::{SessionsState, Skipped};
 
 /// Maximum number of problems that are kept.
@@ -36,8 +39,8 @@ pub(super) struct SessionsLook {
     refused: HashMap<Digest, (u64, i64, String)>,
     /// Those that are shorter than they were.
     cut_short: HashSet<Digest>,
-    /// What the others are that were kept since the start.
-    told: HashMap<Digest, ToldSession>,
+    /// What the others are called, as far as that is known since the start.
+    told: HashMap<Digest, Option<ToldSession>>,
 }
 
 /// What a look came to.
@@ -101,12 +104,13 @@ impl SessionsLook {
                 .files
                 .into_iter()
                 .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
-                .filter(|(key, file)| is_session(&file.path) && taken.insert(*key))
+                .filter(|(key, file)| !is_beside_session(&file.path.to_string_lossy()) && taken.insert(*key))
                 .collect();
             there.extend(files.keys().copied());
             seen.state.sources += files.len();
-            let mut look =
-                EntryLook { workspace, table, stores, refused, cut_short, told, entry, files, seen: &mut seen };
+            let gone = GoneSessions::default();
+            let seen = &mut seen;
+            let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
             if let Err(error) = look.run(is_over) {
                 seen.again = true;
                 seen.problem(&entry.config.path, &error.to_string());
@@ -121,13 +125,6 @@ impl SessionsLook {
         seen.state.cut_short = cut_short.len();
         seen
     }
-}
-
-/// Whether a file may be a session, and is none of the copies that OpenClaw lays beside one.
-fn is_session(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    !name.ends_with(".trajectory.jsonl")
-        && ![".checkpoint.", ".deleted.", ".reset."].iter().any(|mark| name.contains(mark))
 }
 
 impl SessionsSeen {
@@ -145,7 +142,8 @@ struct EntryLook<'l> {
     stores: &'l mut ChannelStores,
     refused: &'l mut HashMap<Digest, (u64, i64, String)>,
     cut_short: &'l mut HashSet<Digest>,
-    told: &'l mut HashMap<Digest, ToldSession>,
+    told: &'l mut HashMap<Digest, Option<ToldSession>>,
+    gone: GoneSessions,
     entry: &'l SessionsEntry,
     files: BTreeMap<Digest, ElsewhereFile>,
     seen: &'l mut SessionsSeen,
@@ -153,29 +151,49 @@ struct EntryLook<'l> {
 
 impl EntryLook<'_> {
     fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
-        let known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
+        let known = self.with_moved()?;
+        let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
+        let there = self.files.iter().map(|(key, file)| RankedSession {
+            mtime_ns: file.stamp.mtime_ns,
+            is_kept: is_kept(key),
+            path: Some(&file.path),
+            key: *key,
+        });
         // Those that are gone count as well: the ones that changed last stay.
-        let times = self.files.iter().map(|(key, file)| (file.stamp.mtime_ns, *key));
-        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key));
-        let mut order: Vec<(i64, Digest)> = times.chain(gone.map(|(key, source)| (source.mtime_ns, *key))).collect();
-        order.sort_unstable_by_key(|(time, key)| (std::cmp::Reverse(*time), *key));
+        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key)).map(|(key, source)| RankedSession {
+            mtime_ns: source.mtime_ns,
+            is_kept: is_kept(key),
+            path: None,
+            key: *key,
+        });
+        let mut ranked: Vec<RankedSession<'_>> = there.chain(gone).collect();
+        rank(&mut ranked);
+        let ranked: Vec<(i64, Digest)> = ranked.into_iter().map(|session| (session.mtime_ns, session.key)).collect();
         let SessionsConfig { keep_days, keep_count, .. } = self.entry.config;
         let days = SignedDuration::from_hours(24 * i64::try_from(keep_days).unwrap_or_default());
         let since = Timestamp::now().checked_sub(days).ok().filter(|_| keep_days > 0);
         let since = since.and_then(|since| i64::try_from(since.as_nanosecond()).ok());
-        for (at, (time, key)) in order.into_iter().enumerate() {
+        let mut at: u64 = 0;
+        for (time, key) in ranked {
             if is_over() {
                 return Ok(());
             }
+            // It is at another place now, and was there before.
+            if self.gone.has_moved(&key) {
+                continue;
+            }
             let before = known.get(&key);
-            let stays = (keep_count == 0 || (at as u64) < keep_count) && since.is_none_or(|since| time >= since);
+            let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| time >= since);
+            at += 1;
             match self.files.get(&key).cloned() {
-                _ if !stays => self.take_away(&key, before)?,
-                Some(file) => self.bring_up(&key, &file, before),
-                None => {
-                    let is_kept = before.is_some_and(|before| !before.is_out && before.turns > 0);
-                    self.seen.state.gone += usize::from(is_kept);
+                _ if !stays => {
+                    if let Some((note, reason)) = take_away(self.workspace, self.table, &key, before)? {
+                        self.seen.again = true;
+                        self.seen.problem(&note, &reason);
+                    }
                 }
+                Some(file) => self.bring_up(&key, &file, before),
+                None => self.seen.state.gone += usize::from(is_kept(&key)),
             }
         }
         for (_, source) in self.table.of_entry(&self.entry.key)? {
@@ -187,28 +205,81 @@ impl EntryLook<'_> {
         Ok(())
     }
 
-    fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
-        let stamp = (file.stamp.size, file.stamp.mtime_ns);
-        let name = file.path.display().to_string();
-        if let Some((size, mtime_ns, reason)) = self.refused.get(key)
-            && (*size, *mtime_ns) == stamp
-        {
-            return self.seen.problem(&name, reason);
+    /// What is known of the files of the entry: of those of another as well, which named them before.
+    fn known(&self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
+        for key in self.files.keys() {
+            if known.contains_key(key) {
+                continue;
+            }
+            if let Some(source) = self.table.source(key)? {
+                let source = SessionSource { entry: self.entry.key, ..source };
+                self.table.keep_source(key, &source)?;
+                known.insert(*key, source);
+            }
         }
-        let mut exporter = SessionExporter {
+        Ok(known)
+    }
+
+    /// The same, with those files that are new and as one was that is gone known as that one, where they are it: they take its place, and
+    /// not that of another.
+    fn with_moved(&mut self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        let may_have_moved: Vec<(Digest, ElsewhereFile)> = self
+            .files
+            .iter()
+            .filter(|(key, file)| {
+                known.get(*key).is_none_or(|before| before.is_out)
+                    && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
+            })
+            .map(|(key, file)| (*key, file.clone()))
+            .collect();
+        let mut has_moved = false;
+        for (key, file) in may_have_moved {
+            has_moved |= self.exporter().take_over(&key, &file, known.get(&key))?;
+        }
+        if !has_moved {
+            return Ok(known);
+        }
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        Ok(known)
+    }
+
+    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> GoneSessions {
+        GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
+    }
+
+    fn exporter(&mut self) -> SessionExporter<'_> {
+        SessionExporter {
             workspace: self.workspace,
             table: self.table,
             stores: self.stores,
             entry: &self.entry.config,
             entry_key: self.entry.key,
             told: self.told,
-        };
+            gone: &mut self.gone,
+        }
+    }
+
+    fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
+        let stamp = (file.stamp.size, file.stamp.mtime_ns);
+        let name = file.path.display().to_string();
         let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
-        if before.is_some_and(is_known) && before.is_some_and(|before| exporter.is_as_set(key, before, file)) {
+        let before_as_is = before.filter(|before| is_known(before));
+        let is_done = before_as_is.is_some_and(|before| self.exporter().is_as_set(key, before, file));
+        // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
+        let refused = self.refused.get(key).filter(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
+        let reason = refused.filter(|_| is_done || before_as_is.is_none()).map(|(.., reason)| reason.clone());
+        if let Some(reason) = &reason {
+            self.seen.problem(&name, reason);
+        }
+        if is_done || reason.is_some() {
             return;
         }
         self.refused.remove(key);
-        match exporter.export(key, file, before) {
+        match self.exporter().export(key, file, before) {
             Ok(fate) => {
                 if fate == SessionFate::CutShort {
                     self.cut_short.insert(*key);
@@ -226,39 +297,5 @@ impl EntryLook<'_> {
                 self.seen.problem(&name, &format!("it is tried again: {reason}"));
             }
         }
-    }
-
-    /// Moves the notes of a session to the trash, but for those that somebody has edited.
-    fn take_away(&mut self, key: &Digest, before: Option<&SessionSource>) -> Result<(), StateError> {
-        let Some(before) = before.filter(|before| !before.is_out) else { return Ok(()) };
-        let mut stays = false;
-        for (_, note) in self.table.all_notes(key)? {
-            let Ok(path) = VaultPath::new(note.path.clone()) else { continue };
-            match self.trash(&path, &note.after, note.is_edited) {
-                Ok(true) => {}
-                Ok(false) => stays = true,
-                Err(error) => {
-                    self.seen.again = true;
-                    self.seen.problem(path.as_str(), &error);
-                    return Ok(());
-                }
-            }
-        }
-        if !stays {
-            self.table.drop_notes(key)?;
-        }
-        self.table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })
-    }
-
-    /// Says whether it went, or was not there.
-    fn trash(&self, path: &VaultPath, after: &str, is_edited: bool) -> Result<bool, String> {
-        let files = self.workspace.files().map_err(|error| error.message)?;
-        let said = |error: WriteError| error.to_string();
-        let Some((_, hash)) = files.read(path).map_err(said)? else { return Ok(true) };
-        if is_edited || hash.to_hex().as_str() != after {
-            return Ok(false);
-        }
-        files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
-        Ok(true)
     }
 }

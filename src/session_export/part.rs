@@ -20,6 +20,8 @@ use crate::vault::{Action, Files, WriteError, slug};
 pub(super) const BY: &str = "sessions";
 /// Names that are tried for a note.
 const NAMES: usize = 1000;
+/// What a note is about to be that goes to the trash for its age or number: one that is not there then was not taken away by the person.
+pub(super) const TRASHED: &str = "trash";
 
 /// Why a session is not kept, as a sentence.
 #[derive(Debug)]
@@ -64,10 +66,15 @@ pub(super) struct SessionWriter<'w> {
 }
 
 impl SessionWriter<'_> {
-    /// Brings the notes up to date.
-    pub(super) fn write(&self, about: &SessionAbout) -> Result<(), NotExported> {
+    /// Brings the notes up to date; says how many there are to be.
+    ///
+    /// # Errors
+    /// When one of them cannot be written.
+    pub(super) fn write(&self, about: &SessionAbout) -> Result<usize, NotExported> {
         let known = self.table.notes(self.key, self.generation)?;
-        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+        let parts = parts(&self.transcript.turns);
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
             let note = known.iter().find(|note| note.part as usize == at);
             let write = SessionPart { writer: self, about, at, part };
             match note {
@@ -75,14 +82,14 @@ impl SessionWriter<'_> {
                 None => write.anew()?,
             }
         }
-        Ok(())
+        Ok(count)
     }
 
-    /// The turns of a part from one on, without secrets and what was forgotten.
-    pub(super) fn said(&self, part: &Range<usize>, from: usize) -> String {
+    /// Some turns of a part, without secrets and what was forgotten.
+    pub(super) fn said(&self, part: &Range<usize>, turns: Range<usize>) -> String {
         let redacts = self.workspace.redacts();
         let mut left = Vec::new();
-        for at in from..part.end {
+        for at in turns {
             let text = &self.transcript.turns[at].text;
             let text = if redacts { redact(text) } else { text.into() };
             match self.asked.without(&text, TombstoneScope::All) {
@@ -114,7 +121,7 @@ impl SessionPart<'_> {
         let title = transcript.title.as_deref().filter(|title| asked.without(title, TombstoneScope::All).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
         let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
-        head + &self.writer.said(&self.part, self.part.start)
+        head + &self.writer.said(&self.part, self.part.clone())
     }
 
     /// Whether a note says of itself that it is this part of this session.
@@ -131,11 +138,13 @@ impl SessionPart<'_> {
         let date = begun(self.writer.transcript, &self.part).date();
         let number = if self.at > 0 { format!("-part-{}", self.at + 1) } else { String::new() };
         let name = format!("{}/{date}-{}{number}", self.writer.collection, slug(&self.writer.transcript.id));
+        let mut edited = None;
         for count in 1..=NAMES {
             let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
             let Ok(path) = VaultPath::new(path) else { break };
             let row = SessionNote { part: self.at as u32, path: path.to_string(), ..SessionNote::default() };
             match self.writer.files.read(&path) {
+                Ok(None) if edited.is_some() => break,
                 Ok(None) => match self.put(row, None, &text, turns) {
                     // Somebody took the name at this very moment.
                     Err(NotExported::Passing(_)) if self.writer.files.read(&path)?.is_some() => {}
@@ -157,14 +166,29 @@ impl SessionPart<'_> {
                     if text.starts_with(&there) {
                         return self.put(SessionNote { after, ..row }, Some((&there, hash)), &text, turns);
                     }
-                    // What of it the person has written nobody knows: it stays, and what comes is added.
-                    return self.done(SessionNote { after, turns, is_edited: true, ..row });
+                    // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
+                    // of a session that the file had before.
+                    let turns = self.turns_in(&there);
+                    if edited.is_none() && turns > 0 {
+                        edited = Some(SessionNote { after, turns, is_edited: true, ..row });
+                    }
                 }
                 Err(WriteError::Refused { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(NotExported::Lasting(format!("no name is free for it: `{name}.md` and those like it are taken")))
+        match edited {
+            Some(row) => self.again(row),
+            None => {
+                Err(NotExported::Lasting(format!("no name is free for it: `{name}.md` and those like it are taken")))
+            }
+        }
+    }
+
+    /// How many turns there are up to the last that a note has as it is.
+    fn turns_in(&self, there: &str) -> u64 {
+        let is_there = |at: &usize| there.contains(self.writer.said(&self.part, *at..*at + 1).trim());
+        self.part.clone().rev().find(is_there).map_or(0, |at| (at + 1 - self.part.start) as u64)
     }
 
     /// A part that was written before.
@@ -174,7 +198,8 @@ impl SessionPart<'_> {
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
         let Some((bytes, hash)) = self.writer.files.read(&path)? else {
             // Not written yet, or taken away: then it stays away.
-            return if row.after.is_empty() { self.put(row, None, &self.text(), turns) } else { Ok(()) };
+            let is_owed = row.after.is_empty() || row.next == TRASHED;
+            return if is_owed { self.put(row, None, &self.text(), turns) } else { Ok(()) };
         };
         let now = hash.to_hex().to_string();
         if now == row.next {
@@ -199,7 +224,7 @@ impl SessionPart<'_> {
         if from >= self.part.end {
             return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
         }
-        let more = self.writer.said(&self.part, from);
+        let more = self.writer.said(&self.part, from..self.part.end);
         let end = if there.ends_with('\n') { "" } else { "\n" };
         let text = format!("{there}{end}{more}");
         self.put(row, Some((&there, hash)), &text, turns)

@@ -62,7 +62,7 @@ const SALVAGED: [(&str, &str); 19] = [
     ("jobs_done", "kind, key, content, at"),
     (
         "session_sources",
-        "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope",
+        "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name",
     ),
     ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
     ("librarian_parts", "agent, key, events, at"),
@@ -138,7 +138,7 @@ mod tests {
             ("import_files", "1, 'conversations/a.md', NULL, 'hash'"),
             ("import_notes", "8, 1, 'notes/a.md', 'a.md', 'hash', '/theirs/a.md'"),
             ("jobs_done", "'extraction', x'01', x'02', 5"),
-            ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0, 'direct'"),
+            ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0, 'direct', 'telegram'"),
             ("session_notes", "x'01', 0, 0, 'conversations/a.md', 'hash', '', 1, 0, 0"),
             ("librarian_parts", "'ada', x'01', 7, 5"),
         ];

@@ -139,7 +139,7 @@ mod tests {
 
     fn imported(folder: &Path) -> ImportTable {
         let imports = ImportTable::new(&State::in_folder(folder));
-        let id = imports.begin("chatgpt", "a.zip", Timestamp::from_second(7).unwrap()).unwrap();
+        let (id, _) = imports.begin("chatgpt", "a.zip", Timestamp::from_second(7).unwrap()).unwrap();
         let state = Connection::open(State::in_folder(folder).file()).unwrap();
         keep_imported(&state, u64::MAX, id).unwrap();
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };

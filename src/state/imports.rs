@@ -69,16 +69,17 @@ impl ImportTable {
         Ok(self.0.if_there(|opened| imported::carried(&opened.connection))?.flatten())
     }
 
-    /// The number of a new import, or of the last of the same source that did not come to its end.
+    /// The number of a new import, or of the last of the same source that did not come to its end; and whether it is new.
     ///
     /// # Errors
     /// When the state cannot be written; so all that follow.
-    pub fn begin(&self, kind: &str, source: &str, at: Timestamp) -> Result<i64, StateError> {
+    pub fn begin(&self, kind: &str, source: &str, at: Timestamp) -> Result<(i64, bool), StateError> {
         self.0.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let last =
                 "SELECT id FROM imports WHERE kind = ?1 AND source = ?2 AND is_done = 0 ORDER BY id DESC LIMIT 1";
             let last = transaction.query_row(last, [kind, source], |row| row.get(0)).optional()?;
+            let is_new = last.is_none();
             let id = match last {
                 Some(id) => id,
                 None => {
@@ -88,7 +89,7 @@ impl ImportTable {
                 }
             };
             transaction.commit()?;
-            Ok(id)
+            Ok((id, is_new))
         })
     }
 
@@ -108,6 +109,17 @@ impl ImportTable {
     pub fn has(&self, id: i64) -> Result<bool, StateError> {
         let has = |opened: &mut super::store::OpenedState| {
             opened.connection.prepare_cached("SELECT 1 FROM imports WHERE id = ?1")?.exists([id])
+        };
+        Ok(self.0.if_there(has)?.unwrap_or(false))
+    }
+
+    /// Whether an import has made or changed files.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn has_files(&self, id: i64) -> Result<bool, StateError> {
+        let has = |opened: &mut super::store::OpenedState| {
+            opened.connection.prepare_cached("SELECT 1 FROM import_files WHERE import = ?1 LIMIT 1")?.exists([id])
         };
         Ok(self.0.if_there(has)?.unwrap_or(false))
     }
@@ -322,9 +334,10 @@ mod tests {
         let imports = ImportTable::new(&State::in_folder(folder.path()));
         assert_eq!((imports.all().unwrap(), imports.known(&[1]).unwrap()), (vec![], vec![false]));
         let at = Timestamp::from_second(7).unwrap();
-        let first = imports.begin("chatgpt", "a.zip", at).unwrap();
-        assert_eq!(imports.begin("chatgpt", "a.zip", at).unwrap(), first);
-        assert_ne!(imports.begin("claude", "a.zip", at).unwrap(), first);
+        let (first, _) = imports.begin("chatgpt", "a.zip", at).unwrap();
+        assert_eq!(imports.begin("chatgpt", "a.zip", at).unwrap(), (first, false));
+        assert_ne!(imports.begin("claude", "a.zip", at).unwrap(), (first, true));
+        assert!(!imports.has_files(first).unwrap());
         let file = |after: &str, checkpoint: Option<&str>| ImportedFile {
             path: "notes/a.md".into(),
             checkpoint: checkpoint.map(str::to_owned),
@@ -353,7 +366,8 @@ mod tests {
         imports.drop_note(1).unwrap();
         assert!(imports.notes_at("notes/b.md").unwrap().len() == 1 && imports.note_like("").unwrap().is_none());
         imports.end(first).unwrap();
-        assert_ne!(imports.begin("chatgpt", "a.zip", at).unwrap(), first);
+        assert_ne!(imports.begin("chatgpt", "a.zip", at).unwrap().0, first);
+        assert!(imports.has_files(first).unwrap());
         assert_eq!(imports.all().unwrap().iter().map(|import| import.id).collect::<Vec<_>>(), [first]);
         imports.forget(first).unwrap();
         assert!(imports.all().unwrap().is_empty() && imports.note(u64::MAX).unwrap().is_none());

@@ -124,6 +124,11 @@ const TOLD_SCOPES: &str = "
 ALTER TABLE session_sources ADD COLUMN told_scope TEXT NOT NULL DEFAULT '';
 ";
 
+// What that channel was called.
+const TOLD_NAMES: &str = "
+ALTER TABLE session_sources ADD COLUMN told_name TEXT NOT NULL DEFAULT '';
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
 const STEPS: &[&str] = &[
     TOKENS,
@@ -138,6 +143,7 @@ const STEPS: &[&str] = &[
     SESSIONS,
     NOTE_ORIGINS,
     TOLD_SCOPES,
+    TOLD_NAMES,
 ];
 
 /// The newest format, which this version writes.

@@ -33,6 +33,8 @@ pub struct SessionSource {
     pub is_out: bool,
     /// From what kind of channel it was told to come, last that anything told it; empty where nothing has.
     pub told_scope: String,
+    /// What that channel was called, likewise.
+    pub told_name: String,
 }
 
 /// A note that was made of a file of a session, or of a part of it.
@@ -97,10 +99,9 @@ impl SessionTable {
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
         self.0.with(|opened| {
-            let keep = "INSERT OR REPLACE INTO session_sources(key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-            let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope } =
-                source;
+            let keep = "INSERT OR REPLACE INTO session_sources(key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+            let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, .. } = source;
             let row = params![
                 &key[..],
                 &entry[..],
@@ -113,7 +114,8 @@ impl SessionTable {
                 &digest[..],
                 generation,
                 is_out,
-                told_scope
+                source.told_scope,
+                source.told_name
             ];
             opened.connection.prepare_cached(keep)?.execute(row)
         })?;
@@ -174,15 +176,29 @@ impl SessionTable {
         Ok(found?.unwrap_or_default())
     }
 
-    /// Forgets the notes of a file: they went to the trash. That one was forgotten for good stays known.
+    /// Forgets a note of a file: it went to the trash. That one was forgotten for good stays known.
     ///
     /// # Errors
     /// As above.
-    pub fn drop_notes(&self, key: &Digest) -> Result<(), StateError> {
-        self.0.with(|opened| {
-            opened.connection.execute("DELETE FROM session_notes WHERE key = ?1 AND path <> ''", [&key[..]])
-        })?;
+    pub fn drop_note(&self, key: &Digest, generation: u32, part: u32) -> Result<(), StateError> {
+        let drop = "DELETE FROM session_notes WHERE key = ?1 AND generation = ?2 AND part = ?3 AND path <> ''";
+        self.0.with(|opened| opened.connection.execute(drop, params![&key[..], generation, part]))?;
         Ok(())
+    }
+
+    /// Has all that is known of a file be known of another, of which nothing is known: it has moved.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn move_file(&self, from: &Digest, to: &Digest) -> Result<(), StateError> {
+        self.0.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            for table in ["session_sources", "session_notes"] {
+                transaction.execute(&format!("DELETE FROM {table} WHERE key = ?1"), [&to[..]])?;
+                transaction.execute(&format!("UPDATE {table} SET key = ?2 WHERE key = ?1"), [&from[..], &to[..]])?;
+            }
+            transaction.commit()
+        })
     }
 
     /// Whether a note is of another file, or of another part.
@@ -233,7 +249,8 @@ impl SessionTable {
     }
 }
 
-const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope";
+const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, \
+    told_name";
 
 fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
     Ok(SessionSource {
@@ -248,6 +265,7 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
         generation: row.get(8)?,
         is_out: row.get(9)?,
         told_scope: row.get(10)?,
+        told_name: row.get(11)?,
     })
 }
 
@@ -293,11 +311,17 @@ mod tests {
         );
         sessions.purge_file("conversations/a.md", true).unwrap();
         assert_eq!(sessions.notes(&key, 0).unwrap()[0].path, "");
-        sessions.drop_notes(&key).unwrap();
+        for generation in [0, 1] {
+            sessions.drop_note(&key, generation, 0).unwrap();
+        }
         let left = sessions.all_notes(&key).unwrap();
         assert!(
             left.len() == 1 && left[0].1.path.is_empty(),
             "what was forgotten for good does not come again: {left:?}"
         );
+        let moved = [9; 16];
+        sessions.move_file(&key, &moved).unwrap();
+        assert!(sessions.source(&key).unwrap().is_none() && sessions.all_notes(&key).unwrap().is_empty());
+        assert!(sessions.source(&moved).unwrap().is_some() && sessions.all_notes(&moved).unwrap() == left);
     }
 }

@@ -51,6 +51,8 @@ const KINDS: [(&str, &[PayloadField]); 8] = [
 
 /// Maximum length of a name, in characters.
 const MAX_NAME: usize = 200;
+/// Maximum whole number, inclusive: 2^53, beyond which floating point numbers do not tell each from the next.
+const MAX_COUNT: u64 = 1 << 53;
 /// Maximum time by which a clock may be ahead, in seconds.
 const MAX_AHEAD_SECONDS: f64 = 24.0 * 3600.0;
 
@@ -106,7 +108,7 @@ pub(super) fn check(
     now: Timestamp,
     max_payload: u64,
 ) -> Result<CheckedTrace, RequestError> {
-    if let Some(v) = params.v.filter(|v| *v != TRACE_VERSION) {
+    if let Some(v) = params.v.as_ref().filter(|v| whole(v) != Some(TRACE_VERSION.into())) {
         return Err(RequestError::invalid(format!("`v` is {v}; it takes {TRACE_VERSION}")));
     }
     let payload = payload(params, max_payload)?;
@@ -144,8 +146,8 @@ pub(super) fn check(
         "backend_name": name("backend_name", params.backend_name.as_deref())?,
         "model": name("model", params.model.as_deref())?,
         "duration_ms": duration,
-        "tokens_in": params.tokens_in,
-        "tokens_out": params.tokens_out,
+        "tokens_in": count("tokens_in", params.tokens_in.as_ref())?,
+        "tokens_out": count("tokens_out", params.tokens_out.as_ref())?,
         "cost_usd": params.cost_usd,
         "error": params.error,
         "payload": payload,
@@ -176,6 +178,20 @@ fn payload(params: &TraceParams, max: u64) -> Result<Map<String, Value>, Request
         true => Err(RequestError::invalid(format!("`payload` and `error` have {bytes} bytes, and take {max}"))),
         false => Ok(payload),
     }
+}
+
+/// A whole number, however it is written: programs that know floating point numbers alone write 3 as `3.0`.
+fn whole(number: &Number) -> Option<u64> {
+    let float = || number.as_f64().filter(|value| value.fract() == 0.0 && (0.0..=MAX_COUNT as f64).contains(value));
+    number.as_u64().or_else(|| float().map(|value| value as u64)).filter(|value| *value <= MAX_COUNT)
+}
+
+/// How many there were of something.
+fn count(field: &str, number: Option<&Number>) -> Result<Option<u64>, RequestError> {
+    let wrong = |number: &Number| {
+        RequestError::invalid(format!("`{field}` is {number}; it takes whole numbers from 0 to {MAX_COUNT}"))
+    };
+    number.map(|number| whole(number).ok_or_else(|| wrong(number))).transpose()
 }
 
 /// A name of something; nothing is none.
@@ -224,6 +240,40 @@ mod tests {
         assert_eq!(event["payload"]["own"], 1);
         let own = read(json!({ "kind": "lifecycle", "payload": { "event": "start" } })).unwrap();
         assert_eq!((own["id"].as_str().unwrap().len(), own["created_at"].as_f64()), (32, Some(1_772_447_400.0)));
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_as_a_float() {
+        let event = |fields: &str| {
+            let text = format!("{{\"kind\":\"reasoning\",\"payload\":{{\"text\":\"x\"}},{fields}}}");
+            read(serde_json::from_str(&text).unwrap())
+        };
+        for (written, kept) in [
+            ("3", 3),
+            ("3.0", 3),
+            ("3e2", 300),
+            ("0", 0),
+            ("-0.0", 0),
+            ("9007199254740992.0", 9_007_199_254_740_992_u64),
+        ] {
+            let event = event(&format!("\"v\":1.0,\"tokens_in\":{written},\"tokens_out\":{written}")).unwrap();
+            for field in ["tokens_in", "tokens_out"] {
+                assert_eq!((&event[field], event[field].is_u64()), (&json!(kept), true), "{written}");
+            }
+            assert_eq!(event["v"], json!(1));
+        }
+        assert_eq!(event("\"tokens_in\":null").unwrap()["tokens_in"], Value::Null);
+        for wrong in ["3.5", "-1", "-1.0", "9007199254740993", "9007199254740994.0", "1e300", "18446744073709551615"] {
+            for field in ["tokens_in", "tokens_out", "v"] {
+                let error = event(&format!("\"{field}\":{wrong}")).unwrap_err();
+                assert!(error.starts_with(&format!("`{field}` is ")), "{field} {wrong}: {error}");
+            }
+        }
+        assert!(event("\"v\":1.5").is_err());
+        for strange in ["\"3\"", "\"NaN\"", "[3]", "true"] {
+            let text = format!("{{\"kind\":\"reasoning\",\"tokens_in\":{strange}}}");
+            assert!(serde_json::from_str::<TraceParams>(&text).is_err(), "{strange}");
+        }
     }
 
     #[test]

@@ -47,6 +47,12 @@ pub struct ImportTaken {
     /// The import, for the next piece; `vault restore import-N` undoes it. Absent when it was only asked what would come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<i64>,
+    /// Whether it goes on with one that did not come to its end, so that what came then is undone with it; as the first piece says it.
+    #[serde(default)]
+    pub went_on: bool,
+    /// Whether there is something to undo: files that it has made or changed so far.
+    #[serde(default)]
+    pub undoable: bool,
     /// So many events and notes are new.
     pub added: usize,
     /// So many notes have a new text.

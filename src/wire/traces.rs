@@ -7,13 +7,13 @@ use utoipa::{IntoParams, ToSchema};
 /// The version of an event's envelope.
 pub(crate) const TRACE_VERSION: u32 = 1;
 
-/// An event. Fields that are not named here are not kept.
+/// An event. Fields that are not named here are not kept. A whole number may be written as programs write theirs: `3.0` is 3.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 pub(crate) struct TraceParams {
     /// The version of the envelope: 1, or absent.
     #[serde(default)]
-    #[schema(minimum = 1, maximum = 1)]
-    pub v: Option<u32>,
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1)]
+    pub v: Option<Number>,
     /// The event's name: sent again it is not kept twice. Without one it gets one.
     #[serde(default)]
     pub id: Option<String>,
@@ -54,10 +54,12 @@ pub(crate) struct TraceParams {
     pub ts_start: Option<Number>,
     /// Tokens that a model was given.
     #[serde(default)]
-    pub tokens_in: Option<u64>,
+    #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
+    pub tokens_in: Option<Number>,
     /// Tokens that it gave.
     #[serde(default)]
-    pub tokens_out: Option<u64>,
+    #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
+    pub tokens_out: Option<Number>,
     /// What it cost, in US dollars.
     #[serde(default)]
     #[schema(value_type = Option<f64>)]

@@ -257,6 +257,91 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
     }
 }
 
+/// All that was killed may have come: what undoes it is said all the same.
+#[test]
+fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
+    for point in ["events-synced:1", "captured-file-written:2", "capture-written:1"] {
+        let vault = Daemon::vault();
+        let export = data("chatgpt/conversations.json");
+        let mut killed = vault.command(&["import", "--from", "chatgpt", &export]);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        // What was on its way comes before the import goes on.
+        vault.run(&["search", "sourdough"]);
+        let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
+        let undo = "to undo: vault restore import-1, with all that came before it was interrupted";
+        assert!(said.contains(undo), "{point}: {said}");
+        vault.run(&["restore", "import-1"]).ok();
+        assert!(texts(&vault, "conversations").is_empty(), "{point}");
+    }
+    // One that came to its end, and one that brings nothing, have nothing of the kind.
+    let vault = Daemon::vault();
+    let export = data("chatgpt/conversations.json");
+    let first = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
+    assert!(first.contains("to undo: vault restore import-1\n"), "{first}");
+    let again = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
+    assert!(again.contains("7 came before") && !again.contains("to undo"), "{again}");
+}
+
+#[test]
+fn copies_beside_sessions_are_left_out_and_counted() {
+    let vault = Daemon::vault();
+    let line = |id: &str| {
+        format!(
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"message\":{{\"role\":\"user\",\"content\":\"Word {id}\"}}}}\n"
+        )
+    };
+    let session = |id: &str| format!("{{\"type\":\"session\",\"id\":\"{id}\"}}\n{}", line(id));
+    let copies = [
+        "s.checkpoint.1.jsonl",
+        "s.trajectory.jsonl",
+        "t.jsonl.reset.2026-01-05T10-00-00Z",
+        "u.jsonl.deleted.2026-01-05",
+    ];
+    let (whole, copy) = (session("whole"), session("copy"));
+    let mut files = vec![("s.jsonl", whole.as_str())];
+    files.extend(copies.map(|name| (name, copy.as_str())));
+    let folder = folder_of(&files);
+    let report = import(&vault, "openclaw", folder.path().to_str().unwrap());
+    assert_eq!((&report["added"], &report["conversations"]), (&1.into(), &1.into()), "{report}");
+    let (reason, times) =
+        report["left_out"].as_object().unwrap().iter().find(|(key, _)| key.contains(".checkpoint.")).unwrap();
+    assert!(reason.contains("copies of sessions") && times == 4, "{report}");
+    assert!(!texts(&vault, "conversations").concat().contains("Word copy"));
+    // Where there is nothing else, that is said, and one that is named itself is taken.
+    fs::remove_file(folder.path().join("s.jsonl")).unwrap();
+    let none = vault.run(&["import", "--from", "openclaw", folder.path().to_str().unwrap()]);
+    assert!(none.code == 2 && none.stderr.contains("it has copies of sessions"), "{}", none.stderr);
+    let named = folder.path().join("s.checkpoint.1.jsonl");
+    assert_eq!(import(&vault, "openclaw", named.to_str().unwrap())["added"], 1);
+}
+
+#[test]
+fn a_folder_that_has_nothing_but_a_vault_is_said_to_and_links_are_counted() {
+    let folder = folder_of(&[("other/theirs.md", "Of a wombat.\n")]);
+    let other = folder.path().join("other");
+    fs::create_dir(other.join(".vault")).unwrap();
+    let vault = Daemon::vault();
+    let path = folder.path().to_str().unwrap();
+    let refused = vault.run(&["import", "--from", "folder", path]);
+    let said = "it has nothing but a vault, `other`, which is left out: name that folder itself";
+    assert!(refused.code == 2 && refused.stderr.contains(said), "{}", refused.stderr);
+    fs::write(folder.path().join("a.png"), "x").unwrap();
+    let refused = vault.run(&["import", "--from", "folder", path]);
+    assert!(refused.code == 2 && refused.stderr.contains("it has a vault, `other`"), "{}", refused.stderr);
+    assert_eq!(import(&vault, "folder", other.to_str().unwrap())["added"], 1);
+    // What is behind links does not come, and none is left out in silence.
+    fs::write(folder.path().join("plan.md"), "Of a quokka.\n").unwrap();
+    for (to, name) in [(other.join("theirs.md"), "link.md"), (other.clone(), "linked")] {
+        std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
+    }
+    let report = import(&vault, "folder", path);
+    assert_eq!(
+        (&report["added"], &report["left_out"]["links, which are not followed"]),
+        (&1.into(), &2.into()),
+        "{report}"
+    );
+}
+
 #[test]
 fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     let vault = Daemon::vault();
@@ -475,6 +560,56 @@ fn what_programs_hide_in_an_archive_is_no_note() {
     let unpacked =
         folder_of(&[("Plan.md", "Sow the spelt.\n"), ("__MACOSX/Plan.md", "Other.\n"), (".trash/x.md", "Old.\n")]);
     assert_eq!(import(&vault, "obsidian", unpacked.path().to_str().unwrap())["added"], 1);
+}
+
+/// A file that grows is read whole each time.
+#[test]
+fn a_watch_counts_what_is_new_once() {
+    let mut vault = Daemon::vault();
+    vault.start().settle();
+    let source = tempfile::tempdir().unwrap();
+    let path = source.path().join("s.jsonl");
+    let line = |role: &str, text: &str| {
+        format!("{}\n", json!({ "type": "message", "id": text, "message": { "role": role, "content": text } }))
+    };
+    let mut all = line("system", "You are a wombat") + &line("user", "Word 0");
+    fs::write(&path, &all).unwrap();
+    fs::write(source.path().join("crumb.png"), "x").unwrap();
+    let watching = Watching::start(&vault, "openclaw", source.path(), &["--json"]);
+    for count in 1..4 {
+        all += &line("user", &format!("Word {count}"));
+        // Its last line is being written.
+        fs::write(&path, format!("{all}{{\"type\":")).unwrap();
+        fs::write(source.path().join("crumb.png"), "x".repeat(count)).unwrap();
+        crate::support::eventually("the word", || {
+            texts(&vault, "conversations").concat().contains(&format!("Word {count}")).then_some(())
+        });
+    }
+    all += &line("user", "The last word");
+    fs::write(&path, &all).unwrap();
+    crate::support::eventually("the last word", || {
+        texts(&vault, "conversations").concat().contains("The last word").then_some(())
+    });
+    let report: Value = serde_json::from_str(&watching.end()).unwrap();
+    for (field, count) in [("conversations", 1), ("turns", 5), ("added", 5), ("existing", 0)] {
+        assert_eq!(report[field], count, "{field}: {report}");
+    }
+    // A link that is named itself is its file, and follows that.
+    let link = source.path().with_extension("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let following = Watching::start(&vault, "openclaw", &link, &["--json"]);
+    crate::support::eventually("the same under another name", || {
+        (texts(&vault, "conversations").concat().matches("The last word").count() == 2).then_some(())
+    });
+    all += &line("user", "By way of a link");
+    fs::write(&path, &all).unwrap();
+    crate::support::eventually("what comes by a link", || {
+        texts(&vault, "conversations").concat().contains("By way of a link").then_some(())
+    });
+    following.end();
+    fs::remove_file(link).unwrap();
+    let left_out = json!({ "images, sounds and other files": 1, "what programs said (system prompts, notices)": 1 });
+    assert_eq!((&report["left_out"], &report["remarks"]), (&left_out, &json!([])), "{report}");
 }
 
 /// `vault import … --watch` at work, ended with the test.

@@ -77,6 +77,7 @@ mod search;
 mod server;
 mod service;
 mod sessions;
+mod sessions_again;
 mod smoke;
 mod state;
 mod status;

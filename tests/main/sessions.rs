@@ -10,45 +10,46 @@ use serde_json::{Value, json};
 
 use crate::support::{Daemon, Request, contents, eventually};
 
-/// The points at which this file kills the daemon.
-pub const POINTS: [&str; 3] = ["session-planned", "session-written", "session-marked"];
+/// The points at which this file and `sessions_again` kill the daemon.
+pub const POINTS: [&str; 6] =
+    ["session-planned", "session-written", "session-marked", "session-moved", "session-trashing", "session-trashed"];
 
 /// A vault that keeps the sessions of a folder that is not there yet, and is none of its notes.
-fn vault(more: &str) -> Daemon {
+pub fn vault(more: &str) -> Daemon {
     let vault = Daemon::with_config("");
     configure(&vault, &format!("[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\n{more}"));
     vault
 }
 
-fn configure(vault: &Daemon, sessions: &str) {
+pub fn configure(vault: &Daemon, sessions: &str) {
     let config = format!(
         "[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n[agents]\nrequests_per_minute = 100000\n[server]\nport = 0\n{sessions}"
     );
     fs::write(vault.path("memory.toml"), config).unwrap();
 }
 
-fn source(vault: &Daemon, name: &str) -> PathBuf {
+pub fn source(vault: &Daemon, name: &str) -> PathBuf {
     let path = vault.path(&format!(".claw/main/sessions/{name}"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     path
 }
 
-fn header(id: &str) -> String {
+pub fn header(id: &str) -> String {
     format!("{}\n", json!({ "type": "session", "id": id, "timestamp": "2026-01-05T10:00:00Z" }))
 }
 
-fn turn(role: &str, text: &str) -> String {
+pub fn turn(role: &str, text: &str) -> String {
     let message = json!({ "role": role, "content": [{ "type": "text", "text": text }] });
     format!("{}\n", json!({ "type": "message", "timestamp": "2026-01-05T10:00:01Z", "message": message }))
 }
 
-fn add(path: &PathBuf, text: &str) {
+pub fn add(path: &PathBuf, text: &str) {
     use std::io::Write;
     fs::File::options().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
 /// The notes of a collection, by name.
-fn notes(vault: &Daemon, folder: &str) -> Vec<(String, String)> {
+pub fn notes(vault: &Daemon, folder: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(vault.path(folder)).into_iter().flatten().flatten();
     let mut notes: Vec<_> = entries
         .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
@@ -59,17 +60,17 @@ fn notes(vault: &Daemon, folder: &str) -> Vec<(String, String)> {
 
 /// The one note of a collection, once it says something.
 #[track_caller]
-fn note(vault: &Daemon, folder: &str, word: &str) -> (String, String) {
+pub fn note(vault: &Daemon, folder: &str, word: &str) -> (String, String) {
     eventually(word, || notes(vault, folder).into_iter().find(|(_, text)| text.contains(word)))
 }
 
-fn state(vault: &Daemon) -> Value {
+pub fn state(vault: &Daemon) -> Value {
     vault.status()["sessions"].clone()
 }
 
 /// The state, once `is` holds of it.
 #[track_caller]
-fn once(vault: &Daemon, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+pub fn once(vault: &Daemon, what: &str, is: impl Fn(&Value) -> bool) -> Value {
     eventually(what, || Some(state(vault)).filter(&is))
 }
 
@@ -315,7 +316,7 @@ fn a_kill_at_any_point_makes_no_second_note_and_loses_no_turn() {
     let mut vault = vault("");
     let path = source(&vault, "s.jsonl");
     let mut all = header("s");
-    for (count, point) in POINTS.into_iter().cycle().take(6).enumerate() {
+    for (count, point) in POINTS[..3].iter().cycle().take(6).enumerate() {
         all += &turn("user", &format!("Words number {count}"));
         fs::write(&path, &all).unwrap();
         vault.spawn(Some(&format!("{point}:1")));

@@ -1,0 +1,132 @@
+//! Which notes a session of a file goes on in: those that it has, those of a session that the file had before, or new ones.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::gone::is_note_of;
+use super::part::{NotExported, SessionWriter};
+use super::render::{SOURCE, begun, parts};
+use crate::imports::SourceKind;
+use crate::note::{Note, written};
+use crate::path::VaultPath;
+use crate::state::{Digest, SessionNote, SessionSource};
+
+/// Where a session goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionPlace {
+    /// In the notes that were made since its file was begun so often.
+    Notes(u32),
+    /// Those say all of it already, and have so many turns.
+    Said(u32, u64),
+}
+
+impl SessionWriter<'_> {
+    /// Where the session goes on. `prefix` is the digest of as many bytes of the file as were read last.
+    pub(super) fn place(
+        &self,
+        before: Option<&SessionSource>,
+        prefix: Option<Digest>,
+    ) -> Result<SessionPlace, NotExported> {
+        let Some(before) = before.filter(|before| before.turns > 0) else {
+            return Ok(SessionPlace::Notes(before.map_or(0, |before| before.generation)));
+        };
+        let (now, had, last) = (self.transcript.turns.len(), before.turns as usize, before.generation);
+        // What was purged is known by its number alone.
+        let is_unknown = before.digest == Digest::default();
+        let is_longer = now >= had && (is_unknown || self.transcript.digest(had) == before.digest);
+        if is_longer || prefix == Some(before.content) && before.length > 0 {
+            return Ok(SessionPlace::Notes(last));
+        }
+        if now < had && self.is_said_in(last)? {
+            return Ok(SessionPlace::Said(last, before.turns));
+        }
+        // Somebody has changed a line of it: it is the same session, and its notes follow it.
+        if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? {
+            return Ok(SessionPlace::Notes(last));
+        }
+        // A file that was put back, after it had another session.
+        let all = self.table.all_notes(self.key)?;
+        let generations: BTreeSet<u32> = all.iter().map(|(generation, _)| *generation).collect();
+        for generation in generations.iter().rev().copied().filter(|generation| *generation != last) {
+            let kept = all.iter().filter(|(of, _)| *of == generation).map(|(_, note)| note.turns).sum::<u64>();
+            if (now as u64) < kept && self.is_said_in(generation)? {
+                return Ok(SessionPlace::Said(generation, kept));
+            }
+            if self.says_most_of(generation)? {
+                return Ok(SessionPlace::Notes(generation));
+            }
+        }
+        if self.was_taken_away(last)? {
+            return Ok(SessionPlace::Notes(last));
+        }
+        Ok(SessionPlace::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
+    }
+
+    fn text_of(&self, note: &SessionNote) -> Result<Option<String>, NotExported> {
+        let Ok(path) = VaultPath::new(note.path.clone()) else { return Ok(None) };
+        Ok(self.files.read(&path)?.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Whether what is kept of a session begins with all that it has now.
+    fn is_said_in(&self, generation: u32) -> Result<bool, NotExported> {
+        let notes = self.table.notes(self.key, generation)?;
+        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+            let note = notes.iter().find(|note| note.part as usize == at);
+            let Some(there) = note.map(|note| self.text_of(note)).transpose()?.flatten() else { return Ok(false) };
+            if !there.contains(self.said(&part, part.clone()).trim()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether at least half of what is kept of a session is said in it still.
+    fn says_most_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let all = 0..self.transcript.turns.len();
+        let now = self.said(&all, all.clone());
+        let now: HashSet<&str> = now.lines().collect();
+        let (mut all, mut still) = (0, 0);
+        for note in self.table.notes(self.key, generation)? {
+            let Some(text) = self.text_of(&note)? else { continue };
+            // What is before the heading it says of itself.
+            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
+            for line in said.lines().filter(|line| !line.trim().is_empty()) {
+                all += 1;
+                still += usize::from(now.contains(line));
+            }
+        }
+        Ok(all > 0 && still * 2 >= all)
+    }
+
+    /// Whether programs give the name of the session to no other. Moltis has one by the chat, and `/clear` begins the next in its file.
+    fn has_own_name(&self) -> bool {
+        self.transcript.kind != SourceKind::Moltis
+    }
+
+    /// Whether the only turn that is kept is the first of this session, rewritten. Where somebody has edited the note, what comes gets a
+    /// note of its own: beside the words of the person it could not be told from them.
+    fn is_only_turn_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let [note] = &self.table.notes(self.key, generation)?[..] else { return Ok(false) };
+        let Some(there) = self.text_of(note)? else { return Ok(false) };
+        if note.is_edited || blake3::hash(there.as_bytes()).to_hex().as_str() != note.after {
+            return Ok(false);
+        }
+        let note = Note::parse(&there, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(serde_json::Value::as_str) == Some(value);
+        let since = written(&begun(self.transcript, &(0..self.transcript.turns.len())));
+        let is_same = says("source", SOURCE) && says("session", &self.transcript.name());
+        Ok(is_same && (self.has_own_name() || says("created", &since)))
+    }
+
+    /// Whether somebody has taken the notes of this very session away, or forgotten one for good: however its file is changed they stay away.
+    fn was_taken_away(&self, generation: u32) -> Result<bool, NotExported> {
+        let notes = self.table.notes(self.key, generation)?;
+        if !self.has_own_name() || notes.iter().any(|note| note.path.is_empty()) {
+            return Ok(self.has_own_name());
+        }
+        let mut is_away = notes.iter().any(|note| is_note_of(&note.path, &self.transcript.id));
+        for note in &notes {
+            is_away = is_away && !note.after.is_empty() && self.text_of(note)?.is_none();
+        }
+        Ok(is_away)
+    }
+}

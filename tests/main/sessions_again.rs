@@ -1,0 +1,404 @@
+//! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, and what is taken away stays away.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::sessions::{add, configure, header, note, notes, once, source, state, turn, vault};
+use crate::support::{Daemon, eventually};
+
+/// Has a file be changed so many seconds from now.
+fn changed(path: &Path, now: SystemTime, seconds: u64) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(now + Duration::from_secs(seconds)).unwrap();
+}
+
+/// Starts the daemon anew, and waits for its first look.
+fn look_anew(vault: &mut Daemon) {
+    vault.terminate();
+    start(vault);
+}
+
+fn start(vault: &mut Daemon) {
+    vault.start().settle();
+    once(vault, "a look", |state| state["by"] == "events");
+}
+
+/// The names of the notes of conversations.
+fn names(vault: &Daemon) -> Vec<String> {
+    notes(vault, "conversations").into_iter().map(|(name, _)| name).collect()
+}
+
+/// Another session, whose note says that there was a look at all that was changed before.
+fn marked(vault: &Daemon, word: &str) {
+    let path = source(vault, &format!("{word}.jsonl"));
+    fs::write(path, header(word) + &turn("user", &format!("Words of {word}"))).unwrap();
+    note(vault, "conversations", &format!("Words of {word}"));
+}
+
+#[test]
+fn a_file_that_was_away_goes_on_in_its_note_when_it_is_back() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let all = header("s") + &turn("user", "Alpha words") + &turn("user", "Beta words");
+    fs::write(&path, &all).unwrap();
+    start(&mut vault);
+    note(&vault, "conversations", "Beta words");
+    let away = vault.path("s.away");
+    fs::rename(&path, &away).unwrap();
+    once(&vault, "it to go", |state| state["gone"] == 1);
+    look_anew(&mut vault);
+    // Copied back in two steps, with a time of its own.
+    fs::write(&path, &all[..all.len() - 40]).unwrap();
+    once(&vault, "half of it", |state| state["cut_short"] == 1);
+    look_anew(&mut vault);
+    fs::write(&path, all.clone() + &turn("user", "Gamma words")).unwrap();
+    let (name, text) = note(&vault, "conversations", "Gamma words");
+    assert_eq!((name.as_str(), text.matches("Beta words").count()), ("2026-01-05-s.md", 1), "{text}");
+    // Its place has another meanwhile, and the daemon is started anew in between.
+    vault.terminate();
+    fs::rename(&path, &away).unwrap();
+    fs::write(&path, header("s") + &turn("user", "Of another") + &turn("user", "Quite another")).unwrap();
+    start(&mut vault);
+    note(&vault, "conversations", "Quite another");
+    vault.terminate();
+    fs::rename(&away, &path).unwrap();
+    add(&path, &turn("user", "Delta words"));
+    start(&mut vault);
+    let (back, text) = note(&vault, "conversations", "Delta words");
+    assert_eq!((&back, names(&vault).len()), (&name, 2), "{text}");
+    assert!(text.contains("Gamma words") && !text.contains("another"), "{text}");
+    // And the next takes the place of neither.
+    fs::write(&path, header("s") + &turn("user", "A third") + &turn("user", "Wholly a third")).unwrap();
+    note(&vault, "conversations", "Wholly a third");
+    let texts = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    assert!(names(&vault).len() == 3 && texts.contains("Delta words") && texts.contains("Quite another"), "{texts}");
+}
+
+#[test]
+fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
+    let mut vault = vault("keep_count = 2\n");
+    let path = source(&vault, "s.jsonl");
+    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
+    fs::write(source(&vault, "t.jsonl"), header("t") + &turn("user", "Alpha words")).unwrap();
+    start(&mut vault);
+    once(&vault, "both", |state| state["sessions"] == 2);
+    vault.terminate();
+    fs::rename(vault.path(".claw/main"), vault.path(".claw/other")).unwrap();
+    vault.spawn(Some("session-moved:1"));
+    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    start(&mut vault);
+    let now = once(&vault, "both", |state| state["sources"] == 2);
+    assert_eq!((&now["sessions"], &now["gone"], &now["begun_anew"]), (&json!(2), &json!(0), &json!(0)), "{now}");
+    assert_eq!(names(&vault), ["2026-01-05-s.md", "2026-01-05-t.md"]);
+    add(&vault.path(".claw/other/sessions/s.jsonl"), &turn("user", "Beta words"));
+    let (name, text) = note(&vault, "conversations", "Beta words");
+    assert!(name == "2026-01-05-s.md" && text.matches("Alpha words").count() == 1, "{text}");
+    assert!(!vault.path(".trash/conversations").exists());
+    // A copy is a file of its own.
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::copy(vault.path(".claw/other/sessions/s.jsonl"), &path).unwrap();
+    note(&vault, "conversations", "Beta words");
+    once(&vault, "the copy", |state| state["sources"] == 3);
+}
+
+#[test]
+fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, header("s") + &turn("user", "Other things")).unwrap();
+    let (same, text) = note(&vault, "conversations", "Other things");
+    assert!(same == name && !text.contains("Alpha words"), "{text}");
+    fs::write(&path, header("s") + &turn("user", "Once more") + &turn("assistant", "An answer")).unwrap();
+    let (same, text) = note(&vault, "conversations", "An answer");
+    assert!(same == name && !text.contains("Other things") && text.contains("Once more"), "{text}");
+    assert_eq!((names(&vault).len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
+    // What a person has written stays, and nothing that was said is lost.
+    let path = source(&vault, "mine.jsonl");
+    fs::write(&path, header("mine") + &turn("user", "First thoughts")).unwrap();
+    let (name, text) = note(&vault, "conversations", "First thoughts");
+    let mine = text.replace("First thoughts", "My own thoughts");
+    vault.write(&format!("conversations/{name}"), &mine);
+    fs::write(&path, header("mine") + &turn("user", "Second thoughts")).unwrap();
+    let (other, text) = note(&vault, "conversations", "Second thoughts");
+    assert!(other != name && !text.contains("My own"), "{text}");
+    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), mine);
+    // One that was taken away does not come back with it.
+    let path = source(&vault, "gone.jsonl");
+    fs::write(&path, header("gone") + &turn("user", "Third thoughts")).unwrap();
+    let (name, _) = note(&vault, "conversations", "Third thoughts");
+    fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
+    fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
+    marked(&vault, "zz");
+    assert!(!notes(&vault, "conversations").iter().any(|(_, text)| text.contains("Fourth thoughts")));
+}
+
+#[test]
+fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
+    let mut vault = vault("");
+    let path = source(&vault, "long.jsonl");
+    let long = |at: usize| turn("user", &format!("Long turn {at}. {}", "Much was said. ".repeat(27_000)));
+    let all: Vec<String> = (0..9).map(long).collect();
+    fs::write(&path, header("long") + &all.concat()).unwrap();
+    start(&mut vault);
+    let last = note(&vault, "conversations", "Long turn 8.").0;
+    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-4.md", 4));
+    // Cut at its end it stays as it is.
+    fs::write(&path, header("long") + &all[..7].concat()).unwrap();
+    once(&vault, "the cut", |state| state["cut_short"] == 1);
+    assert_eq!(names(&vault).len(), 4);
+    fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
+    note(&vault, "conversations", "The end");
+    eventually("the last parts to go", || (names(&vault).len() == 2).then_some(()));
+    let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    for at in 0..9 {
+        let count = usize::from(!(2..6).contains(&at));
+        assert_eq!(said.matches(&format!("Long turn {at}.")).count(), count, "{at}");
+    }
+}
+
+/// The session of a program that has one name for all that was ever said in a chat.
+#[test]
+fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_does_not() {
+    let mut vault = vault("kind = \"moltis\"\n");
+    let path = source(&vault, "main.jsonl");
+    let said = |seconds: u64, text: &str| {
+        format!("{}\n", json!({ "role": "user", "content": text, "created_at": (1_767_607_200 + seconds) * 1000 }))
+    };
+    fs::write(&path, said(0, "Alpha words")).unwrap();
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, said(0, "Rewritten words")).unwrap();
+    assert_eq!(note(&vault, "conversations", "Rewritten words").0, name);
+    fs::write(&path, said(60, "After it was cleared")).unwrap();
+    let (other, text) = note(&vault, "conversations", "After it was cleared");
+    assert!(other != name && !text.contains("Rewritten"), "{text}");
+    assert_eq!(names(&vault).len(), 2);
+}
+
+#[test]
+fn a_session_keeps_what_it_was_told_of_its_channel() {
+    let mut vault = vault("");
+    let (path, store) = (source(&vault, "s.jsonl"), source(&vault, "sessions.json"));
+    let told = |key: &str, id: &str| fs::write(&store, json!({ key: { "sessionId": id } }).to_string()).unwrap();
+    told("agent:main:telegram:group:-100", "s");
+    // It has a line that cannot be read, so that it is not kept whole.
+    fs::write(&path, header("s") + "{broken\n" + &turn("user", "Alpha words")).unwrap();
+    start(&mut vault);
+    let is_of = |vault: &Daemon, word: &str, scope: &str| {
+        eventually(word, || {
+            let all = notes(vault, "conversations");
+            let (_, text) = all.iter().find(|(_, text)| text.contains(word))?;
+            let channel = if scope == "group" { "channel: telegram\n" } else { "" };
+            (text.contains(&format!("session_scope: {scope}\n")) && text.contains(channel)).then_some(())
+        });
+        assert_eq!(names(vault).iter().filter(|name| name.contains("-s.")).count(), 1);
+    };
+    is_of(&vault, "Alpha words", "group");
+    // The store goes: at work, and while the daemon is down.
+    fs::remove_file(&store).unwrap();
+    add(&path, &turn("user", "Beta words"));
+    is_of(&vault, "Beta words", "group");
+    look_anew(&mut vault);
+    add(&path, &turn("user", "Gamma words"));
+    is_of(&vault, "Gamma words", "group");
+    // The channel has a newer session.
+    told("agent:main:telegram:group:-100", "t");
+    add(&path, &turn("user", "Delta words"));
+    is_of(&vault, "Delta words", "group");
+    look_anew(&mut vault);
+    marked(&vault, "zz");
+    is_of(&vault, "Delta words", "group");
+    // What it says of this one counts, also where it came to say so while the daemon was down and the session has not grown.
+    vault.terminate();
+    told("agent:main:main", "s");
+    start(&mut vault);
+    is_of(&vault, "Delta words", "direct");
+    told("agent:main:telegram:group:-100", "s");
+    is_of(&vault, "Delta words", "group");
+    told("agent:main:main", "s");
+    is_of(&vault, "Delta words", "direct");
+    // Another glob is another entry, and the same file.
+    vault.terminate();
+    fs::remove_file(&store).unwrap();
+    configure(&vault, "[[sessions]]\npath = \".claw/main/**/*.jsonl\"\nscope = \"channel\"\n");
+    start(&mut vault);
+    add(&path, &turn("user", "Epsilon words"));
+    is_of(&vault, "Epsilon words", "direct");
+}
+
+#[test]
+fn of_files_that_changed_at_once_the_ones_that_have_notes_stay_and_then_the_first_by_name() {
+    let mut vault = vault("keep_count = 2\n");
+    let now = SystemTime::now();
+    let put = |vault: &Daemon, name: &str| -> PathBuf {
+        // Beside the folder that is looked at, so that none is seen without its time.
+        let (aside, path) = (vault.path(&format!("{name}.aside")), source(vault, &format!("{name}.jsonl")));
+        fs::write(&aside, header(name) + &turn("user", &format!("Words of {name}"))).unwrap();
+        changed(&aside, now, 1);
+        fs::rename(aside, &path).unwrap();
+        path
+    };
+    for name in ["m", "p", "x", "d", "c", "k"] {
+        put(&vault, name);
+    }
+    start(&mut vault);
+    once(&vault, "two", |state| state["sessions"] == 2);
+    assert_eq!(names(&vault), ["2026-01-05-c.md", "2026-01-05-d.md"]);
+    // One that would be first by its name comes later.
+    put(&vault, "a");
+    once(&vault, "seven", |state| state["sources"] == 7);
+    look_anew(&mut vault);
+    assert_eq!(names(&vault), ["2026-01-05-c.md", "2026-01-05-d.md"]);
+    fs::remove_file(source(&vault, "d.jsonl")).unwrap();
+    let seen = once(&vault, "the end of one", |state| state["gone"] == 1);
+    assert_eq!((&seen["sessions"], names(&vault).len()), (&json!(2), 2), "what is gone has its note still");
+    assert!(!vault.path(".trash/conversations").exists());
+}
+
+#[test]
+fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_not() {
+    let mut vault = vault("keep_count = 1\n");
+    let now = SystemTime::now();
+    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
+    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    changed(&one, now, 1);
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "First words");
+    fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
+    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    changed(&two, now, 2);
+    note(&vault, "conversations", "Second words");
+    add(&one, &turn("user", "First again"));
+    changed(&one, now, 3);
+    eventually("the second to go", || names(&vault).is_empty().then_some(()));
+    look_anew(&mut vault);
+    assert!(names(&vault).is_empty());
+    // The other comes out of the trash, wherever a kill comes between.
+    for (seconds, point) in [(4, "session-trashing"), (6, "session-trashed")] {
+        add(&two, &turn("user", &format!("Second at {point}")));
+        changed(&two, now, seconds);
+        let (name, _) = note(&vault, "conversations", &format!("Second at {point}"));
+        assert_eq!(name, "2026-01-05-two.md");
+        vault.terminate();
+        add(&one, &turn("user", "And again"));
+        changed(&one, now, seconds + 1);
+        vault.spawn(Some(&format!("{point}:1")));
+        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        // It changes before the next look.
+        add(&two, &turn("user", "Before the look"));
+        changed(&two, now, seconds + 1);
+        changed(&one, now, seconds);
+        start(&mut vault);
+        note(&vault, "conversations", "Before the look");
+    }
+    assert_eq!(names(&vault), ["2026-01-05-two.md"]);
+}
+
+#[test]
+fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note() {
+    let mut vault = vault("keep_count = 1\n");
+    let now = SystemTime::now();
+    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
+    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    changed(&one, now, 1);
+    start(&mut vault);
+    note(&vault, "conversations", "First words");
+    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    changed(&two, now, 2);
+    note(&vault, "conversations", "Second words");
+    eventually("the first to go", || (names(&vault) == ["2026-01-05-two.md"]).then_some(()));
+    let elsewhere = vault.path(".claw/b/sessions/one.jsonl");
+    fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
+    // There it comes again, and goes on where it was.
+    fs::rename(&one, &elsewhere).unwrap();
+    add(&elsewhere, &turn("user", "First again"));
+    changed(&elsewhere, now, 3);
+    note(&vault, "conversations", "First again");
+    fs::rename(&elsewhere, &one).unwrap();
+    add(&one, &turn("user", "First at last"));
+    changed(&one, now, 4);
+    note(&vault, "conversations", "First at last");
+    eventually("one note", || (names(&vault) == ["2026-01-05-one.md"]).then_some(()));
+}
+
+#[test]
+fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let all = header("s") + &turn("user", "Alpha words") + &turn("user", "Beta words");
+    fs::write(&path, &all).unwrap();
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "Beta words");
+    fs::write(&path, header("s") + &turn("user", "Gamma words") + &turn("user", "Delta words")).unwrap();
+    let (second, _) = note(&vault, "conversations", "Delta words");
+    vault.terminate();
+    let mine = text.replace("Alpha words", "My words");
+    vault.write(&format!("conversations/{name}"), &mine);
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
+    }
+    add(&path, &turn("user", "Epsilon words"));
+    start(&mut vault);
+    let (same, _) = note(&vault, "conversations", "Epsilon words");
+    assert_eq!((&same, names(&vault).len()), (&second, 2), "the one that has what the file has now");
+    // The same of one that was edited.
+    vault.terminate();
+    let edited = fs::read_to_string(vault.path(&format!("conversations/{second}"))).unwrap();
+    vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
+    }
+    add(&path, &turn("user", "Zeta words"));
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Zeta words");
+    assert_eq!((&same, text.matches("Epsilon words").count(), names(&vault).len()), (&second, 1, 2), "{text}");
+    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), mine);
+}
+
+#[test]
+fn strange_files_come_as_far_as_they_can_be_read_and_what_is_lost_is_said() {
+    let mut vault = vault("");
+    let crlf = (header("crlf") + &turn("user", "Words\r\nof Windows")).replace('\n', "\r\n");
+    fs::write(source(&vault, "crlf.jsonl"), format!("\u{feff}{crlf}")).unwrap();
+    // A line that was cut by a crash, and went on.
+    let cut = turn("user", "Lost words");
+    let half = &cut[..cut.len() / 2];
+    fs::write(source(&vault, "cut.jsonl"), format!("{}{half}\n{}", header("cut"), turn("user", "Later words")))
+        .unwrap();
+    let picture = json!({ "type": "user", "sessionId": "pic", "uuid": "u", "timestamp": "2026-01-05T10:00:00Z",
+        "message": { "role": "user", "content": [
+            { "type": "image", "source": { "data": "x".repeat(400 << 10) } }, { "type": "text", "text": "Pictured words" } ] } });
+    fs::write(source(&vault, "pic.jsonl"), format!("{picture}\n")).unwrap();
+    // More than a line may have.
+    let mut long = header("long") + &turn("user", "Before it");
+    long += &format!(
+        "{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}}}\n",
+        "x".repeat(65 << 20)
+    );
+    fs::write(source(&vault, "long.jsonl"), long + &turn("user", "Behind it")).unwrap();
+    std::os::unix::fs::symlink(vault.path("memory.toml"), source(&vault, "link.jsonl")).unwrap();
+    start(&mut vault);
+    for word in ["of Windows", "Later words", "Pictured words", "Behind it"] {
+        note(&vault, "conversations", word);
+    }
+    assert_eq!(names(&vault), ["crlf", "cut", "long", "pic"].map(|id| format!("2026-01-05-{id}.md")));
+    let problems =
+        once(&vault, "what was lost", |state| state["problems"].as_array().is_some_and(|all| all.len() == 2));
+    let said = |name: &str| {
+        let all = problems["problems"].as_array().unwrap();
+        all.iter()
+            .find(|problem| problem["path"].as_str().unwrap().ends_with(name))
+            .map_or(Value::Null, |it| it["reason"].clone())
+    };
+    assert!(said("cut.jsonl").as_str().is_some_and(|said| said.contains("1 × lines that are no JSON")), "{problems}");
+    assert!(
+        said("long.jsonl").as_str().is_some_and(|said| said.contains("1 × lines of more than 64 MB")),
+        "{problems}"
+    );
+}
