@@ -11,7 +11,7 @@ const ADA: &str = "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [\"
 
 /// A person with some memory, of which parts are private.
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\n");
     vault
         .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
         .write(
