@@ -59,6 +59,9 @@ impl QmdDocuments {
         let in_vault = collections.in_vault();
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
+        if place.database.symlink_metadata().is_err() {
+            place.keep_from_repository()?;
+        }
         Ok(Self {
             database: DocumentsDatabase::open(&place.database)?,
             owner: place.folder.to_string_lossy().into_owned(),

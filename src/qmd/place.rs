@@ -1,6 +1,7 @@
 //! Which index a command means, and where it is.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ const MAX_NAME_BYTES: usize = 100;
 /// The folder in which a project has an index of its own.
 const PROJECT_DIR: &str = ".qmd";
 
-/// What of the environment names an index.
+/// What of the environment says which index is meant.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexVariables {
     /// `XDG_CACHE_HOME`.
@@ -35,20 +36,28 @@ impl IndexVariables {
     /// Those of this process.
     pub(crate) fn of_process() -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
         Self {
             cache: variable("XDG_CACHE_HOME"),
             config: variable("XDG_CONFIG_HOME"),
             qmd_config: variable("QMD_CONFIG_DIR"),
-            project: std::env::current_dir().ok().and_then(|current| project_of(&current)),
+            project: std::env::current_dir().ok().and_then(|current| project_of(&current, home.as_deref())),
         }
+    }
+
+    /// Whether one of the variables is set: each of them names an index, and no project's counts beside it. A program that sets them opens
+    /// the database there itself.
+    pub(crate) fn name_one(&self) -> bool {
+        [&self.cache, &self.config, &self.qmd_config].iter().any(|variable| variable.is_some())
     }
 }
 
-/// The folder of a project's own index: in the nearest folder at or above one. Only a folder of this user's own is it, no link and none that
-/// somebody else has put there, and only where it has a configuration.
-fn project_of(current: &Path) -> Option<PathBuf> {
+/// The folder of a project's own index: in the nearest folder at or above one, and below the home folder where that is above it. Only a
+/// folder of this user's own is it, no link and none that somebody else has put there, and only where it has a configuration.
+fn project_of(current: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let is_it = |folder: &PathBuf| is_own_folder(folder) && configuration_in(folder).is_some_and(|file| file.is_file());
-    current.ancestors().map(|above| above.join(PROJECT_DIR)).find(is_it)
+    let above = current.ancestors().take_while(|above| Some(*above) != home);
+    above.map(|above| above.join(PROJECT_DIR)).find(is_it)
 }
 
 /// Whether there is a folder at a path, and no link to one, that is this user's.
@@ -79,8 +88,8 @@ pub(crate) struct IndexPlace {
 }
 
 impl IndexPlace {
-    /// The index of a name; where none is said, that of the project that the command is called in, or the usual one, as the environment has
-    /// it.
+    /// The index of a name; where none is said, and no variable names one, that of the project that the command is called in; else the usual
+    /// one, as the environment has it.
     ///
     /// # Errors
     /// When the name is none, or there is no home folder.
@@ -90,7 +99,7 @@ impl IndexPlace {
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.chars().all(plain) {
             return Err(QmdError::Name(name.to_owned()));
         }
-        if let (None, None, Some(project)) = (named, &variables.qmd_config, &variables.project) {
+        if let (None, false, Some(project)) = (named, variables.name_one(), &variables.project) {
             return Self::of_project(project);
         }
         let absolute = |folder: PathBuf| std::path::absolute(folder).map_err(|_| QmdError::Homeless);
@@ -141,11 +150,27 @@ impl IndexPlace {
         if configuration_in(&project).is_none() {
             write_new(&project.join("index.yml"), b"collections: {}\n")?;
         }
-        let ignored = project.join(".gitignore");
-        if ignored.symlink_metadata().is_err() {
-            write_new(&ignored, b"index.sqlite*\n")?;
+        let place = Self::of_project(&project)?;
+        place.keep_from_repository()?;
+        Ok(place)
+    }
+
+    /// Has a repository leave the database of a project out, where nothing says yet what it leaves out there. A clone may come with a
+    /// configuration alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn keep_from_repository(&self) -> Result<(), FsError> {
+        let Some(project) = self.project() else { return Ok(()) };
+        let ignored = project.join(PROJECT_DIR).join(".gitignore");
+        if ignored.symlink_metadata().is_ok() {
+            return Ok(());
         }
-        Self::of_project(&project)
+        match write_new(&ignored, b"index.sqlite*\n") {
+            // Another command was quicker.
+            Err(error) if error.source.kind() == ErrorKind::AlreadyExists => Ok(()),
+            written => written,
+        }
     }
 
     /// The project whose own index it is.
@@ -217,17 +242,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("a/b");
         std::fs::create_dir_all(&below).unwrap();
-        assert_eq!(project_of(&below), None);
+        let above = folder.path().parent();
+        assert_eq!(project_of(&below, above), None);
         let own = IndexPlace::make_in(folder.path()).unwrap();
         assert_eq!((&own, own.project()), (&IndexPlace::make_in(folder.path()).unwrap(), Some(folder.path())));
-        assert_eq!(project_of(&below), Some(folder.path().join(".qmd")));
-        let with = |qmd| IndexVariables { project: project_of(&below), ..variables("/a/cache", "/a/config", qmd) };
-        assert_eq!(IndexPlace::of(None, &with(None)).unwrap(), own);
+        let project = project_of(&below, above);
+        assert_eq!(project, Some(folder.path().join(".qmd")));
+        assert_eq!(project_of(&below, Some(folder.path())), None, "the home folder is no project");
+        let alone = IndexVariables { project: project.clone(), ..IndexVariables::default() };
+        assert_eq!(IndexPlace::of(None, &alone).unwrap(), own);
+        for variables in [
+            IndexVariables { cache: Some("/a/cache".into()), ..alone.clone() },
+            IndexVariables { config: Some("/a/config".into()), ..alone.clone() },
+            IndexVariables { qmd_config: Some("/a/config/qmd".into()), ..alone.clone() },
+        ] {
+            assert_eq!(IndexPlace::of(None, &variables).unwrap().project(), None, "{variables:?}");
+        }
+        let with = |qmd| IndexVariables { project: project.clone(), ..variables("/a/cache", "/a/config", qmd) };
         assert_eq!(own.database, folder.path().join(".qmd/index.sqlite"));
         assert_eq!((IndexPlace::of(None, &with(Some("/a/config/qmd"))).unwrap(), one.project()), (one.clone(), None));
         assert_eq!(IndexPlace::of(Some("index"), &with(None)).unwrap(), one);
         std::os::unix::fs::symlink(folder.path().join(".qmd"), below.join(".qmd")).unwrap();
-        assert_eq!(project_of(&below), Some(folder.path().join(".qmd")), "no link");
+        assert_eq!(project_of(&below, above), Some(folder.path().join(".qmd")), "no link");
         assert!(IndexPlace::make_in(&below).is_err());
         for bad in ["", "..", ".x", "a/b", "../x", "a\0b", "a\nb", &"x".repeat(101)] {
             assert!(matches!(IndexPlace::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");

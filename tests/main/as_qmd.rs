@@ -67,8 +67,13 @@ impl Workspace {
 
     /// Makes an index that searches by words alone: loading the model of a build without optimisation takes its time.
     pub(crate) fn without_model(&self, index: &[&str]) {
+        self.without_model_after(|| drop(self.run(&[index, &["collection", "list"]].concat()).ok()));
+    }
+
+    /// The same, of the index that a call makes.
+    pub(crate) fn without_model_after(&self, call: impl FnOnce()) {
         let before = self.indexes();
-        self.run(&[index, &["collection", "list"]].concat()).ok();
+        call();
         let new = self.indexes().into_iter().find(|folder| !before.contains(folder)).unwrap();
         let file = new.join("memory.toml");
         let text = fs::read_to_string(&file).unwrap();

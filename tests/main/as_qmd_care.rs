@@ -16,10 +16,16 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// In a folder of a project, where nothing else names an index.
+/// The variables that name an index.
+const VARIABLES: [&str; 3] = ["QMD_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"];
+
+/// In a folder of a project, where nothing else names an index. The home folder is that of the workspace: what is above it does not count.
 fn within(workspace: &Workspace, folder: &str, args: &[&str]) -> Ran {
     let mut command = workspace.command(args);
-    command.current_dir(workspace.path(folder)).env_remove("QMD_CONFIG_DIR");
+    command.current_dir(workspace.path(folder)).env("HOME", workspace.path(""));
+    for name in VARIABLES {
+        command.env_remove(name);
+    }
     Ran::of(&mut command)
 }
 
@@ -28,17 +34,17 @@ fn a_project_has_an_index_of_its_own_which_counts_in_it_and_below() {
     let workspace = workspace();
     workspace.write("project/docs/deep/boat.md", "# Boat\n\nThe hull is oiled.\n");
     let run = |folder: &str, args: &[&str]| within(&workspace, folder, args);
-    let made = run("work/project", &["init"]).ok();
-    assert_eq!(made.stdout, "ready to go with new local index\n");
+    workspace.without_model_after(|| {
+        let made = run("work/project", &["init"]).ok();
+        assert_eq!((&*made.stdout, &*made.stderr), ("ready to go with new local index\n", ""));
+    });
+    // The usual one.
+    workspace.without_model_after(|| drop(run("work", &["collection", "list"]).ok()));
     let own = workspace.path("work/project/.qmd");
     assert_eq!(fs::read_to_string(own.join("index.yml")).unwrap(), "collections: {}\n");
     assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "index.sqlite*\n");
     assert_eq!(own.join("index.sqlite").metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    // It has the model of words alone, as the others here.
     let status = run("work/project", &["status", "--json"]).ok().json();
-    let settings = std::path::PathBuf::from(status["folder"].as_str().unwrap()).join("memory.toml");
-    let text = fs::read_to_string(&settings).unwrap();
-    fs::write(&settings, format!("[embed]\nmodel = \"none\"\n\n{text}")).unwrap();
     assert_eq!(status["database"], own.join("index.sqlite").to_str().unwrap());
     assert!(status["collections"].as_array().unwrap().is_empty(), "nothing of the usual one: {status}");
     run("work/project/docs", &["collection", "add", ".", "--name", "docs"]).ok();
@@ -57,6 +63,17 @@ fn a_project_has_an_index_of_its_own_which_counts_in_it_and_below() {
     }
     let named = Ran::of(workspace.command(&["search", "target", "--json"]).current_dir(workspace.path("work/project")));
     assert_eq!(named.ok().json()[0]["file"], "qmd://memory/notes.md", "QMD_CONFIG_DIR names one");
+    // Each variable alone does; OpenClaw opens the database in the cache folder itself.
+    let usual = workspace.path(".cache/qmd/index.sqlite");
+    let in_cache = workspace.path("cache/qmd/index.sqlite");
+    for (name, database) in VARIABLES.into_iter().zip([&usual, &usual, &in_cache]) {
+        let mut command = workspace.command(&["doctor", "--json"]);
+        command.current_dir(workspace.path("work/project")).env("HOME", workspace.path(""));
+        for other in VARIABLES.into_iter().filter(|other| *other != name) {
+            command.env_remove(other);
+        }
+        assert_eq!(Ran::of(&mut command).json()["database"], database.to_str().unwrap(), "{name}");
+    }
     // Once more changes nothing.
     run("work/project", &["init"]).ok();
     assert_eq!(run("work/project", &["search", "hull", "--json"]).ok().json()[0]["title"], "Boat");
@@ -82,19 +99,31 @@ fn a_repository_s_configuration_names_no_folder_outside_of_it_and_runs_nothing()
         workspace.path("work/memory").display()
     );
     fs::write(own.join("index.yaml"), &text).unwrap();
-    let listed = within(&workspace, "work/clone/docs", &["collection", "list", "--json"]).ok();
+    let mut listed = None;
+    workspace.without_model_after(|| {
+        listed = Some(within(&workspace, "work/clone/docs", &["collection", "list", "--json"]).ok());
+    });
+    let listed = listed.unwrap();
     let named = listed.json();
     assert_eq!((named.as_array().unwrap().len(), &named[0]["name"]), (1, &"docs".into()), "{listed:?}");
     assert!(listed.stderr.contains("mine") && listed.stderr.contains("up"), "{listed:?}");
     within(&workspace, "work/clone", &["update"]).ok();
     assert!(!workspace.path("trap").exists());
     assert_eq!(fs::read_to_string(own.join("index.yaml")).unwrap(), text);
+    // What is added is kept out of the repository, also where it came without saying so.
+    assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "index.sqlite*\n");
+    let memory = workspace.path("work/memory");
+    within(&workspace, "work/clone", &["collection", "add", memory.to_str().unwrap()]).ok();
+    let mut entries: Vec<_> = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    entries.retain(|name| !name.to_str().unwrap().starts_with("index.sqlite"));
+    entries.sort();
+    assert_eq!(entries, [".gitignore", "index.yaml"]);
     // One that somebody put there as a link is none.
     let linked = workspace.path("work/linked");
     fs::create_dir_all(&linked).unwrap();
     std::os::unix::fs::symlink(&own, linked.join(".qmd")).unwrap();
-    let status = within(&workspace, "work/linked", &["status", "--json"]).ok().json();
-    assert_eq!(status["database"], workspace.path("cache/qmd/index.sqlite").to_str().unwrap());
+    let looked = within(&workspace, "work/linked", &["doctor", "--json"]).ok().json();
+    assert_eq!(looked["database"], workspace.path(".cache/qmd/index.sqlite").to_str().unwrap());
 }
 
 #[test]
@@ -146,14 +175,24 @@ fn the_doctor_finds_what_is_wrong_and_says_what_to_do() {
     fs::write(&settings, text.replace("\"none\"", "\"gone.gguf\"")).unwrap();
     assert!(asked("model").contains("gone.gguf"));
     fs::write(&settings, text).unwrap();
-    // The doctor alone looks at it: the process would make it anew.
+    // The doctor and a dry run alone look at it: the process would make it anew.
     workspace.end_process();
     let kept = fs::read(&database).unwrap();
-    fs::write(&database, "no database at all, and longer than the header of one, so that SQLite has to look at it; it is said whose it is, and that is another program's").unwrap();
-    assert!(asked("database").contains("another program's"));
-    workspace.end_process();
-    fs::write(&database, &kept[..kept.len() - 1000]).unwrap();
-    assert!(asked("database").contains("damaged"));
+    let theirs: &[u8] = b"no database at all, and longer than the header of one, so that SQLite has to look at it";
+    for (bytes, said) in [
+        (theirs, "another program's"),
+        (&kept[..kept.len() - 1000], "damaged"),
+        (&kept[..kept.len() / 2 + 7], "damaged"),
+    ] {
+        fs::write(&database, bytes).unwrap();
+        assert!(asked("database").contains(said), "{said}");
+        let dry = workspace.run(&["cleanup", "--dry-run"]).ok().stdout;
+        assert!(dry.starts_with("Dry run — no changes made.") && dry.contains(said), "{dry}");
+        assert_eq!(fs::read(&database).unwrap(), bytes, "{said}");
+        let entries: Vec<_> =
+            fs::read_dir(database.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(entries, ["index.sqlite"]);
+    }
     workspace.run(&["update"]).ok();
     let mended = workspace.run(&["doctor"]);
     assert_eq!(mended.code, 0, "{mended:?}");

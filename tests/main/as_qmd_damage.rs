@@ -39,8 +39,13 @@ const DAMAGES: [FileDamage; 9] = [
     }),
     ("of no length", |file| drop(File::create(file).unwrap())),
     ("a folder", |file| {
-        fs::remove_file(file).unwrap();
-        fs::create_dir_all(file.join("within")).unwrap();
+        let beside = file.with_extension("folder");
+        fs::create_dir_all(beside.join("within")).unwrap();
+        // The process that runs may make another file where the first one was.
+        eventually("a folder", || {
+            drop(fs::remove_file(file));
+            fs::rename(&beside, file).ok()
+        });
     }),
     ("another program's tables", |file| {
         let beside = file.with_extension("theirs");

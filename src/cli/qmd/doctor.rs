@@ -70,11 +70,12 @@ impl QmdDoctorArgs {
 }
 
 fn checks(place: &IndexPlace) -> Vec<QmdCheck> {
+    let health = || DatabaseHealth::of(&place.database);
     let collections = match QmdCollections::load(place) {
         Ok(Some(collections)) => collections,
         Ok(None) => {
             let none = "none yet; the first command that uses it makes it";
-            return vec![QmdCheck::right("index", none), database(place), model(place)];
+            return vec![QmdCheck::right("index", none), database(place, health()), model(place)];
         }
         Err(error) => {
             let next = format!("move {} away, and add the collections again", place.folder.display());
@@ -88,8 +89,10 @@ fn checks(place: &IndexPlace) -> Vec<QmdCheck> {
         let next = format!("mend {}", place.folder.join(crate::config::FILE_NAME).display());
         checks.push(QmdCheck::wrong("settings", error.to_string(), next));
     }
-    // Looked at before the process is asked, which makes a damaged one anew.
-    checks.push(database(place));
+    let health = health();
+    // The process would set it aside and make it anew, or finish what was cut off.
+    let is_left_alone = matches!(health, DatabaseHealth::Damaged(_) | DatabaseHealth::Foreign | DatabaseHealth::CutOff);
+    checks.push(database(place, health));
     checks.push(model(place));
     for collection in &collections.collections {
         let label = format!("collection {}", collection.name);
@@ -102,7 +105,7 @@ fn checks(place: &IndexPlace) -> Vec<QmdCheck> {
             ),
         });
     }
-    if is_readable {
+    if is_readable && !is_left_alone {
         checks.push(process(place));
     }
     checks
@@ -121,12 +124,16 @@ fn for_you_alone(label: &str, path: &Path, details: &str) -> QmdCheck {
     }
 }
 
-fn database(place: &IndexPlace) -> QmdCheck {
+fn database(place: &IndexPlace, health: DatabaseHealth) -> QmdCheck {
     let anew = "`qmd update` sets it aside and makes it anew";
-    match DatabaseHealth::of(&place.database) {
+    match health {
         DatabaseHealth::Missing => QmdCheck::right("database", "none yet; the next command makes it"),
         DatabaseHealth::Whole { documents } => {
             for_you_alone("database", &place.database, &format!("ours and whole, with {documents} documents"))
+        }
+        DatabaseHealth::CutOff => {
+            let said = "ours; a transaction was cut off, and the next command finishes that";
+            for_you_alone("database", &place.database, said)
         }
         DatabaseHealth::Foreign => {
             QmdCheck::wrong("database", format!("{} is another program's", place.database.display()), anew)

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::index::QmdIndex;
 use crate::cli::outcome::Outcome;
-use crate::cli::terminal::say;
-use crate::qmd::{IndexPlace, QmdError};
+use crate::cli::terminal::{remark, say};
+use crate::qmd::{IndexPlace, IndexVariables, QmdError};
 
 /// Gives the current folder an index of its own, which counts there and below where no other is named. One that is there stays.
 ///
@@ -22,6 +22,11 @@ pub(super) fn run() -> anyhow::Result<Outcome> {
         .into());
     }
     drop(QmdIndex::open(IndexPlace::make_in(&folder)?)?);
+    if IndexVariables::of_process().name_one() {
+        remark!(
+            "qmd: it counts where QMD_CONFIG_DIR, XDG_CONFIG_HOME and XDG_CACHE_HOME are not set: here, they name another index"
+        );
+    }
     // Scripts look for these words.
     say!("ready to go with new local index")?;
     Ok(Outcome::Done)

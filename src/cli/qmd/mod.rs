@@ -146,7 +146,7 @@ impl QmdCommand {
             QmdAction::Update(_) => listing::update(&mut open()?),
             QmdAction::Embed(_) => listing::embed(&mut open()?),
             QmdAction::Bench(args) => args.run(&mut open()?),
-            QmdAction::Cleanup(args) => args.run(&mut open()?),
+            QmdAction::Cleanup(args) => args.run(place()?),
             QmdAction::Init => init::run(),
             QmdAction::Doctor(args) => args.run(&place()?),
             QmdAction::Pull(args) => args.run(&place()?),

@@ -10,12 +10,19 @@ use crate::path::VaultPath;
 
 impl QmdDocuments {
     /// How many documents a clean-up would take away: those that are gone, or private now, and those of collections and indexes that there
-    /// are no more. Nothing is changed.
+    /// are no more. Nothing is changed, nor is a row that says nothing mended.
     ///
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn count_stale(&mut self) -> Result<u64, QmdError> {
         self.look_at_rules()?;
+        self.is_healing.set(true);
+        let counted = self.counted();
+        self.is_healing.set(false);
+        counted
+    }
+
+    fn counted(&self) -> Result<u64, QmdError> {
         let is_current = self.is_current()?;
         let mut stale = 0_u64;
         for (name, in_vault) in &self.names {
@@ -37,10 +44,20 @@ impl QmdDocuments {
         Ok(stale)
     }
 
-    /// Drops what is left of indexes whose folder is gone.
-    pub(super) fn drop_other_indexes(&self) -> Result<(), QmdError> {
+    /// Takes those away that [`count_stale`](Self::count_stale) counts, and brings the others up to date. Tells how many it has taken.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn clean_up(&mut self) -> Result<usize, QmdError> {
+        let others = self.drop_other_collections()? + self.drop_other_indexes()?;
+        Ok(others + self.refresh()?.values().map(|changes| changes.removed).sum::<usize>())
+    }
+
+    /// Drops what is left of indexes whose folder is gone. Tells how many documents.
+    pub(super) fn drop_other_indexes(&self) -> Result<usize, QmdError> {
+        let mut dropped = 0;
         for owner in &self.other_indexes()? {
-            self.write(|transaction| {
+            dropped += self.write(|transaction| {
                 transaction.execute(
                     "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE owner = ?)",
                     [owner],
@@ -49,7 +66,7 @@ impl QmdDocuments {
                 transaction.execute("DELETE FROM documents WHERE owner = ?", [owner])
             })?;
         }
-        Ok(())
+        Ok(dropped)
     }
 
     /// The indexes that have documents here, and whose folder is gone.
