@@ -104,7 +104,8 @@ fn is_fence(line: &str) -> bool {
 
 /// Whether a line, or its beginning, is the one before a fence that tells of it.
 pub(crate) fn is_of_recalled(line: &str) -> bool {
-    RECALLED.starts_with(line.trim().trim_end_matches(['.', '…']).trim_end()) && line.len() > SHORTEST_BEGINNING
+    let begins = line.trim().trim_end_matches(['.', '…']).trim_end();
+    begins.len() > SHORTEST_BEGINNING && RECALLED.starts_with(begins)
 }
 
 /// A text without what stands in it between two lines that are the same fence, and the line before that tells of it: what was recalled is

@@ -91,10 +91,11 @@ mod tests {
         while looks.at_a_time.available_permits() > MAX_LOOKS - MAX_LOOKS_FOR_ONE {
             tokio::task::yield_now().await;
         }
-        assert_eq!(looks.find(b"answers", || 7).await.ok(), Some(7));
+        let patient = Looks { within: Duration::from_secs(60), ..looks.clone() };
+        assert_eq!(patient.find(b"answers", || 7).await.ok(), Some(7));
         assert!(looks.find(b"hangs", || 7).await.is_err());
         drop(answers);
-        while looks.find(b"hangs", || 7).await.is_err() {}
+        assert_eq!(patient.find(b"hangs", || 7).await.ok(), Some(7));
         assert_eq!(looks.by_asker.lock().unwrap().len(), 1);
     }
 }

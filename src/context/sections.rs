@@ -14,9 +14,10 @@ use super::likeness::{QuestionWords, telling};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
 use super::summary_days::{SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
-use super::talks::Talks;
+use super::talks::{Talks, around};
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
+use crate::derive::citations::CitedPaths;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
 use crate::derive::{CONVERSATIONS, without_machinery};
 use crate::engine::{Condition, FileEntry, Filter, Wanted};
@@ -312,8 +313,10 @@ impl<'a> Sections<'a> {
     fn day_of_line(&self, file: &FileEntry, line: &str) -> Option<String> {
         let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
         let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) else { return day_of(file) };
-        let cited = line.rsplit_once(" (").and_then(|(_, places)| places.split([',', ')']).next());
-        let cited = cited.and_then(|place| self.sight.given.file(source_path(place)));
+        let (line, paths) = (line.trim_end(), CitedPaths::new(&file.sources));
+        let cited =
+            paths.in_brackets(line).and_then(|at| paths.at_begin(line[at + " (".len()..].trim_end_matches(')')));
+        let cited = cited.and_then(|path| self.sight.given.file(path));
         let day = cited.and_then(|cited| day_at(cited.created_ms));
         let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
         day.filter(is_in).map(|day| day.to_string()).or_else(|| day_of(file))
@@ -388,7 +391,7 @@ impl<'a> Sections<'a> {
         let text: String = match (said, looking.whole) {
             // A snippet may begin within what a program put in.
             (Some(Cow::Owned(said)), whole) => {
-                said.chars().take(if whole { TURN_CHARS } else { SNIPPET_CHARS }).collect()
+                around(&said, &hit.snippet, if whole { TURN_CHARS } else { SNIPPET_CHARS })
             }
             (_, true) => hit.chunk.content.chars().take(TURN_CHARS).collect(),
             (Some(_), false) => without_machinery(&hit.snippet).into_owned(),

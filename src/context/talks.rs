@@ -73,3 +73,29 @@ impl TalkText {
         Some(said.collect::<Vec<_>>().join("\n").trim().to_owned())
     }
 }
+
+/// At most `most` characters of what was said: its beginning, or where a passage of it begins that would else be cut off. Of a passage that
+/// is not in it, as one that was thought, the beginning.
+pub(super) fn around(said: &str, passage: &str, most: usize) -> String {
+    let passage = passage.trim_matches(|mark: char| mark == '…' || mark.is_whitespace());
+    let at = said.find(passage).filter(|at| said[..at + passage.len()].chars().nth(most).is_some());
+    match at {
+        Some(at) if at > 0 => std::iter::once('…').chain(said[at..].chars()).take(most).collect(),
+        _ => said.chars().take(most).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::around;
+
+    #[test]
+    fn a_passage_is_given_where_it_stands() {
+        let said = format!("{}The drawer is blue.", "wind ".repeat(10));
+        assert_eq!(around(&said, "…The drawer…\n", 12), "…The drawer ");
+        assert_eq!(around(&said, "wind", 9), "wind wind");
+        assert_eq!(around(&said, "thought", 9), "wind wind");
+        assert_eq!(around(&said, "…", 4), "wind");
+        assert_eq!(around("é drawer", "drawer", 4), "…dra");
+    }
+}

@@ -1,40 +1,59 @@
 //! What the lines of a generated file cite: their sources in brackets, or in notes of their own, at the end.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::generated::is_generated;
 use crate::note::{Note, sources};
 
 /// Maximum number of brackets of a line that are tried for the first that cites: a text may have some of its own.
-const MAX_BRACKETS: usize = 64;
+const MAX_BRACKETS: usize = 16;
+/// Maximum bytes of a path; a longer one leads to no file.
+const MAX_PATH_BYTES: usize = 4096;
 
 /// The paths that a file says it was made of.
 #[derive(Debug)]
 pub(crate) struct CitedPaths<'p> {
-    paths: HashSet<&'p str>,
-    /// The bytes of the longest.
-    longest: usize,
+    /// In order, each once.
+    paths: Vec<&'p str>,
+    /// For each the place of the longest other one that it begins with.
+    within: Vec<Option<usize>>,
 }
 
 impl<'p> CitedPaths<'p> {
     /// Of these paths.
     pub(crate) fn new(paths: &'p [String]) -> Self {
-        let paths: HashSet<&str> = paths.iter().map(String::as_str).filter(|path| !path.is_empty()).collect();
-        Self { longest: paths.iter().map(|path| path.len()).max().unwrap_or_default(), paths }
+        let may_be = |path: &&str| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let mut paths: Vec<&str> = paths.iter().map(String::as_str).filter(may_be).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let (mut within, mut open) = (Vec::with_capacity(paths.len()), Vec::<usize>::new());
+        for (at, path) in paths.iter().enumerate() {
+            while open.pop_if(|last| !path.starts_with(paths[*last])).is_some() {}
+            within.push(open.last().copied());
+            open.push(at);
+        }
+        Self { paths, within }
     }
 
-    /// Whether a text begins with one of them, or a place in it. A path may have a comma, or a `#`.
-    pub(crate) fn begin(&self, text: &str) -> bool {
-        let ends = text.match_indices(['#', ',']).map(|(at, _)| at).take_while(|at| *at <= self.longest);
-        ends.chain(Some(text.len())).filter(|end| *end <= self.longest).any(|end| self.paths.contains(&text[..end]))
+    /// The path that a text begins with, alone or with a place in it. A path may have a comma, or a `#`.
+    pub(crate) fn at_begin(&self, text: &str) -> Option<&'p str> {
+        // Whatever of them the text begins with, the last one that is not behind the text begins with, too.
+        let mut next = self.paths.partition_point(|path| *path <= text).checked_sub(1);
+        while let Some(at) = next {
+            let ends = |rest: &str| rest.is_empty() || rest.starts_with(['#', ',']);
+            if text.strip_prefix(self.paths[at]).is_some_and(ends) {
+                return Some(self.paths[at]);
+            }
+            next = self.within[at];
+        }
+        None
     }
 
     /// Where in a line, that has no blank space at its end, `(a.md#L3, b.md)` begins, with the blank before it.
     pub(crate) fn in_brackets(&self, line: &str) -> Option<usize> {
         let inside = line.strip_suffix(')')?;
         let brackets = inside.rmatch_indices(" (").take(MAX_BRACKETS);
-        brackets.filter(|(at, open)| self.begin(&inside[at + open.len()..])).map(|(at, _)| at).last()
+        brackets.filter(|(at, open)| self.at_begin(&inside[at + open.len()..]).is_some()).map(|(at, _)| at).last()
     }
 
     /// Where in a line, that has no blank space at its end, its last `^[a.md#L3]` begin, with the blank before them.
@@ -43,7 +62,7 @@ impl<'p> CitedPaths<'p> {
         let mut rest = line;
         while let Some(inside) = rest.strip_suffix(']')
             && let Some(at) = inside.rfind(" ^[")
-            && self.begin(&inside[at + " ^[".len()..])
+            && self.at_begin(&inside[at + " ^[".len()..]).is_some()
         {
             start = Some(at);
             rest = &rest[..at];
@@ -84,6 +103,24 @@ mod tests {
             shown.replace_range(span, "");
         }
         shown[shown.find("\n---\n").unwrap() + 5..].to_owned()
+    }
+
+    #[test]
+    fn a_text_begins_with_the_longest_path_that_ends_there() {
+        let paths = ["a", "a.md", "a.md, b.md", "a.md#c.md", "é.md"].map(str::to_owned);
+        let cited = CitedPaths::new(&paths);
+        for (text, path) in [
+            ("a.md#L3", Some("a.md")),
+            ("a.md, b.md", Some("a.md, b.md")),
+            ("a.md, b", Some("a.md")),
+            ("a.md#c.md#L1", Some("a.md#c.md")),
+            ("a.mdx", None),
+            ("a,", Some("a")),
+            ("é.md", Some("é.md")),
+            ("", None),
+        ] {
+            assert_eq!(cited.at_begin(text), path, "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 pub(crate) mod calendar_words;
 mod chunk;
-mod citations;
+pub(crate) mod citations;
+pub(crate) mod code;
 mod common;
 pub(crate) mod entries;
 pub(crate) mod extraction;

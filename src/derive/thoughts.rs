@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::code::code;
 use super::machinery::{THOUGHTS, is_machine};
 use super::words::fold;
 
@@ -61,27 +62,26 @@ impl TurnLines<'_> {
 
     /// Its tags, in their order. What stands in code is somebody's words.
     fn tags(&self) -> Vec<ThoughtTag> {
-        let (mut tags, mut is_code) = (Vec::new(), false);
-        for line in &self.lines {
-            let is_fence = line.trim_start().starts_with("```");
-            is_code ^= is_fence;
-            if is_code || is_fence || !line.contains('<') {
-                continue;
-            }
-            let lower = line.to_ascii_lowercase();
-            let (mut looked, mut is_quoted) = (0, false);
-            for (at, _) in lower.match_indices('<') {
-                is_quoted ^= lower[looked..at].bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
-                looked = at;
-                let rest = &lower[at + 1..];
-                let name = rest.strip_prefix('/').unwrap_or(rest);
-                let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
-                let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ']));
-                let number = THOUGHTS.iter().position(|tag| name.starts_with(tag)).filter(|_| is_tag && !is_quoted);
-                tags.extend(number.map(|number| ThoughtTag { number, is_close: rest.starts_with('/') }));
-            }
+        if !self.may_have_tags() {
+            return Vec::new();
         }
-        tags
+        let text = self.lines.join("\n").to_ascii_lowercase();
+        let (code, mut next) = (code(&text), 0);
+        let tag_at = |(at, _)| {
+            while code.get(next).is_some_and(|range| range.end <= at) {
+                next += 1;
+            }
+            if code.get(next).is_some_and(|range| range.contains(&at)) {
+                return None;
+            }
+            let rest = &text[at + 1..];
+            let name = rest.strip_prefix('/').unwrap_or(rest);
+            let number = THOUGHTS.iter().position(|tag| name.starts_with(tag))?;
+            let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
+            let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ', '\n']));
+            is_tag.then(|| ThoughtTag { number, is_close: rest.starts_with('/') })
+        };
+        text.match_indices('<').filter_map(tag_at).collect()
     }
 }
 
@@ -160,6 +160,15 @@ mod tests {
             (&[("user", "a\n</think>\nb")], &[false]),
             (&[("bot", "Close it with `</think>`, as models do.")], &[false]),
             (&[("bot", "```\n</think>\n```\nb")], &[false]),
+            (&[("bot", "~~~xml\n</think>\n~~~\nb")], &[false]),
+            (
+                &[
+                    ("bot", "They open with ``<think>`` first."),
+                    ("bot", "b"),
+                    ("bot", "and end with ``</think>`` last."),
+                ],
+                &[false, false, false],
+            ),
             (&[("bot", "<think>a</think> b </think>")], &[false]),
             (
                 &[("bot", "Models write `<think>` first."), ("bot", "b"), ("bot", "and </think> last")],

@@ -1,7 +1,7 @@
 //! What OpenClaw and Moltis put into a conversation: where a message came from, what happened meanwhile, how a reply is to be sent.
 
-use super::code::{code, without_lines};
 use super::kind::SourceKind;
+use crate::derive::code::{code, without_lines};
 use crate::derive::is_housekeeping;
 
 /// What OpenClaw begins a session with: the turn that has it is its own.

@@ -11,7 +11,6 @@ mod chatgpt;
 mod claude;
 mod claude_code;
 mod claw;
-mod code;
 mod codex;
 mod cut_zip;
 mod elements;

@@ -4,10 +4,10 @@
 use super::claw::{
     is_claw, is_message_id, is_own_turn, without_envelope, without_events, without_marks, without_metadata,
 };
-use super::code::without_lines;
 use super::injections::injections;
 use super::kind::SourceKind;
 use super::tags::{TagPlace, without_tags, without_unopened};
+use crate::derive::code::without_lines;
 use crate::derive::{is_housekeeping, is_machine, is_silence};
 use crate::fence::without_fenced;
 

@@ -1,8 +1,7 @@
 //! Tags between which programs put what nobody said.
 
+use crate::derive::code::code;
 use std::ops::Range;
-
-use super::code::code;
 
 /// Maximum number of times that it is looked anew where code is, because a tag went that had opened some: each costs the rest of the text.
 const MAX_LOOKS: usize = 16;

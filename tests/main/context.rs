@@ -11,7 +11,9 @@ const ADA: &str = "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [\"
 
 /// A person with some memory, of which parts are private.
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\n");
+    let mut vault = Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\n[memory]\nsummary_retention_days = 0\n",
+    );
     vault
         .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
         .write(
@@ -108,7 +110,7 @@ fn a_gate_gives_what_a_question_is_worth_or_nothing() {
 
 #[test]
 fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nsummary_retention_days = 0\n");
     let talk = |day: &str, said: &str| {
         format!("---\ncreated: {day}T10:00:00Z\n---\n\n**10:00 · user:** We decided to {said} the tent.\n")
     };

@@ -71,6 +71,29 @@ fn what_was_thought_over_passages_and_turns_is_never_given() {
 }
 
 #[test]
+fn of_a_line_of_many_passages_the_one_that_was_found_is_given() {
+    let mut vault = vault();
+    let days: String =
+        (0..60).map(|day| format!("The weather of day {day} was mild and dry, with little wind. ")).collect();
+    vault.write(
+        "conversations/trip.md",
+        format!(
+            "---\ntitle: Trip\ncreated: 2026-01-05T18:32:00Z\n---\n\n**18:32 · user:** How was it?\n\n\
+             **18:33 · assistant:** <think>hm, a wombat</think> {days}The passport lies in the blue drawer.\n"
+        ),
+    );
+    vault.start().settle();
+    for body in [
+        json!({ "query": "passport drawer", "mode": "full" }),
+        json!({ "query": "What did I say about the passport in the drawer?" }),
+    ] {
+        for view in given(&vault, &body) {
+            assert!(text(&view).contains("blue drawer") && !text(&view).contains("wombat"), "{body}: {view:#}");
+        }
+    }
+}
+
+#[test]
 fn relations_that_others_may_have_planted_are_counted_and_not_given() {
     let mut vault = vault();
     vault

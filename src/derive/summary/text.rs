@@ -149,7 +149,7 @@ fn parted(item: &str, sources: &CitedPaths) -> Option<(String, Vec<String>)> {
     let mut rest = &item[at + " (".len()..item.len() - ")".len()];
     // A path may have a comma.
     while !rest.is_empty() {
-        let next = rest.match_indices(", ").find(|(at, _)| sources.begin(&rest[at + 2..]));
+        let next = rest.match_indices(", ").find(|(at, _)| sources.at_begin(&rest[at + 2..]).is_some());
         let (one, after) = next.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 2..]));
         citations.push(one.to_owned());
         rest = after;

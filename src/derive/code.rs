@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The places of code in a text, in their order. A fence that is never closed goes on to the end.
-pub(super) fn code(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut fence, mut at) = (Vec::new(), None, 0);
     // Lines without a blank one between, in which what a backtick opens may be closed.
     let mut paragraph = 0..0;
@@ -73,7 +73,7 @@ fn spans(text: &str, paragraph: &Range<usize>, found: &mut Vec<Range<usize>>) {
 }
 
 /// A text without those of its lines, outside of code, of which `goes` holds; `None` where there is none.
-pub(super) fn without_lines(text: &str, goes: impl Fn(&str) -> bool) -> Option<String> {
+pub(crate) fn without_lines(text: &str, goes: impl Fn(&str) -> bool) -> Option<String> {
     if !text.lines().any(&goes) {
         return None;
     }
