@@ -13,6 +13,7 @@ use super::item::ImportItem;
 use super::kind::SourceKind;
 use super::lines::{BEHIND, BYTE_ORDER_MARK, NO_JSON, TOO_LONG};
 use super::read::{Unnamed, one};
+use super::said::is_program;
 use super::sink::{CUT_TURNS, ImportSink};
 
 /// What is left out of a session although somebody may have said it: that is told.
@@ -27,7 +28,7 @@ pub(crate) struct SessionTurn {
     pub(crate) role: String,
     /// When; where the session does not say it, when its file was changed.
     pub(crate) at: Option<Timestamp>,
-    /// What was said.
+    /// What was said; empty where it turned out to be a thought.
     pub(crate) text: String,
 }
 
@@ -108,6 +109,7 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
         ControlFlow::Continue(())
     };
     let mut sink = ImportSink::new(&mut take);
+    sink.keeps_places = true;
     let name = path.to_string_lossy().into_owned();
     let file = FoundFile { place: name.clone(), name, at_ms, from };
     let stem = file.session_stem(kind);
@@ -119,9 +121,12 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
         |session: &str| session.strip_prefix(kind.name()).and_then(|id| id.strip_prefix('/')).map(str::to_owned);
     let own = found.iter().position(|(session, ..)| own_name(session).as_ref().unwrap_or(session) == &stem);
     let most = (0..found.len()).max_by_key(|at| found[*at].2.len());
-    let Some((session, title, turns)) = own.or(most).map(|at| found.swap_remove(at)) else {
+    let Some((session, title, mut turns)) = own.or(most).map(|at| found.swap_remove(at)) else {
         return SessionTranscript { kind, id: stem, title: None, turns: Vec::new(), remarks };
     };
+    if !turns.iter().any(|turn| !turn.text.is_empty() && !is_program(&turn.role)) {
+        turns.clear();
+    }
     SessionTranscript { kind, id: own_name(&session).unwrap_or(session), title, turns, remarks }
 }
 

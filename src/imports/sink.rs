@@ -69,13 +69,15 @@ pub(crate) struct ImportSink<'s> {
     pub tally: ImportTally,
     /// What came before of the same source.
     repeats: Option<&'s mut ImportRepeats>,
+    /// Whether a turn that turned out to be a thought is handed over without a text, so that those behind it keep their numbers.
+    pub keeps_places: bool,
     is_over: bool,
 }
 
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        Self { take, tally: ImportTally::default(), repeats: None, is_over: false }
+        Self { take, tally: ImportTally::default(), repeats: None, keeps_places: false, is_over: false }
     }
 
     /// The same of what did not come before, as `repeats` has it; it notes what comes, and what is left out of each file.
@@ -148,9 +150,12 @@ impl<'s> ImportSink<'s> {
                 self.leave_out("what programs said (system prompts, notices)");
                 continue;
             }
-            if is_thought && is_model(&turn.role) {
+            let is_place = is_thought && is_model(&turn.role);
+            if is_place {
                 self.leave_out(THOUGHT);
-                continue;
+                if !self.keeps_places {
+                    continue;
+                }
             }
             let (text, rules) = said(kind, &turn.role, &turn.text);
             rules.iter().for_each(|rule| self.leave_out(rule));
@@ -192,6 +197,7 @@ impl<'s> ImportSink<'s> {
             }
             let mut is_new = false;
             for (at, part) in parts(kept).into_iter().enumerate() {
+                let part = if is_place { "" } else { part };
                 let id = if at == 0 { id.clone() } else { format!("{id}/{}", at + 1) };
                 let mut event = json!({ "type": "message", "session": session, "role": role, "text": part, "id": id });
                 if let Some(time) = at_ms.and_then(written) {

@@ -80,7 +80,7 @@ impl SessionExporter<'_> {
         let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
             return Err(NotExported::Lasting("it is no session of a program that is known".into()));
         };
-        let moved = self.taken_over(key, before, &transcript)?;
+        let moved = self.taken_over(key, file, before, &transcript)?;
         let before = moved.as_ref().or(before);
         let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
@@ -109,12 +109,13 @@ impl SessionExporter<'_> {
         }
         let generation = match self.place(key, before, prefix, &transcript)? {
             SessionPlace::Notes(generation) => generation,
-            SessionPlace::Said(generation, _) if generation == seen.generation => {
+            SessionPlace::Said(generation) if generation == seen.generation => {
                 self.table.keep_source(key, &SessionSource { settings, ..seen })?;
                 return Ok(SessionFate::CutShort);
             }
-            SessionPlace::Said(generation, turns) => {
-                let (content, digest) = (Digest::default(), Digest::default());
+            SessionPlace::Said(generation) => {
+                // By what it has now it is told from the next that has its place.
+                let (digest, turns, content) = (transcript.digest(turns), turns as u64, Digest::default());
                 let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
                 self.table.keep_source(key, &back)?;
                 return Ok(SessionFate::CutShort);
@@ -164,12 +165,13 @@ impl SessionExporter<'_> {
         // What cannot be read is said where it is to be kept.
         let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
         let Ok(Some(transcript)) = read else { return Ok(false) };
-        Ok(self.taken_over(key, before, &transcript)?.is_some())
+        Ok(self.taken_over(key, file, before, &transcript)?.is_some())
     }
 
     fn taken_over(
         &mut self,
         key: &Digest,
+        file: &ElsewhereFile,
         before: Option<&SessionSource>,
         transcript: &SessionTranscript,
     ) -> Result<Option<SessionSource>, StateError> {
@@ -178,7 +180,8 @@ impl SessionExporter<'_> {
         if !is_free || before.is_some() && !self.table.all_notes(key)?.is_empty() {
             return Ok(None);
         }
-        let Some((from, source)) = self.gone.take(transcript, self.table)? else { return Ok(None) };
+        let stamp = (file.stamp.size, file.stamp.mtime_ns);
+        let Some((from, source)) = self.gone.take(transcript, stamp, self.table)? else { return Ok(None) };
         self.table.move_file(&from, key)?;
         crash::point("session-moved");
         Ok(Some(source))

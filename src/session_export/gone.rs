@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::imports::SessionTranscript;
-use crate::state::{Digest, SessionSource, SessionTable, StateError};
+use crate::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
 use crate::vault::slug;
 
 /// Length of the date with which the name of a note begins, and of the hyphen behind it.
@@ -15,8 +15,8 @@ pub(super) struct GoneSessions {
     /// By how many turns they had and what those were.
     by_turns: HashMap<(usize, Digest), Vec<Digest>>,
     counts: BTreeSet<usize>,
-    /// How their files were.
-    stamps: HashSet<(u64, i64)>,
+    /// By how their files were: their bytes, and when they were changed.
+    by_stamp: HashMap<(u64, i64), Vec<Digest>>,
     /// Those that were found elsewhere.
     moved: HashSet<Digest>,
 }
@@ -25,19 +25,22 @@ impl GoneSessions {
     /// Of those files of an entry that are known, the ones that are gone.
     pub(super) fn of<'s>(sources: impl Iterator<Item = (&'s Digest, &'s SessionSource)>) -> Self {
         let mut gone = Self::default();
-        // Of one that was purged it is not known what was said in it.
-        for (key, source) in sources.filter(|(_, source)| source.turns > 0 && source.digest != Digest::default()) {
+        for (key, source) in sources.filter(|(_, source)| source.turns > 0) {
+            gone.by_stamp.entry((source.size, source.mtime_ns)).or_default().push(*key);
+            // Of one that was purged it is not known what was said in it.
+            if source.digest == Digest::default() {
+                continue;
+            }
             let turns = usize::try_from(source.turns).unwrap_or(usize::MAX);
             gone.by_turns.entry((turns, source.digest)).or_default().push(*key);
             gone.counts.insert(turns);
-            gone.stamps.insert((source.size, source.mtime_ns));
         }
         gone
     }
 
     /// Whether a file is as one was that is gone: it may be that one.
     pub(super) fn has_stamp(&self, size: u64, mtime_ns: i64) -> bool {
-        self.stamps.contains(&(size, mtime_ns))
+        self.by_stamp.contains_key(&(size, mtime_ns))
     }
 
     /// Whether one of them was found elsewhere.
@@ -45,29 +48,46 @@ impl GoneSessions {
         self.moved.contains(key)
     }
 
-    /// The one that a session of a file that is new goes on with: of the same name, with the same turns at its beginning.
+    /// The one that a session of a file that is new goes on with: of the same name, with the same turns at its beginning, or purged and
+    /// with the same stamp.
     ///
     /// # Errors
     /// When the state cannot be read.
     pub(super) fn take(
         &mut self,
         transcript: &SessionTranscript,
+        stamp: (u64, i64),
         table: &SessionTable,
     ) -> Result<Option<(Digest, SessionSource)>, StateError> {
-        if self.counts.is_empty() {
-            return Ok(None);
-        }
-        for had in transcript.digests(&self.counts).into_iter().rev() {
-            for key in self.by_turns.get(&had).into_iter().flatten() {
-                let Some(source) = table.source(key)?.filter(|_| !self.moved.contains(key)) else { continue };
-                if table.all_notes(key)?.iter().any(|(_, note)| is_note_of(&note.path, &transcript.id)) {
-                    self.moved.insert(*key);
-                    return Ok(Some((*key, source)));
-                }
+        let had = match self.counts.is_empty() {
+            true => Vec::new(),
+            false => transcript.digests(&self.counts),
+        };
+        let by_turns = had.iter().rev().filter_map(|had| self.by_turns.get(had)).flatten().map(|key| (key, true));
+        let by_stamp = self.by_stamp.get(&stamp).into_iter().flatten().map(|key| (key, false));
+        let mut found = None;
+        for (key, says_the_same) in by_turns.chain(by_stamp) {
+            let Some(source) = table.source(key)?.filter(|_| !self.moved.contains(key)) else { continue };
+            let is_this = says_the_same || source.digest == Digest::default();
+            if is_this && has_notes_of(&table.all_notes(key)?, &source, transcript) {
+                found = Some((*key, source));
+                break;
             }
         }
-        Ok(None)
+        self.moved.extend(found.as_ref().map(|(key, _)| *key));
+        Ok(found)
     }
+}
+
+/// Whether the notes of a source may be those of a session. Where all were forgotten for good they have no names: then it is one that had
+/// begun before the file was changed last.
+fn has_notes_of(notes: &[(u32, SessionNote)], source: &SessionSource, transcript: &SessionTranscript) -> bool {
+    let had_begun = || {
+        let begun = transcript.turns.iter().find_map(|turn| turn.at);
+        begun.is_none_or(|begun| begun.as_millisecond() <= source.mtime_ns / 1_000_000)
+    };
+    notes.iter().any(|(_, note)| is_note_of(&note.path, &transcript.id))
+        || !notes.is_empty() && notes.iter().all(|(_, note)| note.path.is_empty()) && had_begun()
 }
 
 /// Whether a note has the name that the first part of a session is given.

@@ -208,8 +208,11 @@ impl EntryLook<'_> {
     /// What is known of the files of the entry: of those of another as well, which named them before.
     fn known(&self) -> Result<HashMap<Digest, SessionSource>, StateError> {
         let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
-        for key in self.files.keys() {
-            if known.contains_key(key) {
+        for (key, file) in &self.files {
+            // One that is refused has nothing that was kept.
+            let stamp = (file.stamp.size, file.stamp.mtime_ns);
+            let is_refused = self.refused.get(key).is_some_and(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
+            if is_refused || known.contains_key(key) {
                 continue;
             }
             if let Some(source) = self.table.source(key)? {

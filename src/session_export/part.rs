@@ -91,6 +91,10 @@ impl SessionWriter<'_> {
         let mut left = Vec::new();
         for at in turns {
             let text = &self.transcript.turns[at].text;
+            // A thought, whose place it keeps.
+            if text.is_empty() {
+                continue;
+            }
             let text = if redacts { redact(text) } else { text.into() };
             match self.asked.without(&text, TombstoneScope::All) {
                 None => left.push((at, text.into_owned())),
@@ -185,10 +189,16 @@ impl SessionPart<'_> {
         }
     }
 
-    /// How many turns there are up to the last that a note has as it is.
+    /// How many turns there are up to the last that a note has as it is, behind those before it.
     fn turns_in(&self, there: &str) -> u64 {
-        let is_there = |at: &usize| there.contains(self.writer.said(&self.part, *at..*at + 1).trim());
-        self.part.clone().rev().find(is_there).map_or(0, |at| (at + 1 - self.part.start) as u64)
+        let (mut turns, mut from) = (0, 0);
+        for at in self.part.clone() {
+            let block = self.writer.said(&self.part, at..at + 1);
+            if let Some(end) = end_of_block(&there[from..], block.trim()) {
+                (turns, from) = (at + 1 - self.part.start, from + end);
+            }
+        }
+        turns as u64
     }
 
     /// A part that was written before.
@@ -251,5 +261,29 @@ impl SessionPart<'_> {
     fn done(&self, row: SessionNote) -> Result<(), NotExported> {
         let row = SessionNote { next: String::new(), next_turns: 0, ..row };
         Ok(self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?)
+    }
+}
+
+/// Where a block ends in a text that has it whole: on lines of its own, and with no more of its quote behind it.
+fn end_of_block(text: &str, block: &str) -> Option<usize> {
+    let ends = text.match_indices(block).filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    ends.map(|(at, _)| at + block.len()).find(|end| {
+        let behind = text[*end..].trim_start_matches([' ', '\t', '\r']);
+        !block.is_empty() && (behind.is_empty() || behind.strip_prefix('\n').is_some_and(|next| !next.starts_with('>')))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of_block;
+
+    #[test]
+    fn a_block_is_found_where_it_is_whole() {
+        let text = "**10:00 · user:** ok and more\n\n**10:00 · user:** ok  \n\n**10:01 · user:**\n> a\n> b\n";
+        let behind = |block: &str| end_of_block(text, block).map(|end| &text[end..]);
+        assert!(behind("**10:00 · user:** ok").is_some_and(|left| left.starts_with("  \n\n**10:01")));
+        assert_eq!(behind("**10:01 · user:**\n> a"), None);
+        assert_eq!(behind("**10:01 · user:**\n> a\n> b"), Some("\n"));
+        assert_eq!((behind(""), behind("user:** ok")), (None, None));
     }
 }

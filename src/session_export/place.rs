@@ -15,8 +15,8 @@ use crate::state::{Digest, SessionNote, SessionSource};
 pub(super) enum SessionPlace {
     /// In the notes that were made since its file was begun so often.
     Notes(u32),
-    /// Those say all of it already, and have so many turns.
-    Said(u32, u64),
+    /// Those say all of it already, and more.
+    Said(u32),
 }
 
 impl SessionWriter<'_> {
@@ -33,11 +33,15 @@ impl SessionWriter<'_> {
         // What was purged is known by its number alone.
         let is_unknown = before.digest == Digest::default();
         let is_longer = now >= had && (is_unknown || self.transcript.digest(had) == before.digest);
+        // It has less than those still, as when it was put back.
+        if is_longer && (now as u64) < self.kept_in(last)? && self.is_said_in(last)? {
+            return Ok(SessionPlace::Said(last));
+        }
         if is_longer || prefix == Some(before.content) && before.length > 0 {
             return Ok(SessionPlace::Notes(last));
         }
         if now < had && self.is_said_in(last)? {
-            return Ok(SessionPlace::Said(last, before.turns));
+            return Ok(SessionPlace::Said(last));
         }
         // Somebody has changed a line of it: it is the same session, and its notes follow it.
         if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? {
@@ -47,9 +51,8 @@ impl SessionWriter<'_> {
         let all = self.table.all_notes(self.key)?;
         let generations: BTreeSet<u32> = all.iter().map(|(generation, _)| *generation).collect();
         for generation in generations.iter().rev().copied().filter(|generation| *generation != last) {
-            let kept = all.iter().filter(|(of, _)| *of == generation).map(|(_, note)| note.turns).sum::<u64>();
-            if (now as u64) < kept && self.is_said_in(generation)? {
-                return Ok(SessionPlace::Said(generation, kept));
+            if (now as u64) < self.kept_in(generation)? && self.is_said_in(generation)? {
+                return Ok(SessionPlace::Said(generation));
             }
             if self.says_most_of(generation)? {
                 return Ok(SessionPlace::Notes(generation));
@@ -59,6 +62,11 @@ impl SessionWriter<'_> {
             return Ok(SessionPlace::Notes(last));
         }
         Ok(SessionPlace::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
+    }
+
+    /// How many turns the notes of a session have.
+    fn kept_in(&self, generation: u32) -> Result<u64, NotExported> {
+        Ok(self.table.notes(self.key, generation)?.iter().map(|note| note.turns).sum())
     }
 
     fn text_of(&self, note: &SessionNote) -> Result<Option<String>, NotExported> {
@@ -107,7 +115,7 @@ impl SessionWriter<'_> {
     fn is_only_turn_of(&self, generation: u32) -> Result<bool, NotExported> {
         let [note] = &self.table.notes(self.key, generation)?[..] else { return Ok(false) };
         let Some(there) = self.text_of(note)? else { return Ok(false) };
-        if note.is_edited || blake3::hash(there.as_bytes()).to_hex().as_str() != note.after {
+        if note.turns != 1 || note.is_edited || blake3::hash(there.as_bytes()).to_hex().as_str() != note.after {
             return Ok(false);
         }
         let note = Note::parse(&there, "");

@@ -78,6 +78,7 @@ mod server;
 mod service;
 mod sessions;
 mod sessions_again;
+mod sessions_kept;
 mod smoke;
 mod state;
 mod status;

@@ -16,23 +16,23 @@ fn changed(path: &Path, now: SystemTime, seconds: u64) {
 }
 
 /// Starts the daemon anew, and waits for its first look.
-fn look_anew(vault: &mut Daemon) {
+pub fn look_anew(vault: &mut Daemon) {
     vault.terminate();
     start(vault);
 }
 
-fn start(vault: &mut Daemon) {
+pub fn start(vault: &mut Daemon) {
     vault.start().settle();
     once(vault, "a look", |state| state["by"] == "events");
 }
 
 /// The names of the notes of conversations.
-fn names(vault: &Daemon) -> Vec<String> {
+pub fn names(vault: &Daemon) -> Vec<String> {
     notes(vault, "conversations").into_iter().map(|(name, _)| name).collect()
 }
 
 /// Another session, whose note says that there was a look at all that was changed before.
-fn marked(vault: &Daemon, word: &str) {
+pub fn marked(vault: &Daemon, word: &str) {
     let path = source(vault, &format!("{word}.jsonl"));
     fs::write(path, header(word) + &turn("user", &format!("Words of {word}"))).unwrap();
     note(vault, "conversations", &format!("Words of {word}"));
