@@ -217,13 +217,13 @@ impl Modify for Exact {
         }
         tell_apart(document);
         for (path, item) in &mut document.paths.paths {
-            for (_, operation) in operations(item) {
+            for (method, operation) in operations(item) {
                 for parameter in operation.parameters.iter_mut().flatten() {
                     if let RefOr::T(parameter) = parameter {
                         limit_parameter(path, parameter);
                     }
                 }
-                spell_out(operation);
+                spell_out(operation, method != "get");
             }
         }
     }
@@ -336,8 +336,8 @@ fn point_in_time() -> Schema {
     Schema::AnyOf(any)
 }
 
-/// Puts the statuses with which a request can fail in the place of `4XX`.
-fn spell_out(operation: &mut Operation) {
+/// Puts the statuses with which a request, that may change something or not, can fail in the place of `4XX`.
+fn spell_out(operation: &mut Operation, may_change: bool) {
     let Some(error) = operation.responses.responses.remove("4XX") else { return };
     let has_body = operation.request_body.is_some();
     let parameters = operation.parameters.as_deref().unwrap_or_default();
@@ -349,7 +349,11 @@ fn spell_out(operation: &mut Operation) {
         ("403", "This token may not, or another page or host asks", true),
         ("404", "It is not there", names_something),
         ("408", "The body did not come in time", has_body),
-        ("409", "It was changed meanwhile, or is there already", has_body),
+        (
+            "409",
+            "It was changed meanwhile, is there already, or cannot be without what is around it",
+            may_change && names_something,
+        ),
         ("413", "The body is too large", has_body),
         ("415", "The body is not JSON", has_body),
         ("422", "A field of the body is missing, or of another type", has_body),
