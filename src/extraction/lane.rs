@@ -19,22 +19,19 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{
-    CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable,
-    StateError,
-};
+use crate::state::{CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, ModelCallTable, StateError};
 use crate::vault::{ReadError, Source, read};
 
 /// Quiet period without a search before a model is asked.
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
 /// Interval at which it looks for work where nothing says when there is some.
-const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// Delay until it is checked again whether the index is open and has all that was there at the start.
 const INDEX_DELAY: Duration = Duration::from_millis(200);
 /// Delay until a file that has just changed is read again.
 pub(super) const SETTLE_DELAY: Duration = Duration::from_secs(2);
 /// Why a conversation waits that would cost more than is left of the day.
-const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
+pub(super) const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
 
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
@@ -156,7 +153,7 @@ impl Extraction {
         self.state_mut().clone()
     }
 
-    fn state_mut(&self) -> MutexGuard<'_, LaneState> {
+    pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -312,7 +309,7 @@ impl Extraction {
         done
     }
 
-    fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
+    pub(super) fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
         self.state_mut().waits = Some(reason);
         ExtractionRest::For(time)
     }
@@ -431,67 +428,6 @@ impl Extraction {
         // By the first name alone, too.
         let first = name.iter().flat_map(|name| name.split_whitespace().next()).map(str::to_owned);
         first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// What is read is not what its job says: that follows in a moment, and then it is another job.
-    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
-        let later = self.now() + SETTLE_DELAY.as_millis() as i64;
-        self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
-        Ok(ExtractionRest::None)
-    }
-
-    /// What becomes of a job that was not answered.
-    pub(super) fn unasked(&self, kind: &str, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
-        let now = self.now();
-        match unasked {
-            Unasked::State(error) => {
-                self.jobs.put_off(kind, job.key, now, false, "the state cannot be written")?;
-                Err(error)
-            }
-            Unasked::Full(until) => {
-                let later = until.max(now + 1_000);
-                let [calls, tokens] = self.calls.totals(now)?.day;
-                let memory = &self.workspace.config().memory;
-                if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
-                    // Others that are smaller may go before.
-                    self.jobs.put_off(kind, job.key, later, false, DAY_USED_UP)?;
-                    return Ok(ExtractionRest::None);
-                }
-                self.jobs.put_off(kind, job.key, now, false, DAY_USED_UP)?;
-                let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
-                Ok(self.waits_for(DAY_USED_UP.into(), left.min(CHECK_INTERVAL)))
-            }
-            Unasked::Changed => self.has_changed(kind, job),
-            Unasked::Stopped => {
-                self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
-                Ok(ExtractionRest::For(CHECK_INTERVAL))
-            }
-            Unasked::Refused(reason) => {
-                self.jobs.put_off(kind, job.key, now, false, &reason)?;
-                tracing::warn!("conversations are not read: {reason}");
-                self.state_mut().stopped = Some(reason);
-                Ok(ExtractionRest::For(CHECK_INTERVAL))
-            }
-            Unasked::Lasting(reason) => {
-                self.jobs.bury(kind, job.key, false, &reason)?;
-                Ok(ExtractionRest::None)
-            }
-            Unasked::Passing(reason, after) => {
-                self.fails(kind, job, &reason, after)?;
-                self.state_mut().waits = Some(reason);
-                Ok(ExtractionRest::None)
-            }
-        }
-    }
-
-    /// A job failed in a way that may pass: it is tried again after 1, 2 and 4 s, then put aside.
-    pub(super) fn fails(&self, kind: &str, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
-        if job.attempts >= MOST_ATTEMPTS {
-            return self.jobs.bury(kind, job.key, true, reason);
-        }
-        let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
-        let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
-        self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `lane` goes through that, a job at a time; `sessions` finds the conversations that wait; `ask` asks, within the limits of a day, and says
-//! what is to be done about a failure; `keep` and `summary` write. A job is taken, asked about, written and marked, in this order: who is killed in
+//! why it could not; `unanswered` says what becomes of the job then; `keep` and `summary` write. A job is taken, asked about, written and marked, in this order: who is killed in
 //! between asks once more at most, and writes nothing twice, as what is proposed again is known. `digest` goes the same way with the pages of
 //! days and weeks, `librarian` goes the same way with what
 //! agents tell of their work, for the memory of each, in the parts that `trace_parts` makes. The use cases of the person
@@ -23,6 +23,7 @@ mod sessions;
 mod summary;
 mod trace_known;
 mod trace_parts;
+mod unanswered;
 mod worker;
 
 pub(crate) use clear::clear;

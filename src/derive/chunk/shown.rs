@@ -12,15 +12,15 @@ pub(super) struct Shown<'s> {
     /// The source, of the same length and lines: blank where something is cited, so that it makes no chunk longer.
     pub(super) source: Cow<'s, str>,
     /// What is not shown, in order.
-    hidden: Vec<Range<usize>>,
+    hidden: Cow<'s, [Range<usize>]>,
 }
 
 impl<'s> Shown<'s> {
     /// `source` must be what the note was parsed from.
-    pub(super) fn of(note: &Note, source: &'s str) -> Self {
+    pub(super) fn of(note: &'s Note, source: &'s str) -> Self {
         let cited = citation_spans(note, source);
         if cited.is_empty() {
-            return Self { source: source.into(), hidden: note.comments.clone() };
+            return Self { source: source.into(), hidden: Cow::Borrowed(&note.comments) };
         }
         let (mut blank, mut at) = (String::with_capacity(source.len()), 0);
         for span in &cited {
@@ -38,7 +38,7 @@ impl<'s> Shown<'s> {
                 None => hidden.push(span),
             }
         }
-        Self { source: blank.into(), hidden }
+        Self { source: blank.into(), hidden: hidden.into() }
     }
 
     /// What is shown of a span.
