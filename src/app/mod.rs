@@ -22,6 +22,7 @@ use crate::extraction::{self, Extraction, ExtractionWorker};
 use crate::ledger::FactsKeeper;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::note::Note;
+use crate::notes::PurgeKeeper;
 use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
@@ -46,6 +47,7 @@ pub struct App {
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
+    _purges: Option<PurgeKeeper>,
     _traces: Option<TracesKeeper>,
     sessions: Option<SessionKeeper>,
     capture: Option<Arc<Capture>>,

@@ -19,7 +19,7 @@ use crate::fs::FsError;
 use crate::layers::Layers;
 use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
-use crate::notes::finish_purges;
+use crate::notes::{PurgeKeeper, finish_purges};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
@@ -190,7 +190,8 @@ impl App {
         let workspace = Arc::new(workspace);
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
-        Owner::of(request).iter().for_each(finish_purges);
+        let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
+        let purges = (!open.is_empty()).then(|| PurgeKeeper::start(&workspace, open)).transpose()?;
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;
@@ -203,6 +204,7 @@ impl App {
             extraction,
             keeper,
             _profile: profile,
+            _purges: purges,
             _traces: traces_keeper,
             sessions,
             capture,
@@ -259,6 +261,7 @@ impl App {
             extraction,
             keeper: None,
             _profile: None,
+            _purges: None,
             _traces: None,
             sessions: None,
             capture: None,

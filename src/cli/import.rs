@@ -117,6 +117,10 @@ impl ImportCommand {
             let vault = shell_quoted(&imported.vault);
             let (of, list) = (count(imported.forgotten, "file"), format!("vault forgotten list --vault {vault}"));
             remark!("vault: left out of {of}: what was forgotten for good; `{list}` shows when and where");
+            for file in &imported.forgotten_of {
+                let how = if file.whole { "all of it" } else { "a part of it" };
+                remark!("vault:     {}: {how}", file.path);
+            }
             if imported.vault.join(".git").exists() {
                 remark!("vault: the repository that came along may have it still; --no-git leaves that out");
             }

@@ -43,7 +43,7 @@ pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, w
 pub(crate) use properties::{other_names, property_line, property_names, values_of, without_links};
 pub(crate) use property_text::property_as_written;
 pub(crate) use relations::{Relation, relations};
-pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
+pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, parts_nothing, plain, readings, said};
 pub(crate) use sentences::sentence_bounds;
 pub(crate) use sources::note_sources;
 pub(crate) use talk::{lines_with_machinery, turns_around, turns_of_thought, turns_without_machinery};

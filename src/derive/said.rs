@@ -7,6 +7,7 @@ use super::said_marks::LineMarks;
 use super::said_parts::{LinePart, PartEnd, parts};
 use super::sentences::sentence_bounds;
 use super::words::{count, fold, is_word};
+use crate::note::without_entities;
 
 /// Minimum length of a whole text that is told from others, in words: "Thanks!" is nobody's secret.
 const MIN_TEXT_WORDS: usize = 3;
@@ -76,17 +77,22 @@ pub(crate) fn is_a_sentence(words: &str) -> bool {
     count(words) >= if numbered { MIN_NUMBERED_WORDS } else { MIN_SENTENCE_WORDS }
 }
 
-/// The words of a text, folded, with a blank between them: without case, accents, marks and line breaks.
+/// Whether a character parts no words: what is not seen, and apostrophes.
+pub(crate) fn parts_nothing(character: char) -> bool {
+    matches!(character, '\'' | '\u{2019}' | '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// The words of a text, folded, with a blank between them: without case, accents, marks and line breaks, and its character references read.
 pub(crate) fn plain(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut pending = false;
-    for character in fold(text).chars() {
+    for character in fold(&without_entities(text)).chars() {
         if is_word(character) {
             if std::mem::take(&mut pending) && !words.is_empty() {
                 words.push(' ');
             }
             words.push(character);
-        } else if !matches!(character, '\'' | '\u{2019}') {
+        } else if !parts_nothing(character) {
             pending = true;
         }
     }
@@ -241,6 +247,8 @@ mod tests {
             "Ｔｈｅ ｋｅｙ lies under the third pot by the door",
             "# The key lies under the third pot by the door",
             "The key lies under the third pot\r\nby the door.\r\n",
+            "\u{feff}The k\u{200b}ey li\u{200c}es u\u{200d}nder the\u{2060} third pot by the do\u{ad}or",
+            "The k&#101;y lies&nbsp;under the &#x74;hird p&ouml;t by the do&ZeroWidthSpace;or",
         ] {
             assert_eq!(words(text), [same], "{text}");
         }

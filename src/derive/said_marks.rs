@@ -18,7 +18,7 @@ impl LineMarks {
         let mut marks = Self { end: 0, begins: false, heading: false };
         loop {
             let rest = &line[marks.end..];
-            let rest = rest.trim_start_matches([' ', '\t', '\u{3000}']);
+            let rest = rest.trim_start_matches([' ', '\t', '\u{3000}', '\u{200b}', '\u{2060}', '\u{feff}']);
             marks.end = line.len() - rest.len();
             if let Some(length) = turn_mark(rest) {
                 marks.end += length;

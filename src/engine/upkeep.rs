@@ -36,11 +36,20 @@ pub(crate) struct Findings {
 
 /// What keeps the stores sound. An engine whose stores are somebody else's to keep leaves all but [`Upkeep::forget`] as it is.
 pub(crate) trait Upkeep {
-    /// Leaves nothing of texts that no chunk has any more. Says how many embeddings there were.
+    /// Leaves nothing of texts that no chunk has any more, nor of anything else that was deleted, but for what
+    /// [`Upkeep::empty_log`] removes. Says how many embeddings there were of these texts.
     ///
     /// # Errors
     /// When a store refuses.
     fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError>;
+
+    /// Leaves nothing in logs of what was deleted before the last publication, and says whether: readers of before may need it.
+    ///
+    /// # Errors
+    /// When a store refuses.
+    fn empty_log(&mut self) -> Result<bool, EngineError> {
+        Ok(true)
+    }
 
     /// Whether the stores are still where they were opened: somebody may have deleted or replaced them.
     fn is_in_place(&self) -> bool {

@@ -292,7 +292,8 @@ impl Store {
         Ok(self.catalog.drop_others(self.sets.models())?)
     }
 
-    /// Drops the embeddings of texts that no chunk has any more. Says how many there were.
+    /// Drops the embeddings of texts that no chunk has any more, and writes the files of the stores anew without what was deleted: what is
+    /// left of it is in the catalog's log, until that is emptied. Says how many embeddings there were.
     ///
     /// # Errors
     /// When the catalog refuses.
@@ -304,6 +305,8 @@ impl Store {
         let dropped = self.catalog.drop_contents(&contents)?;
         crash::point("embeddings-forgotten");
         self.count_kept()?;
+        self.keyword.rewrite()?;
+        self.catalog.rewrite()?;
         Ok(dropped)
     }
 

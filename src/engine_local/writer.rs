@@ -121,6 +121,11 @@ impl Upkeep for Store {
         Ok(Store::forget(self, contents)?)
     }
 
+    fn empty_log(&mut self) -> Result<bool, EngineError> {
+        self.trim_log(0)?;
+        Ok(self.catalog.log_bytes() == 0)
+    }
+
     fn is_in_place(&self) -> bool {
         Store::is_in_place(self)
     }

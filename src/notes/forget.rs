@@ -8,20 +8,20 @@ use super::derived_entries::forget_entry;
 use super::derived_facts::{forget_learned, hide_places, learned_from};
 use super::forget_target::{ForgottenPart, Target, refused, remainder, target};
 use super::generated::{add_unindexed, citing, is_only_generated};
+use super::going::{GoingWith, keep_of_other_lines, note_staying};
 use super::gone::GoneForGood;
 use super::kept_elsewhere::drop_kept_elsewhere;
-use super::purge::{Purge, TellingWords, close, sweep_traces, told_in_traces, whole_texts};
+use super::purge::{Purge, close, sweep_traces, told_in_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
 use super::told::learned_from_told;
 use crate::derive::ChunkId;
-use crate::derive::entries::shelf_of;
 use crate::engine::ContentHash;
 use crate::fs::crash;
 use crate::note::{summary_of, without_summary};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError, Workspace, note_path};
+use crate::request::{Owner, RequestError, Workspace};
 use crate::summary_files::summary_path;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 use crate::wire::{DerivedNote, ForgetParams, Forgotten, PurgedView};
@@ -36,34 +36,75 @@ const TOLD_ROUNDS: usize = 2;
 /// # Errors
 /// When a parameter makes no sense, there is no such chunk or note, it has changed since, or the disk refuses.
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
-    let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
+    let one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
     let mut forgotten = forget_part(owner, params, None, &mut gone)?;
     let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.texts.is_empty()) else { return Ok(forgotten) };
-    let workspace = owner.workspace();
-    let mut is_done = true;
-    if let Err(error) = forget_told(owner, &mut forgotten.derived, &mut gone) {
-        is_done = false;
-        purged.remains.push(format!("what was learned from traces may say it: {}", error.message));
-    }
-    purged.remains.extend(hide_places(workspace, &gone.places));
-    let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
-    match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
-        Ok(dropped) => purged.checkpoints += dropped,
-        Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
-    }
-    crash::point("purge-cleared");
-    match sweep_traces(owner, &gone.texts) {
-        Ok(swept) => {
-            purged.traces += swept;
-            if is_done {
-                close(workspace, &gone.open);
-            }
-        }
-        Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
+    let mut left = clear_left(owner, &mut forgotten.derived, &mut gone)?;
+    // Who makes something waits for that with the index as it was in hand.
+    drop(one);
+    erase(owner, &mut gone, &mut left);
+    purged.checkpoints += left.checkpoints;
+    purged.embeddings += left.embeddings;
+    purged.traces += left.traces;
+    purged.remains.extend(left.remains);
+    if !forgotten.searchable && !purged.remains.iter().any(|told| told == IN_THE_INDEX) {
+        purged.remains.push(IN_THE_INDEX.into());
     }
     Ok(forgotten)
 }
+
+/// Clears what is not in notes of all that went for good: histories, checkpoints, traces.
+///
+/// # Errors
+/// When another process has the vault by now.
+pub(super) fn clear_left(
+    owner: &Owner,
+    derived: &mut Vec<DerivedNote>,
+    gone: &mut GoneForGood,
+) -> Result<PurgedView, RequestError> {
+    let workspace = owner.workspace();
+    let (mut left, mut is_done) = (PurgedView::default(), true);
+    let mut keeps = |left: &mut PurgedView, why: String| {
+        is_done = false;
+        left.remains.push(why);
+    };
+    if let Err(error) = forget_told(owner, derived, gone) {
+        keeps(&mut left, format!("what was learned from traces may say it: {}", error.message));
+    }
+    left.remains.extend(hide_places(workspace, &gone.places));
+    let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
+    match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
+        Ok(dropped) => left.checkpoints += dropped,
+        Err(error) => left.remains.push(format!("checkpoints of other files may have the text: {error}")),
+    }
+    crash::point("purge-cleared");
+    match sweep_traces(owner, &gone.texts) {
+        Ok(swept) => left.traces += swept,
+        Err(error) => keeps(&mut left, format!("the traces of agents may have the text: {}", error.message)),
+    }
+    if !is_done {
+        // The next start goes on.
+        gone.open.clear();
+    }
+    Ok(left)
+}
+
+/// Leaves nothing of what went in the files of the index; the purges are finished then.
+pub(super) fn erase(owner: &Owner, gone: &mut GoneForGood, left: &mut PurgedView) {
+    match owner.workspace().erase_from_index(std::mem::take(&mut gone.embedded)) {
+        Ok((embeddings, is_erased)) => {
+            left.embeddings = embeddings;
+            left.remains.extend((!is_erased).then(|| IN_THE_INDEX.into()));
+            close(owner.workspace(), &gone.open);
+        }
+        Err(error) => left.remains.push(format!("the files of the index may have the text: {}", error.message)),
+    }
+}
+
+/// What a purge says where the index does not follow yet, or somebody reads it as it was before.
+const IN_THE_INDEX: &str =
+    "the files of the index have the text until it has caught up, and the searches that are under way have ended";
 
 /// Removes the entries of memory that were learned from events of which something goes.
 fn forget_told(owner: &Owner, found: &mut Vec<DerivedNote>, gone: &mut GoneForGood) -> Result<(), RequestError> {
@@ -180,6 +221,13 @@ fn forget_part(
     }
     let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).filter(|_| params.purge);
     let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
+    if params.derived && place.1.is_some() {
+        keep_of_other_lines(owner, &left.removed, &mut forgotten.derived);
+    }
+    let is_copy = |derived: &DerivedNote| same_copies.iter().any(|copy| copy.path == derived.path);
+    let goes = |derived: &&DerivedNote| is_copy(derived) || goes_with(params, derived);
+    let with = forgotten.derived.iter().filter(goes);
+    let with: Vec<GoingWith> = with.map(|derived| GoingWith::of(derived, is_copy(derived).then_some(hash))).collect();
     let mut said = match because {
         Some(because) => citing(&path, &had, because),
         None if forgotten.whole => whole_texts(&path, &had),
@@ -187,10 +235,13 @@ fn forget_part(
     };
     said.extend(values);
     let purge = match params.purge {
-        true => Some(Purge::begin(owner, place, &had, said, facts.as_ref().map(GoneFacts::named), forgotten.whole)?),
+        true => {
+            let (said, facts) = (gone.staying.leave_out_of(said), facts.as_ref().map(GoneFacts::named));
+            gone.embedded.extend(contents_of(workspace, &path, hash));
+            Some(Purge::begin(owner, place, &had, said, facts, forgotten.whole, &GoingWith::written(&with)?)?)
+        }
         false => None,
     };
-    let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
     let remove = || match &left.text {
         None => files.trash(&path, hash).map_err(RequestError::from),
@@ -211,44 +262,35 @@ fn forget_part(
     };
     let kept_text = workspace.forget_attachment(&path);
     crash::point("purge-emptied");
+    if let (1, Some(text)) = (gone.begun.len(), left.text.as_ref()) {
+        whole_texts(&path, text).iter().for_each(|text| gone.staying.add(text));
+    }
     forget_generated(owner, place, &mut forgotten, params.purge, gone);
-    let is_copy = |derived: &&mut DerivedNote| same_copies.iter().any(|copy| copy.path == derived.path);
-    for copy in forgotten.derived.iter_mut().filter(|derived| !derived.gone).filter(is_copy) {
-        forget_copy(owner, place, copy, gone);
+    for GoingWith { derived: copy, copy: seen } in &with {
+        let listed = forgotten.derived.iter_mut().filter(|derived| !derived.gone && derived.path == copy.path);
+        for (listed, seen) in listed.zip(seen.clone()) {
+            forget_copy(owner, place, listed, seen, gone);
+        }
     }
     if params.purge {
         purge_summary(files, &path)?;
     }
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
-    if params.derived {
-        let meets = TellingWords::of(&left.removed);
-        for derived in forgotten.derived.iter_mut().filter(|derived| !derived.gone && derived.kept_because.is_none()) {
-            match entry_says(owner, &derived.path).filter(|said| place.1.is_some() && !meets.are_in(said)) {
-                Some(_) => derived.kept_because = Some(OTHER_LINES.into()),
-                None => forget_derived(owner, place, derived, params.purge, gone),
-            }
-        }
-    }
+    forget_going(owner, place, params, &mut forgotten.derived, gone);
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
     gone.add(Some((path.clone(), place.1)), &purge);
     let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
-    // The note is gone: what is left is told, and no error.
-    let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
-        Ok(count) => (count, None),
-        Err(error) => (0, Some(format!("the embeddings of the text are still in the index: {error}"))),
-    };
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints + elsewhere,
         trashed: purged.trashed,
-        embeddings,
+        embeddings: 0,
         traces: 0,
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
-            .chain(kept)
             .chain(kept_text)
             .chain(in_history.as_ref().map(purge_facts::in_history))
             .chain(workspace.sweep_given())
@@ -263,21 +305,42 @@ fn forget_part(
     Ok(forgotten)
 }
 
-/// Why an entry stays that names lines which say nothing of it.
-const OTHER_LINES: &str = "the lines that it names may be others by now; look at it, and remove it yourself";
-
-/// What an entry of memory says; `None` of what is none.
-fn entry_says(owner: &Owner, place: &str) -> Option<String> {
-    let (path, id) = place.split_once("#^")?;
-    let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
-    owner.workspace().layers().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
+/// Whether something that was made of what goes is to go with it, and in one step of its own.
+fn goes_with(params: &ForgetParams, derived: &DerivedNote) -> bool {
+    params.derived && !derived.gone && !derived.summary && derived.kept_because.is_none()
 }
 
-/// Removes the same of a copy that has the very bytes of the note.
-fn forget_copy(owner: &Owner, place: GoingPlace<'_>, copy: &mut DerivedNote, gone: &mut GoneForGood) {
+/// Removes what was made of what is forgotten and is to go with it.
+fn forget_going(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    params: &ForgetParams,
+    all: &mut [DerivedNote],
+    gone: &mut GoneForGood,
+) {
+    let is_known = match params.purge {
+        true => note_staying(owner, all.iter().filter(|derived| goes_with(params, derived)), &mut gone.staying),
+        false => Ok(()),
+    };
+    for derived in all.iter_mut().filter(|derived| goes_with(params, derived)) {
+        match &is_known {
+            Ok(()) => forget_derived(owner, place, derived, params.purge, gone),
+            Err(error) => derived.kept_because = Some(error.message.clone()),
+        }
+    }
+}
+
+/// Removes the same of a copy that has the very bytes of the note, and the name `seen` by those.
+pub(super) fn forget_copy(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    copy: &mut DerivedNote,
+    seen: String,
+    gone: &mut GoneForGood,
+) {
     let (line_start, line_end) = place.1.unzip();
-    let path = Some(copy.path.clone());
-    let params = ForgetParams { path, line_start, line_end, purge: true, ..ForgetParams::default() };
+    let (path, seen) = (Some(copy.path.clone()), Some(seen));
+    let params = ForgetParams { path, line_start, line_end, seen, purge: true, ..ForgetParams::default() };
     match forget_part(owner, &params, None, gone) {
         Ok(_) => copy.gone = true,
         Err(error) => copy.kept_because = Some(error.message),
@@ -315,7 +378,7 @@ fn purge_summary(files: &Files, path: &VaultPath) -> Result<(), RequestError> {
 }
 
 /// Removes what was made of what is forgotten, in the same way.
-fn forget_derived(
+pub(super) fn forget_derived(
     owner: &Owner,
     place: GoingPlace<'_>,
     derived: &mut DerivedNote,
@@ -373,7 +436,11 @@ fn purge_gone(
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
     let said = whole_texts(path, had).into_iter().chain(facts.iter().flat_map(GoneFacts::values));
-    let purge = Purge::begin(owner, place, had, said.collect(), facts.as_ref().map(GoneFacts::named), true)?;
+    let with = forgotten.derived.iter().filter(|derived| goes_with(params, derived));
+    let with: Vec<GoingWith> = with.map(|derived| GoingWith::of(derived, None)).collect();
+    let said = gone.staying.leave_out_of(said.collect());
+    let purge =
+        Purge::begin(owner, place, had, said, facts.as_ref().map(GoneFacts::named), true, &GoingWith::written(&with)?)?;
     let elsewhere = purge.drop_elsewhere(files);
     let remove = || files.purge(path);
     let purged = match &facts {
@@ -392,10 +459,7 @@ fn purge_gone(
     }
     forget_generated(owner, place, &mut forgotten, true, gone);
     purge_summary(files, path)?;
-    if params.derived {
-        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, true, gone));
-    }
+    forget_going(owner, place, params, &mut forgotten.derived, gone);
     gone.add(Some((path.clone(), None)), &purge);
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints + elsewhere,

@@ -2,6 +2,8 @@
 
 use super::derived::GonePlace;
 use super::purge::{GoneTexts, Purge};
+use super::staying::StayingTexts;
+use crate::engine::ContentHash;
 use crate::path::VaultPath;
 
 /// What went for good, and what is on the way.
@@ -10,6 +12,10 @@ pub(super) struct GoneForGood {
     /// Where it was: what histories name no more.
     pub(super) places: Vec<GonePlace>,
     pub(super) texts: Vec<GoneTexts>,
+    /// What is still said: of what was made of what goes no more is forgotten than nobody else says.
+    pub(super) staying: StayingTexts,
+    /// The names of the embeddings that were of it.
+    pub(super) embedded: Vec<ContentHash>,
     /// The purges that are not finished before all of this is.
     pub(super) open: Vec<i64>,
     /// The notes that were begun with: two generated pages may name each other.

@@ -41,7 +41,7 @@ impl Drop for Purge<'_> {
 
 impl<'a> Purge<'a> {
     /// Remembers the `texts` that go of a note that says `text`, and the facts: their memory scope, and each name with its value. `gone` says
-    /// that all of it goes.
+    /// that all of it goes, and `with` what goes with it, as the next start is to read it.
     pub(super) fn begin(
         owner: &'a Owner,
         (path, lines): GoingPlace<'_>,
@@ -49,10 +49,11 @@ impl<'a> Purge<'a> {
         texts: Vec<String>,
         facts: Option<(String, Vec<(String, &str)>)>,
         gone: bool,
+        with: &str,
     ) -> Result<Self, RequestError> {
         let place = owner.forgotten_place(path, text, gone)?;
         let workspace = owner.workspace();
-        let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone, &place.readers)?;
+        let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone, &place.readers, with)?;
         let mut purge = Self { owner, place, texts, tombstone: None, open };
         let said: Vec<&str> = purge.texts.iter().map(String::as_str).collect();
         let (scope, facts) = facts.unwrap_or_default();

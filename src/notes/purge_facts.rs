@@ -176,7 +176,8 @@ impl FactTarget {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let purge = Purge::begin(owner, (&self.path, None), "", self.gone.values(), Some(self.gone.named()), false)?;
+        let values = gone.staying.leave_out_of(self.gone.values());
+        let purge = Purge::begin(owner, (&self.path, None), "", values, Some(self.gone.named()), false, "[]")?;
         let files = owner.workspace().files()?;
         let elsewhere = purge.drop_elsewhere(files);
         let root = owner.workspace().home().root();

@@ -80,10 +80,6 @@ pub(super) fn remains(
         let quoting = annotations.iter().filter(|annotation| !annotation.found);
         remains.extend(quoting.map(|annotation| format!("`{}` quotes it", annotation.path)));
     }
-    remains.push(
-        "the files of the index may hold traces until they are written over; `vault reindex --full` makes them anew"
-            .into(),
-    );
     remains
 }
 

@@ -249,14 +249,15 @@ impl Workspace {
         Ok(self.syncer()?.notice(signals)?)
     }
 
-    /// Drops embeddings from the index; gives how many there were.
+    /// Leaves nothing of what was deleted in the files of the index, nor the embeddings of these names; gives how many of those there were,
+    /// and whether nobody reads the index as it was before.
     ///
     /// # Errors
     /// When the index cannot be written.
-    pub fn forget_embeddings(&self, contents: Vec<ContentHash>) -> Result<usize, RequestError> {
+    pub fn erase_from_index(&self, embeddings: Vec<ContentHash>) -> Result<(usize, bool), RequestError> {
         match &self.parts.syncer {
-            Some(syncer) if !contents.is_empty() => Ok(syncer.forget(contents)?),
-            _ => Ok(0),
+            Some(syncer) => Ok(syncer.erase(embeddings)?),
+            None => Ok((0, true)),
         }
     }
 

@@ -129,6 +129,11 @@ const TOLD_NAMES: &str = "
 ALTER TABLE session_sources ADD COLUMN told_name TEXT NOT NULL DEFAULT '';
 ";
 
+// What goes with a note that is purged, in the words of whoever purges it.
+const GOING_WITH: &str = "
+ALTER TABLE open_purges ADD COLUMN going_with TEXT NOT NULL DEFAULT '[]';
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
 const STEPS: &[&str] = &[
     TOKENS,
@@ -144,6 +149,7 @@ const STEPS: &[&str] = &[
     NOTE_ORIGINS,
     TOLD_SCOPES,
     TOLD_NAMES,
+    GOING_WITH,
 ];
 
 /// The newest format, which this version writes.

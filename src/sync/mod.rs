@@ -12,6 +12,7 @@ mod batch_run;
 mod batching;
 mod dispatch;
 mod embedding;
+mod erasing;
 mod fresh;
 mod heal;
 mod lane;

@@ -88,13 +88,14 @@ impl Syncer {
         wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
     }
 
-    /// Drops the embeddings of texts that no note has any more; gives how many there were.
+    /// Drops the embeddings of texts that no note has any more, and what was deleted from the files of the stores; gives how many embeddings
+    /// there were, and whether nothing else is left.
     ///
     /// # Errors
     /// When the stores cannot be written, or are closed meanwhile.
-    pub fn forget(&self, contents: Vec<ContentHash>) -> Result<usize, RefusedError> {
+    pub fn erase(&self, contents: Vec<ContentHash>) -> Result<(usize, bool), RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(WorkerMessage::Forget { contents, done }).map_err(|_| gone())?;
+        self.messages.send(WorkerMessage::Erase { contents, done }).map_err(|_| gone())?;
         wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 

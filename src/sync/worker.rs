@@ -11,6 +11,7 @@ use super::backlog::Backlog;
 use super::batch_run::BatchReport;
 use super::dispatch::Embedded;
 use super::embedding::PUBLISH_EVERY;
+use super::erasing::Erasing;
 use super::lane::ModelLane;
 use super::large::Large;
 use super::options::{RefusedError, SyncOptions};
@@ -67,9 +68,9 @@ pub(super) enum WorkerMessage {
         done: Sender<Result<usize, RefusedError>>,
     },
     /// Leave nothing behind of texts that are gone.
-    Forget {
+    Erase {
         contents: Vec<ContentHash>,
-        done: Sender<usize>,
+        done: Sender<(usize, bool)>,
     },
     /// Check all stores now. Nobody waits when a search has met damage.
     Verify {
@@ -125,6 +126,8 @@ pub(super) struct Worker<'a> {
     pub(super) published: Instant,
     pub(super) next: Option<Next>,
     pub(super) verifying: Verifying,
+    /// What of something deleted is to go from the files of the stores when there is time.
+    pub(super) erasing: Erasing,
 }
 
 impl<'a> Worker<'a> {
@@ -160,6 +163,7 @@ impl<'a> Worker<'a> {
             unpublished: 0,
             published: Instant::now(),
             next: None,
+            erasing: Erasing::Done,
         }
     }
 
@@ -195,7 +199,7 @@ impl<'a> Worker<'a> {
         self.debounce.is_empty() && self.large.is_empty() && self.unpublished == 0 && self.in_flight() == 0
     }
 
-    fn pending_files(&self) -> usize {
+    pub(super) fn pending_files(&self) -> usize {
         self.backlog.len() + self.large.len() + self.debounce.len()
     }
 
@@ -270,6 +274,7 @@ impl<'a> Worker<'a> {
             }
             if self.is_idle() {
                 self.store.tidy(true)?;
+                until = self.erase_when_idle(until)?;
                 until = self.verify_when_idle(until)?;
             }
             self.verifying.set_busy(false);
@@ -363,10 +368,8 @@ impl<'a> Worker<'a> {
             WorkerMessage::DropKept { done } => {
                 let _ = done.send(self.drop_kept()?);
             }
-            WorkerMessage::Forget { contents, done } => {
-                let dropped = self.store.forget(&contents)?;
-                self.forget_in_batches(&contents)?;
-                let _ = done.send(dropped);
+            WorkerMessage::Erase { contents, done } => {
+                let _ = done.send(self.erase(&contents)?);
             }
             WorkerMessage::Verify { done } => self.verify(done),
             WorkerMessage::Verified(report) => self.verified(report)?,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::derive::words::is_word;
-use crate::derive::{is_a_sentence, plain, readings};
+use crate::derive::{is_a_sentence, parts_nothing, plain, readings};
 
 /// The sentences and paragraphs that are looked for, by their first word.
 #[derive(Debug, Default)]
@@ -66,8 +66,7 @@ impl TraceNeedles {
 /// The words of a text as what is said has them, each with where it is.
 fn words(text: &str) -> Vec<(String, Range<usize>)> {
     // Apostrophes and what is not seen part no words.
-    let is_within =
-        |character: char| is_word(character) || matches!(character, '\'' | '\u{2019}' | '\u{ad}' | '\u{200d}');
+    let is_within = |character: char| is_word(character) || parts_nothing(character);
     let mut words = Vec::new();
     let mut start = None;
     for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {

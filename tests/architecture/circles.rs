@@ -43,6 +43,7 @@ const ALLOWED: &[(&[&str], &str)] = &[
         &[
             "sync/awaited.rs",
             "sync/embedding.rs",
+            "sync/erasing.rs",
             "sync/large.rs",
             "sync/reading.rs",
             "sync/verify.rs",

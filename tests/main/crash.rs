@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::capture;
+use crate::forgotten::files_with;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::{
     Connection, Daemon, Ran, Request, Victim, contents, eventually, notes_of, seed, soak_minutes, vault_command,
@@ -94,6 +95,8 @@ enum Write {
     Forget,
     /// A passage less, for good.
     Purge,
+    /// A passage less, for good, with what was made of it.
+    PurgeMade,
     /// A note into the trash.
     Trash,
     /// A note out of the trash.
@@ -101,7 +104,7 @@ enum Write {
 }
 
 /// Those in writing notes. A checkpoint is two files, and a start writes some of its own.
-const WRITE_CASES: [(&str, Write, usize); 22] = [
+const WRITE_CASES: [(&str, Write, usize); 30] = [
     ("note-made", Write::Save, 1),
     ("note-made", Write::Annotate, 1),
     ("note-made", Write::Restore, 1),
@@ -118,6 +121,14 @@ const WRITE_CASES: [(&str, Write, usize); 22] = [
     ("purge-emptied", Write::Purge, 1),
     ("purge-cleared", Write::Purge, 1),
     ("embeddings-forgotten", Write::Purge, 1),
+    ("words-rewritten", Write::Purge, 1),
+    ("tombstone-kept", Write::PurgeMade, 1),
+    ("tombstone-kept", Write::PurgeMade, 3),
+    ("purge-removed", Write::PurgeMade, 1),
+    ("purge-removed", Write::PurgeMade, 2),
+    ("purge-emptied", Write::PurgeMade, 1),
+    ("purge-emptied", Write::PurgeMade, 3),
+    ("purge-cleared", Write::PurgeMade, 1),
     ("file-written", Write::Forget, 2),
     ("file-written", Write::Forget, 3),
     ("file-written", Write::Trash, 4),
@@ -224,7 +235,11 @@ fn killed_at_random_instants() {
 fn dies_writing((point, write, passing): (&str, Write, usize)) {
     let case = format!("{point} {write:?} {passing}");
     let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", OLD).start();
+    vault.write("notes/plan.md", OLD);
+    if write == Write::PurgeMade {
+        vault.write("memories/user.md", "- Has sold the zebra (source notes/plan.md#L7) ^e-1\n- Likes tea ^e-2\n");
+    }
+    vault.start();
     let hash = |vault: &Daemon| {
         let found = vault.get("/api/user-memory/search?mode=keyword&q=zebra").json();
         found["results"][0]["hash"].as_str().unwrap_or_default().to_owned()
@@ -232,6 +247,11 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
     let passage = hash(&vault);
     let forget = |body: Value| vault.post("/api/user-memory/forget", &body).json();
     let seen = forget(json!({"path": "notes/plan.md", "dry_run": true}))["seen"].as_str().unwrap().to_owned();
+    if write == Write::PurgeMade {
+        vault.run(&["fact", "set", "farm/zebra", "sold", "--source", "notes/plan.md#L7"]).ok();
+        let remark = vault.post("/api/user-memory/annotate", &json!({"hash": passage, "note": "The zebra bites."}));
+        assert_eq!(remark.status, 200, "{}", remark.json());
+    }
     let trashed = (write == Write::Restore).then(|| forget(json!({"hash": seen}))["checkpoint_id"].clone());
     vault.terminate();
     let post = |target: &str, body: Value| Request::new("POST", target).json(body.to_string());
@@ -243,6 +263,7 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
         }
         Write::Forget => Request::new("DELETE", &format!("/api/user-memory/chunk/{passage}")),
         Write::Purge => Request::new("DELETE", &format!("/api/user-memory/chunk/{passage}?purge=true")),
+        Write::PurgeMade => post("/api/user-memory/forget", json!({"hash": passage, "purge": true, "derived": true})),
         Write::Trash => Request::new("DELETE", &format!("/api/user-memory/chunk/{seen}")),
         Write::Restore => {
             let id = trashed.as_ref().and_then(Value::as_str).unwrap();
@@ -300,6 +321,23 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
                 vault.get("/api/user-memory/checkpoints").json()["checkpoints"].as_array().unwrap().is_empty(),
                 "{case}"
             );
+        }
+        Write::PurgeMade => {
+            let stays = point == "tombstone-kept" && passing == 1;
+            assert_eq!(made("notes/plan.md").as_deref(), Some(if stays { OLD } else { LEFT }), "{case}");
+            // The rest goes once the index has all files, and out of those of the index, too.
+            let expected = if stays { vec!["notes/plan.md".to_owned()] } else { Vec::new() };
+            let left = || -> Vec<String> {
+                let left = files_with(&vault.path(""), "zebra").into_iter();
+                left.filter(|name| !stays || !name.starts_with(".vault/index/")).collect()
+            };
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while left() != expected {
+                assert!(Instant::now() < deadline, "{case} left {:?}: {}", left(), vault.log());
+                std::thread::yield_now();
+            }
+            assert_eq!(made("memories/user.md").as_deref(), Some("- Likes tea ^e-2\n"), "{case}");
+            assert_eq!(fs::read_dir(vault.path("annotations")).map_or(0, Iterator::count), 0, "{case}");
         }
         Write::Edit | Write::Forget | Write::Trash | Write::Restore => {
             let now = made("notes/plan.md");

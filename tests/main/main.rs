@@ -91,5 +91,6 @@ mod trouble;
 mod undoing;
 mod usage;
 mod watching;
+mod ways_back;
 mod ways_in;
 mod writing;

@@ -74,6 +74,14 @@ impl Agent {
         reply.json()
     }
 
+    /// What is answered to something that it posts, with its status.
+    pub fn send(&self, target: &str, body: Value) -> (u16, Value) {
+        let request = Request::new("POST", target).json(body.to_string());
+        let request = request.header("Authorization", &format!("Bearer {}", self.token));
+        let reply = Connection::open(&self.address).send(&request).expect("the server answers");
+        (reply.status, reply.json())
+    }
+
     /// What a tool answers, which must be no error.
     #[track_caller]
     pub fn call(&self, tool: &str, body: Value) -> Value {

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, contents, eventually};
+use crate::forgotten::files_with;
+use crate::support::{Daemon, Ran, contents, eventually, vault_command};
 
 fn vault() -> Daemon {
     Daemon::with_config("[embed]\nmodel = \"none\"\n")
@@ -66,6 +67,114 @@ fn what_a_page_was_made_of_lines_that_stay_is_not_forgotten_with_it() {
     };
     assert!(!before("We have decided to bake the rye bread on Sunday."), "it was said in a turn that stays");
     assert!(before("The xylograph opens the blue garage door."));
+}
+
+/// The lines of a note, one of which goes with the remark that quotes all of them.
+const TRAMS: &str = "# Trams\n\nThe tram to the harbour leaves at nine every day.\nThe xylograph opens the blue garage door.\n\
+                     Buses do not leave at all, as far as I know.\n";
+const OF_ANOTHER: &str = "Ask Maya about the second timetable before the summer.\n";
+
+#[test]
+fn a_line_goes_with_its_remark_and_the_lines_that_stay_are_not_forgotten() {
+    let mut vault = vault();
+    vault.write("notes/a.md", TRAMS).write("notes/b.md", OF_ANOTHER).start().settle();
+    let remark = format!("{OF_ANOTHER}\nThe garage is mine alone since last Sunday.");
+    let made = vault.post("/api/user-memory/annotate", &json!({"path": "notes/a.md", "line": 4, "note": remark}));
+    assert_eq!(made.status, 200, "{}", made.json());
+    let gone = forget(&vault, json!({"path": "notes/a.md", "line_start": 4, "purge": true, "derived": true}));
+    assert!(rows(&gone).iter().any(|row| row.starts_with("annotations/") && row.ends_with(" true")), "{gone}");
+    let stays = TRAMS.replace("The xylograph opens the blue garage door.\n", "");
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), stays);
+    let known = vault.get("/api/forgotten").json();
+    assert!(
+        known["back"].as_array().unwrap().is_empty() && known["forgotten"].as_array().unwrap().len() == 2,
+        "{known}"
+    );
+    let before = |content: &str| {
+        vault.post("/api/user-memory/save", &json!({"content": content})).json()["forgotten_before"] == true
+    };
+    let lines: Vec<&str> = stays.lines().filter(|line| line.contains("leave")).chain([OF_ANOTHER.trim_end()]).collect();
+    for line in &lines {
+        assert!(!before(line), "{line}");
+        let event = json!({"type": "message", "session": "talk", "role": "user", "text": line});
+        assert_eq!(vault.capture(event), (1, 0), "{line}");
+    }
+    for line in ["The xylograph opens the blue garage door.", "The garage is mine alone since last Sunday."] {
+        assert!(before(line), "{line}");
+    }
+    vault.captured();
+    let talk = contents(&vault.path("conversations")).into_iter().map(|(_, bytes)| String::from_utf8(bytes).unwrap());
+    let talk = talk.collect::<String>();
+    assert!(lines.iter().all(|line| talk.contains(line)), "{talk}");
+    // An archive brings all of it back, to the byte.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    fs::remove_dir_all(vault.path("snippets")).unwrap();
+    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+    let told = Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    assert!(!told.stderr.contains("left out"), "{}", told.stderr);
+    assert_eq!(fs::read_to_string(copy.join("notes/a.md")).unwrap(), stays);
+    assert_eq!(fs::read_to_string(copy.join("notes/b.md")).unwrap(), OF_ANOTHER);
+}
+
+#[test]
+fn an_import_names_each_file_and_leaves_out_the_pages_that_were_made_of_what_went() {
+    let mut vault = vault();
+    let profile = generated(&["memories/user.md"], "- The xylograph opens the garage ^[memories/user.md#^e-1]");
+    vault
+        .write("notes/a.md", "The xylograph opens the blue garage door.\n")
+        .write("notes/b.md", "Bread.\n\nThe xylograph opens the blue garage door.\n")
+        .write("memories/user.md", "- The xylograph opens the garage ^e-1\n- Likes tea ^e-2\n")
+        .write("profile/profile.md", profile)
+        .start()
+        .settle();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    vault.run(&["export", archive.to_str().unwrap()]).ok();
+    forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    forget(&vault, json!({"path": "memories/user.md", "line_start": 1, "purge": true}));
+    let mut import = vault_command();
+    let told = Ran::of(import.arg("import").arg(&archive).arg(&copy).arg("--vault").arg(vault.path(""))).ok();
+    for (path, how) in [
+        ("notes/a.md", "all of it"),
+        ("notes/b.md", "a part of it"),
+        ("memories/user.md", "a part of it"),
+        ("profile/profile.md", "all of it"),
+    ] {
+        assert!(told.stderr.contains(&format!("{path}: {how}")), "{path}: {}", told.stderr);
+    }
+    assert_eq!(files_with(&copy, "xylograph"), [""; 0]);
+}
+
+#[test]
+fn what_was_purged_is_in_no_file_while_the_vault_is_served() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nattachments = true\n");
+    for at in 0..60 {
+        let filler: String = (0..200 + at * 7 % 90).map(|word| format!("word{} ", word * at % 977)).collect();
+        vault.write(&format!("notes/filler-{at}.md"), format!("# Filler {at}\n\n{filler}\n"));
+    }
+    let note =
+        |line: &str| format!("# Door\n\n{}\n\n{line}\n\nBread is baked on Sunday.\n", "Some words. ".repeat(700));
+    vault
+        .write("notes/door.md", note("The xylograph opens the garage."))
+        .write("files/page.html", "<p>The quetzalplan is about moving house in the spring.</p>")
+        .start()
+        .settle();
+    // It moves about, in the index too.
+    for line in ["The old xylograph opens it.", "Both. The xylograph opens the blue garage door."] {
+        vault.write("notes/door.md", note(line));
+        let word = if line.contains("old") { "old xylograph" } else { "blue" };
+        eventually("the edit", || vault.find(word).contains(&"notes/door.md".to_owned()).then_some(()));
+    }
+    eventually("the page", || (!vault.find("quetzalplan").is_empty()).then_some(()));
+    let line = note("").lines().count() - 2;
+    assert!(!files_with(&vault.path(""), "xylograph").is_empty());
+    vault.run(&["forget", &format!("notes/door.md:{line}"), "--purge", "--yes"]).ok();
+    assert_eq!(files_with(&vault.path(""), "xylograph"), [""; 0]);
+    let told = vault.run(&["forget", "files/page.html", "--purge", "--yes"]).ok();
+    assert_eq!(files_with(&vault.path(""), "quetzalplan"), [""; 0]);
+    assert!(!told.stdout.contains("index") && !told.stderr.contains("index"), "{} {}", told.stdout, told.stderr);
+    vault.finds("bread", &["notes/door.md"]);
 }
 
 #[test]
@@ -142,19 +251,6 @@ fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
     eventually("the archive", || vault.find("xylograph").contains(&"memories/archive.md".to_owned()).then_some(()));
     forget(&vault, json!({"path": "memories/archive.md", "line_start": line, "purge": true}));
     assert!(!is_kept(&vault, "xylograph"));
-}
-
-#[test]
-fn restoring_what_was_forgotten_before_says_so() {
-    let mut vault = vault();
-    let text = "The xylograph opens the blue garage door.\n";
-    vault.write("notes/a.md", text).write("notes/b.md", format!("{text}\nBread is baked.\n")).start();
-    let undo = forget(&vault, json!({"path": "notes/b.md", "line_start": 1}))["checkpoint_id"].clone();
-    forget(&vault, json!({"path": "notes/a.md", "purge": true}));
-    // It is another note of the person's: what it was stays.
-    let restored = vault.run(&["restore", undo.as_str().unwrap(), "--json"]).ok().json();
-    assert_eq!((&restored["forgotten_before"], restored["path"].as_str()), (&json!(true), Some("notes/b.md")));
-    assert!(fs::read_to_string(vault.path("notes/b.md")).unwrap().starts_with(text));
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! What of an archive was forgotten for good is not imported.
 
-use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::error::ArchiveError;
 use crate::config::Config;
 use crate::derive::facts::{Fact, FactChange, full_name, without_changes, without_values};
+use crate::derive::generated::GeneratedNote;
 use crate::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope, WithoutForgotten, folder_of};
 use crate::fs::{Context, write_beside};
 use crate::ledger::Ledger;
@@ -20,14 +22,16 @@ use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
 const BY: &str = "import";
+/// Folders below which the program writes pages.
+const GENERATED: [&str; 2] = ["summaries", "profile"];
 /// Where the program keeps what is not derived.
 const STATE: &str = ".vault/state";
 /// Where what was deleted lies.
 const TRASH: &str = ".trash/";
 
 /// Leaves out of what was unpacked into `root` what was forgotten for good: in the vault that the archive is of, as far as it says so, and
-/// in the vault of a `state`, whose tombstones come along. Gives what was left out.
-pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> Result<Vec<LeftOut>, ArchiveError> {
+/// in the vault of a `state`, whose tombstones come along. Gives what was left out, and of which file each.
+pub(super) fn leave_out(root: &Path, state: Option<&Arc<State>>) -> Result<Vec<(LeftOut, FileLeftOut)>, ArchiveError> {
     let folder = root.join(STATE);
     let asked = ForgottenLookup::brought(&folder, state)?;
     if asked.is_empty() {
@@ -35,10 +39,12 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     }
     let config = Config::load(root).unwrap_or_default();
     let ledger = Ledger::new(root.to_owned(), config.memory_scopes, false, config.index.max_file_bytes);
-    let unpacked = Unpacked { root, asked: &asked, ledger, changed: RefCell::default() };
+    let unpacked = Unpacked { root, asked: &asked, ledger };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
-    purge_brought_imports(&folder, &unpacked.changed.borrow())?;
+    unpacked.leave_out_generated(&mut left_out)?;
+    let changed: Vec<_> = left_out.iter().map(|(_, file)| (file.path.clone(), file.whole)).collect();
+    purge_brought_imports(&folder, &changed)?;
     let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
@@ -71,13 +77,20 @@ struct Unpacked<'a> {
     root: &'a Path,
     asked: &'a ForgottenLookup<'a>,
     ledger: Ledger,
-    /// The files of which something was left out, and whether that was all of it.
-    changed: RefCell<Vec<(String, bool)>>,
+}
+
+/// A file of an archive of which something was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FileLeftOut {
+    /// Its path in the vault.
+    pub path: String,
+    /// Whether all of it was left out.
+    pub whole: bool,
 }
 
 impl Unpacked<'_> {
     /// Looks through a folder, named from the root with `/` at its end; empty for the root.
-    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<LeftOut>) -> Result<(), ArchiveError> {
+    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<(LeftOut, FileLeftOut)>) -> Result<(), ArchiveError> {
         let on_disk = self.root.join(folder);
         for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
             let entry = entry.on("list", &on_disk)?;
@@ -93,12 +106,53 @@ impl Unpacked<'_> {
         Ok(())
     }
 
-    fn leave_out_of(&self, path: &str) -> Result<Option<LeftOut>, ArchiveError> {
+    /// Leaves out the pages that were generated of what is left out now, and that nobody has edited: they cite it line by line, and are made
+    /// anew of what is left.
+    fn leave_out_generated(&self, left_out: &mut Vec<(LeftOut, FileLeftOut)>) -> Result<(), ArchiveError> {
+        let mut at = 0;
+        while let Some((row, of)) = left_out.get(at).cloned() {
+            at += 1;
+            let Ok(of) = VaultPath::new(of.path) else { continue };
+            for folder in GENERATED {
+                for path in self.generated_of(folder, &of)? {
+                    let on_disk = self.root.join(&path);
+                    fs::remove_file(&on_disk).on("remove", &on_disk)?;
+                    let into = VaultPath::new(path.as_str()).map_or(path.clone(), |path| folder_of(&path));
+                    let row = (LeftOut { into, whole: true, ..row.clone() }, FileLeftOut { path, whole: true });
+                    match left_out.iter_mut().find(|(_, file)| file.path == row.1.path) {
+                        Some(part) => *part = row,
+                        None => left_out.push(row),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The unedited pages below a folder that name a file as one of their sources.
+    fn generated_of(&self, folder: &str, of: &VaultPath) -> Result<Vec<String>, ArchiveError> {
+        let on_disk = self.root.join(folder);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&on_disk).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}/{name}");
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.extend(self.generated_of(&path, of)?);
+            } else if is_markdown(&name) {
+                let bytes = fs::read(entry.path()).on("read", &entry.path())?;
+                let made =
+                    std::str::from_utf8(&bytes).ok().and_then(GeneratedNote::read).filter(|made| !made.is_edited);
+                found.extend(made.filter(|made| made.sources().iter().any(|source| of.same_as(source))).map(|_| path));
+            }
+        }
+        Ok(found)
+    }
+
+    fn leave_out_of(&self, path: &str) -> Result<Option<(LeftOut, FileLeftOut)>, ArchiveError> {
         let on_disk = self.root.join(path);
         let bytes = fs::read(&on_disk).on("read", &on_disk)?;
         let Some(WithoutForgotten { text, tombstone }) = self.without(path, &bytes) else { return Ok(None) };
         let whole = text.is_none();
-        self.changed.borrow_mut().push((path.to_owned(), whole));
         match text {
             None => fs::remove_file(&on_disk).on("remove", &on_disk)?,
             Some(text) => {
@@ -115,7 +169,8 @@ impl Unpacked<'_> {
             Ok(path) if whole => folder_of(&path),
             _ => path.to_owned(),
         };
-        Ok(Some(LeftOut { at: Timestamp::now(), by: BY.into(), into, whole, tombstone }))
+        let file = FileLeftOut { path: path.to_owned(), whole };
+        Ok(Some((LeftOut { at: Timestamp::now(), by: BY.into(), into, whole, tombstone }, file)))
     }
 
     /// What stays of a file; `None` where nothing of it was forgotten, or it is no text.
@@ -200,7 +255,7 @@ mod tests {
         forgotten.remember_with(&place, &[], "user", &[("code".into(), "47-11")]).unwrap();
         let asked = forgotten.ask().unwrap();
         let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
-        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger, changed: RefCell::default() };
+        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger };
         let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
         let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();
         assert_eq!(kept, "---\nprivate: true\n---\n\n- other: stays\n");

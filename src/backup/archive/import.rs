@@ -16,7 +16,7 @@ use tar::{Archive, Entry, EntryType};
 use super::super::git_config::harmless;
 use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
-use super::forgotten::{leave_out, list};
+use super::forgotten::{FileLeftOut, leave_out, list};
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
 use super::place::{EntryKind, Fate, fate, is_git_config};
 use crate::config::FILE_NAME;
@@ -45,6 +45,8 @@ pub(crate) struct Imported {
     pub left_out: Vec<String>,
     /// In how many files something was left out that was forgotten for good.
     pub forgotten: usize,
+    /// Those files.
+    pub forgotten_of: Vec<FileLeftOut>,
 }
 
 /// Maximum size of the manifest, in bytes; it has some hundred.
@@ -86,7 +88,8 @@ pub(crate) fn import(
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
     let manifest = unpacking.check()?;
-    let forgotten = leave_out(beside.path(), state.as_ref())?;
+    let (forgotten, forgotten_of): (_, Vec<FileLeftOut>) =
+        leave_out(beside.path(), state.as_ref())?.into_iter().unzip();
     let left_out = unpacking.finish(&manifest)?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
@@ -95,9 +98,10 @@ pub(crate) fn import(
         return Err(error).on("put the vault at", &dir)?;
     }
     File::open(parent).and_then(|parent| parent.sync_all()).on("write to", parent)?;
-    let (files, bytes, count) = (manifest.sum.files, manifest.sum.bytes, forgotten.len());
+    let (files, bytes) = (manifest.sum.files, manifest.sum.bytes);
     list(&dir, forgotten);
-    Ok(Imported { vault: dir, files, bytes, left_out, forgotten: count })
+    let count = forgotten_of.len();
+    Ok(Imported { vault: dir, files, bytes, left_out, forgotten: count, forgotten_of })
 }
 
 struct Unpacking<'a> {

@@ -172,12 +172,11 @@ impl Catalog {
         Ok(transaction.commit()?)
     }
 
-    /// Drops the embeddings of texts, of whatever model, and writes over where they were. Says how many there were.
+    /// Drops the embeddings of texts, of whatever model. Says how many there were.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, CatalogError> {
-        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
         let mut dropped = 0;
         let transaction = self.connection.transaction()?;
         for content in contents {
@@ -185,7 +184,6 @@ impl Catalog {
             dropped += delete.execute([content.as_bytes()])?;
         }
         transaction.commit()?;
-        self.connection.execute_batch("PRAGMA secure_delete = OFF")?;
         Ok(dropped)
     }
 
@@ -212,11 +210,7 @@ impl Catalog {
     /// # Errors
     /// When it cannot be written.
     pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, CatalogError> {
-        // Of notes that are forgotten later, nothing is to be left in what these took.
-        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
-        let dropped = self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models);
-        self.connection.execute_batch("PRAGMA secure_delete = OFF")?;
-        Ok(dropped?)
+        Ok(self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models)?)
     }
 
     /// Drops embeddings that no chunk has.

@@ -258,6 +258,15 @@ impl Catalog {
         Ok(result?)
     }
 
+    /// Writes the database anew, without what was deleted. SQLite's `secure_delete` is not enough: where rows move to another page, what
+    /// they were stays on the one that they were on (10 of 30,000 did). Two seconds for 180 MB, of 100,000 chunks.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn rewrite(&self) -> Result<(), CatalogError> {
+        Ok(self.connection.execute_batch("VACUUM")?)
+    }
+
     /// A reader that sees the catalog as it is now, whatever is written afterwards, until it is renewed.
     ///
     /// # Errors

@@ -37,6 +37,24 @@ impl Merges {
         Self { policy, running: Vec::new() }
     }
 
+    /// Writes every segment anew of which something was removed, and waits for that: its words are in the files until then.
+    ///
+    /// # Errors
+    /// When the list of the segments cannot be read, or one cannot be written.
+    pub(super) fn rewrite(&mut self, writer: &mut IndexWriter) -> tantivy::Result<()> {
+        for merge in self.running.drain(..) {
+            // It has said why it panicked.
+            let _ = merge.waiting.join();
+        }
+        for segment in writer.index().searchable_segment_metas()? {
+            if segment.num_deleted_docs() > 0 {
+                writer.merge(&[segment.id()]).wait()?;
+            }
+        }
+        // What is mapped by searches of before is without a name then.
+        writer.garbage_collect_files().wait().map(drop)
+    }
+
     /// Starts the merges that are due among the segments of the last commit.
     ///
     /// # Errors

@@ -66,6 +66,33 @@ fn what_is_removed_first_after_a_start_does_not_come_back_with_a_merge() {
 }
 
 #[test]
+fn what_was_removed_is_in_no_file_once_they_are_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path());
+    for (chunk, text) in [(0, "a zebra"), (1, "a xylograph"), (2, "a river"), (3, "alone xylographs")] {
+        writer.add(&document(chunk, text)).unwrap();
+        if chunk > 0 {
+            commit(&mut writer, chunk);
+        }
+    }
+    let before = writer.searcher(None).unwrap();
+    [1, 3].into_iter().for_each(|chunk| writer.remove(chunk));
+    commit(&mut writer, 4);
+    writer.rewrite().unwrap();
+    let (words, strays) = writer.on_disk(folder.path());
+    assert!(words.iter().all(|word| ["a", "zebra", "river"].contains(&word.as_str())), "{words:?}");
+    assert_eq!((strays, live(&writer)), (Vec::new(), vec![0, 2]));
+    // Whoever searches still in what was has it.
+    assert_eq!(before.live().count(), 4);
+    // And so it stays with what comes.
+    writer.add(&document(4, "a boat")).unwrap();
+    writer.remove(0);
+    commit(&mut writer, 5);
+    writer.rewrite().unwrap();
+    assert_eq!((writer.on_disk(folder.path()).0.len(), live(&writer)), (3, vec![2, 4]));
+}
+
+#[test]
 fn no_operation_has_the_number_of_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     two_segments(folder.path());
