@@ -56,7 +56,7 @@ const MAX_LINE_CHARS: usize = 2_000;
 impl LineSight {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.memory_of_its_own()).transpose()?;
+        let own = viewer.memory_of_its_own()?;
         Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
     }
 

@@ -1,6 +1,10 @@
 //! What a changed file brings to the index.
 
+use serde_json::{Map, Value};
+
 use super::entry::FileEntry;
+use crate::access::is_agents;
+use crate::derive::generated::is_generated;
 use crate::derive::words::{Stemming, Words};
 use crate::derive::{Chunk, Label, Speakers, TextLanguage, other_names};
 use crate::models::{ContentHash, Document};
@@ -132,13 +136,15 @@ pub struct NewChunk {
 }
 
 impl NewChunk {
-    /// Takes the words out of a chunk of the note with the given title.
-    pub fn new(chunk: Chunk, title: &str, stemming: &mut Stemming) -> Self {
+    /// Takes the words out of a chunk of the note with the given title, whose vectors are those of the file `within` alone.
+    fn new(chunk: Chunk, title: &str, within: Option<&str>, stemming: &mut Stemming) -> Self {
         let context = embedded_context(title, &chunk.heading_path);
         let own = stemming.words(chunk.body());
         let heading = stemming.words(&context);
-        let content = (own.count + heading.count > 0)
-            .then(|| ContentHash::of(&Document { context, text: chunk.prose().to_owned() }));
+        let content = (own.count + heading.count > 0).then(|| {
+            let document = Document { context, text: chunk.prose().to_owned() };
+            within.map_or_else(|| ContentHash::of(&document), |path| ContentHash::within(path, &document))
+        });
         Self { own, heading, speakers: Vec::new(), content, chunk }
     }
 
@@ -151,7 +157,9 @@ impl NewChunk {
         stemming: &mut Stemming,
     ) -> Vec<Self> {
         stemming.turn_to(language.and_then(TextLanguage::stemmer));
-        let mut chunks: Vec<Self> = chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, stemming)).collect();
+        let within = is_of_others(path, &note.metadata).then_some(path.as_str());
+        let mut chunks: Vec<Self> =
+            chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, within, stemming)).collect();
         let mut speakers = Speakers::of(path.collection());
         for new in &mut chunks {
             new.speakers = speakers.next(new.chunk.body());
@@ -162,6 +170,13 @@ impl NewChunk {
         }
         chunks
     }
+}
+
+/// Whether somebody else than the person may have chosen what a file says: an agent, a program that sends events, who wrote a page that
+/// was clipped. If such a text had the vector of the same text elsewhere, whoever searches it at once would learn by its score that a
+/// hidden note says just that.
+fn is_of_others(path: &VaultPath, metadata: &Map<String, Value>) -> bool {
+    is_agents(path.as_str()) || metadata.contains_key("source") || is_generated(metadata)
 }
 
 /// What the heading field of a note's first chunk holds: where it stands, and the note's [other names](other_names).

@@ -18,7 +18,7 @@ pub(super) struct EntrySight<'v> {
 impl<'v> EntrySight<'v> {
     pub(super) fn of(viewer: &'v Viewer) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
+        let own = viewer.memory_of_its_own()?;
         Ok(Self { viewer, given, own, seen: HashMap::new() })
     }
 

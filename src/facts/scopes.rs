@@ -44,7 +44,7 @@ pub(super) struct Sight {
 impl Sight {
     pub(super) fn of(viewer: &Viewer) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.memory_of_its_own()).transpose()?;
+        let own = viewer.memory_of_its_own()?;
         Ok(Self { given, own })
     }
 

@@ -1,7 +1,7 @@
 //! The facts of one memory scope, as they were read.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use blake3::{Hash, Hasher};
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::LedgerError;
 use super::paths::{copies_of_history, history_of};
-use crate::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, line_noticed_at};
+use crate::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, NoticedBy, line_noticed_at};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Source, Stamp, read, read_lines};
 
@@ -111,6 +111,8 @@ impl FactsBook {
         };
         let known_history = known.filter(|known| history_hash == known.history_hash);
         let history = known_history.map_or_else(read_history, |known| Arc::clone(&known.history));
+        let is_as_known = known.filter(|_| known_facts.is_some() && known_history.is_some());
+        let is_noticed = is_as_known.is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
         strange.extend(latest_line(&history, &texts).map(|(path, line, at)| (path, line, StrangeLine::Ahead(at))));
         Ok(Self {
             path: path.clone(),
@@ -126,7 +128,7 @@ impl FactsBook {
             copy_stamps,
             folder,
             read_at,
-            is_noticed: AtomicBool::new(false),
+            is_noticed: AtomicBool::new(is_noticed),
             waits: AtomicBool::new(false),
         })
     }
@@ -143,6 +145,11 @@ impl FactsBook {
     /// The facts of the file that are true at a moment that is now, with their values as written.
     pub(crate) fn true_at(&self, at: i64) -> impl Iterator<Item = (&Fact, &str)> {
         self.facts.facts().filter_map(move |fact| Some((fact, self.value_at(fact, at)?)))
+    }
+
+    /// What the file says and a history does not.
+    pub(super) fn unnoticed(&self, history: &FactsHistory, learned: i64, by: &str) -> Vec<FactChange> {
+        history.unnoticed(&self.facts, &NoticedBy { learned, by, source: None })
     }
 
     /// What is wrong with the files: path, line, message.

@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use blake3::Hash;
 pub(crate) use book::FactsBook;
 pub(crate) use error::LedgerError;
 pub(crate) use keeper::{FactsKeeper, KeeperParts, KeptFacts};
@@ -42,6 +43,8 @@ pub(crate) struct Ledger {
     seen_before: Option<SeenTable>,
     /// One change at a time, from the look at what is there until it is noted.
     changing: Mutex<()>,
+    /// The hash of the file that a change is writing, until it is noted.
+    writing: Mutex<Option<Hash>>,
 }
 
 impl Ledger {
@@ -56,6 +59,7 @@ impl Ledger {
             seen: Mutex::default(),
             seen_before: None,
             changing: Mutex::default(),
+            writing: Mutex::default(),
         }
     }
 
@@ -187,6 +191,10 @@ impl Ledger {
             }
         }
         waits
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Option<Hash>> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {

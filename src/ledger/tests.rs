@@ -179,6 +179,32 @@ fn what_is_set_while_the_file_is_away_says_nothing_of_the_others() {
 }
 
 #[test]
+fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    let noted = desk.history();
+    // As after a start: all is noted, and that is not known.
+    let ledger = Ledger::new(desk.on_disk(""), MemoryScopesConfig::default(), true, 1 << 20);
+    let desk = Desk { ledger, ..desk };
+    let changing = desk.ledger.changing.lock().unwrap();
+    assert_eq!(desk.look(0), NoticedFacts::All);
+    // What is being written is noted by who writes it.
+    let written = "- a: 3\n- b: 2\n";
+    desk.write(FACTS_FILE, written);
+    *desk.ledger.writing() = Some(blake3::hash(written.as_bytes()));
+    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted));
+    *desk.ledger.writing() = None;
+    drop(changing);
+    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert!(desk.history().contains("`a`: `1` → `3` · by edit"), "else it is somebody's edit");
+    // What a look has seen can go.
+    fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
+    desk.look(LATER);
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
+}
+
+#[test]
 fn a_line_that_is_no_text_is_passed_over_and_stays() {
     let desk = Desk::new();
     desk.write(FACTS_FILE, FACTS);

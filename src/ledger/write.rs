@@ -178,6 +178,18 @@ impl Ledger {
         edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, LedgerError>,
     ) -> Result<FactWritten, LedgerError> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.try_change(writer, scope, (namespace, key), edit);
+        *self.writing() = None;
+        written
+    }
+
+    fn try_change(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, LedgerError>,
+    ) -> Result<FactWritten, LedgerError> {
         let path = self.path(scope)?;
         let mut lost = WriteError::Changed(path.clone());
         for _ in 0..TRIES {
@@ -202,6 +214,8 @@ impl Ledger {
             if writer.leaves {
                 return Ok(FactWritten { checkpoint: Some(writer.files.leave(&path, hash, writer.act)?), before });
             }
+            let after = blake3::hash(now.as_bytes());
+            *self.writing() = Some(after);
             let written = match hash {
                 Some(hash) => writer.files.replace(&path, hash, &now, writer.act),
                 None => writer.files.create_for(&path, &now, writer.act),
@@ -212,7 +226,7 @@ impl Ledger {
                 Ok(id) => {
                     crash::point("fact-written");
                     // Whoever asks next reads the files, and parses nothing of what was just written.
-                    let known = book.with_facts(facts, blake3::hash(now.as_bytes()));
+                    let known = book.with_facts(facts, after);
                     let (known, noticed) = (Arc::new(known), noticed_by(writer));
                     self.books().insert(path.clone(), Arc::clone(&known));
                     self.append(writer.files, scope, &known, writer.act, |history| {
@@ -238,8 +252,18 @@ impl Ledger {
 
     /// The same at a moment, in milliseconds since 1970.
     pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, LedgerError> {
-        // Whoever only looks something up waits for nobody.
-        if !self.keeps_history || self.book(scope)?.is_noticed.load(Ordering::SeqCst) {
+        if !self.keeps_history {
+            return Ok(NoticedFacts::All);
+        }
+        let book = self.book(scope)?;
+        // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
+        let is_being_written = || book.hash.is_some() && *self.writing() == book.hash;
+        if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
+            return Ok(NoticedFacts::All);
+        }
+        if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
+            self.saw(&book.path);
+            book.is_noticed.store(true, Ordering::SeqCst);
             return Ok(NoticedFacts::All);
         }
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,10 +279,7 @@ impl Ledger {
         if book.stamp.is_some() {
             self.saw(&book.path);
         }
-        let changes = |history: &FactsHistory, learned, by| {
-            history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None })
-        };
-        let found = changes(&book.history, now, "edit");
+        let found = book.unnoticed(&book.history, now, "edit");
         if found.is_empty() {
             book.is_noticed.store(true, Ordering::SeqCst);
             if book.stamp.is_none() {
@@ -279,7 +300,7 @@ impl Ledger {
         // What came with a commit is as old as that.
         let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
         self.append(files, scope, &book, Action::Edit.into(), |history| {
-            let mut changes = changes(history, learned, by);
+            let mut changes = book.unnoticed(history, learned, by);
             changes.retain(|change| !waits || !has_gone(change));
             changes
         })?;

@@ -156,13 +156,13 @@ pub trait TokenEmbedder: Send + Sync {
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError>;
 
     /// The tokens of chunks, in their order and begun in it; `None` for those that were not ready by the deadline. They go before
-    /// documents that are waiting, and what was computed lately is not computed again.
+    /// documents that are waiting, and what was computed lately under the same name is not computed again.
     ///
     /// # Errors
     /// When the model fails on one, or is stopped; not when the time is over.
     fn document_tokens(
         &self,
-        documents: &[Document],
+        documents: &[(ContentHash, Document)],
         deadline: Instant,
     ) -> Result<Vec<Option<TokenVectors>>, ModelError>;
 }

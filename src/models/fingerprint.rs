@@ -52,8 +52,16 @@ impl ContentHash {
     /// Hashes a document. What model embeds it is not part of the name, so that a change of model renames nothing.
     pub fn of(document: &Document) -> Self {
         // Context and text are hashed apart: `a` + `b⏎c` and `a⏎b` + `c` read the same but are cut differently.
-        let parts = [document.context.as_bytes(), document.text.as_bytes()];
-        let hash = blake3_of(b"memory-vault content", &parts);
+        Self::hashed(&[document.context.as_bytes(), document.text.as_bytes()])
+    }
+
+    /// The name of a document that shares its vector with no text outside of this file, whatever they say.
+    pub(crate) fn within(path: &str, document: &Document) -> Self {
+        Self::hashed(&[document.context.as_bytes(), document.text.as_bytes(), path.as_bytes()])
+    }
+
+    fn hashed(parts: &[&[u8]]) -> Self {
+        let hash = blake3_of(b"memory-vault content", parts);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash.as_bytes()[..16]);
         Self(bytes)
@@ -142,5 +150,7 @@ mod tests {
         assert_ne!(model, Fingerprint::of(&[b"", b"model"]));
         let hash = ContentHash::of(&document("a", "b\nc"));
         assert_ne!(hash, ContentHash::of(&document("a\nb", "c")));
+        let within = |path| ContentHash::within(path, &document("a", "b\nc"));
+        assert!(within("x.md") != hash && within("x.md") != within("y.md") && within("x.md") == within("x.md"));
     }
 }

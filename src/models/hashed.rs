@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::unit::unit;
 use super::{
-    Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenEmbedder, TokenQuery,
-    TokenVectors,
+    ContentHash, Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenEmbedder,
+    TokenQuery, TokenVectors,
 };
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
@@ -154,10 +154,10 @@ impl TokenEmbedder for HashEmbedder {
 
     fn document_tokens(
         &self,
-        documents: &[Document],
+        documents: &[(ContentHash, Document)],
         deadline: Instant,
     ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        documents.iter().map(|document| self.query_tokens(&document.input(), deadline).map(Some)).collect()
+        documents.iter().map(|(_, document)| self.query_tokens(&document.input(), deadline).map(Some)).collect()
     }
 }
 

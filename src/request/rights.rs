@@ -55,7 +55,7 @@ impl Request {
         }
     }
 
-    /// The same without what others share with it: that is found by the tools of its memory alone, and given by nothing else.
+    /// The same without what others share with it.
     pub(super) fn rights_to_its_own(&self) -> Scope {
         match (self.own_rights(), &self.principal) {
             (Scope::Own { given, .. }, Principal::Agent(caller)) => {

@@ -7,6 +7,7 @@ use super::{RequestError, Workspace};
 use crate::derive::ChunkId;
 use crate::engine::Reader;
 use crate::path::VaultPath;
+use crate::sync::{Phase, SyncProgress};
 use crate::vault::{Change, Signal};
 
 /// What is written is found after milliseconds; a bulk import may hold it up.
@@ -59,7 +60,14 @@ impl Workspace {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
-                _ => self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL),
+                _ => {
+                    // On a full disk it fails until somebody has made room.
+                    let SyncProgress { phase, failure, .. } = self.shared().progress();
+                    if let Some(failure) = failure.filter(|_| phase == Phase::Failing) {
+                        return Err(behind(format!(": {failure}")));
+                    }
+                    self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL);
+                }
             }
         }
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::candidate::{Candidate, CandidateScores, sort};
 use super::fuse::{AskedWords, meaning_weight, min_max};
 use crate::config::SearchConfig;
-use crate::engine::{EngineError, Reader};
-use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
+use crate::engine::{ContentHash, EngineError, Reader};
+use crate::models::{Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
 
 /// The share of MaxSim in the meaning; the cosine of the whole chunk has the rest. The words have the weight that they have in the fusion.
 ///
@@ -112,7 +112,8 @@ impl<'a> LateInteraction<'a> {
                 Err(error) if error.is_damage() => None,
                 Err(error) => return Err(error),
             };
-            documents.push(text.map_or_else(Document::default, |text| text.document(&candidate.file.title)));
+            let document = text.map(|text| text.document(&candidate.file.title)).unwrap_or_default();
+            documents.push((candidate.content().unwrap_or_else(|| ContentHash::of(&document)), document));
         }
         Ok(model.document_tokens(&documents, deadline).map(|tokens| {
             let ready = tokens.iter().map_while(Option::as_ref);

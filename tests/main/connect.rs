@@ -61,13 +61,19 @@ fn copy_of(path: &Path) -> PathBuf {
 }
 
 const JSON: &str = "{\n    \"theme\": \"dark\",\n    \"cost\": 1.50e3,\n    \"mcpServers\": {\n        \"other\": { \"command\": \"x\" }\n    }\n}\n";
+const JSON5: &str = "// mine\n{\n  theme: 'dark',\n  cost: +1.50e3,\n  mcp: {\n    servers: {\n      other: { command: 'x' }, // here\n    },\n  },\n}\n";
 const TOML: &str = "# mine\nmodel = \"x\" # of this year\n\n[mcp_servers.other]\ncommand = \"x\"\n";
 
 #[test]
 fn every_program_is_set_up_asked_and_set_back_to_the_byte() {
     let world = World::new();
     for program in ["claude-code", "claude-desktop", "codex", "cursor", "moltis", "openclaw", "vscode"] {
-        for before in [None, Some(if matches!(program, "codex" | "moltis") { TOML } else { JSON })] {
+        let written: &[&str] = match program {
+            "codex" | "moltis" => &[TOML],
+            "openclaw" => &[JSON, JSON5],
+            _ => &[JSON],
+        };
+        for before in std::iter::once(None).chain(written.iter().copied().map(Some)) {
             let path = world.file(program);
             if let Some(before) = before {
                 world.before(program, before);
@@ -129,8 +135,8 @@ fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed
     let world = World::new();
     let another = "{ \"mcpServers\": { \"vault\": { \"command\": \"hashicorp-vault-mcp\" } } }";
     for (program, text, why) in [
-        ("openclaw", "{\n  // mine\n  mcp: {},\n}\n", "is not JSON (with or without comments)"),
-        ("vscode", "{ \"servers\": {},, }", "is not JSON (with or without comments)"),
+        ("openclaw", "{\n  // mine\n  mcp: {\n}\n", "is not JSON or JSON5"),
+        ("vscode", "{ \"servers\": {},, }", "is not JSON or JSON5"),
         ("claude-desktop", "{ \"mcpServers\": [] }", "something else than an object"),
         ("moltis", "mcp = []\n", "is no table"),
         ("codex", "model = ", "is not TOML"),

@@ -277,6 +277,21 @@ fn no_note_is_half_written_on_a_disk_that_is_full_or_read_only() {
 }
 
 #[test]
+fn a_save_was_not_answered_for_twenty_seconds_as_there_was_no_room_for_the_index() {
+    let Some(disk) = Disk::new(8) else { return };
+    let mut vault = indexed_in(&disk.path().join("index"));
+    vault.start().settle();
+    disk.fill(0);
+    let began = Instant::now();
+    let saved = vault.post("/api/user-memory/save", &json!({"content": "A quokka lives on the island."})).json();
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert_eq!(saved["searchable"], false, "{saved}");
+    disk.empty();
+    heals(&vault);
+    vault.finds("quokka", &[saved["path"].as_str().unwrap()]);
+}
+
+#[test]
 fn the_index_may_not_be_written_any_more() {
     use std::os::unix::fs::PermissionsExt;
     if rustix::process::geteuid().is_root() {

@@ -1,5 +1,6 @@
 //! Memory of agents' own, over HTTP against the real binary.
 
+mod guessing;
 mod limits;
 mod sharing;
 mod tools;

@@ -18,7 +18,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SettingsFormat {
-    /// JSON; comments and trailing commas may be in it.
+    /// JSON, or JSON5.
     Json,
     /// TOML.
     Toml,
@@ -222,7 +222,7 @@ impl SettingsFile {
 
     fn unreadable(&self, error: &dyn std::error::Error) -> anyhow::Error {
         let what = match self.format {
-            SettingsFormat::Json => "JSON (with or without comments)",
+            SettingsFormat::Json => "JSON or JSON5",
             SettingsFormat::Toml => "TOML",
         };
         anyhow::anyhow!("{} is not {what}: {}", self.path.display(), error.to_string().trim_end())
@@ -422,12 +422,32 @@ mod tests {
     }
 
     #[test]
+    fn bare_names_and_single_quotes_were_no_settings() {
+        let entry = json!({ "command": "v", "args": ["mcp"] });
+        let file = file(SettingsFormat::Json, &["mcp", "servers"]);
+        let text = "// Mine\n{\n  gateway: { port: +18789, mode: 'local', at: .5, mask: 0xFF },\n  'say': 'it\\'s \\\n on',\n  \
+                    mcp: {\n    servers: {\n      other: { command: 'x' }, // one\n    },\n  },\n}\n";
+        let with = file.with_entry(text, Some(&entry)).unwrap();
+        assert_eq!(file.entry(&with).unwrap().as_ref(), Some(&entry), "{with}");
+        let ours =
+            with.lines().skip_while(|line| !line.contains("vault")).take_while(|line| !line.starts_with("    },"));
+        let ours: String = ours.map(|line| format!("{line}\n")).collect();
+        assert_eq!(with.replacen(&ours, "", 1), text, "{ours}");
+        assert_eq!(file.with_entry(&with, None).unwrap(), text);
+        let bare = "{ mcp: { servers: { vault: { command: 'w', env: { A: 'b' } } } } }\n";
+        let changed = file.with_entry(bare, Some(&json!({ "command": "v", "env": { "A": "b" } }))).unwrap();
+        assert_eq!(changed, bare.replace("'w'", "\"v\""));
+    }
+
+    #[test]
     fn what_is_not_understood_is_not_written() {
         let entry = json!({ "command": "v" });
         for text in [
             "{ /* mine\n}",
             "{,}",
-            "{ mcp: {} }",
+            "{ mcp {} }",
+            "{ mcp: 'a }",
+            "{ a: 1 b: 2 }",
             "{\"a\": 1,,}",
             "{} {}",
             "[]",

@@ -22,24 +22,23 @@ impl TokenEmbedder for GgufEmbedder {
 
     fn document_tokens(
         &self,
-        documents: &[Document],
+        documents: &[(ContentHash, Document)],
         deadline: Instant,
     ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        let names: Vec<ContentHash> = documents.iter().map(ContentHash::of).collect();
         let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<Option<TokenVectors>> = {
             let mut cache = cache();
-            names.iter().map(|name| cache.get(name)).collect()
+            documents.iter().map(|(name, _)| cache.get(name)).collect()
         };
         let missing = (0..documents.len()).filter(|at| found[*at].is_none());
         let sequence = |at: usize| {
-            let sequence = self.working.tokenizer.document(&documents[at]);
+            let sequence = self.working.tokenizer.document(&documents[at].1);
             let own = self.working.tokenizer.text_in_document(&sequence);
             (at, sequence, own)
         };
         let sequences = missing.map(sequence).collect();
         for (at, tokens) in self.token_vectors(sequences, deadline)? {
-            cache().put(names[at], &tokens);
+            cache().put(documents[at].0, &tokens);
             found[at] = Some(tokens);
         }
         Ok(found)

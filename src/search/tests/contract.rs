@@ -387,6 +387,35 @@ fn a_batch_was_brought_in_twice_or_over_another() {
 }
 
 #[test]
+fn a_guess_took_the_embedding_of_the_hidden_note_that_it_guessed() {
+    let folder = TempDir::new().unwrap();
+    for engine in [&ExactEngine::new(LANGUAGE) as &dyn Engine, &local(&folder)] {
+        let (mut writer, embedder) = (engine.open(false).unwrap(), HashEmbedder::new(DIMENSIONS[0]));
+        writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
+        let mut waits = |path: &str, before: &str, place: &str| {
+            let text = format!("{before}# Keys\n\nThe key is under the {place}.\n");
+            writer.apply(writer.batch(vec![FileUpdate::of_text(path, &text, LANGUAGE)], Vec::new())).unwrap();
+            let waits = writer.pending(embedder.fingerprint());
+            embed(writer.as_mut(), &embedder, 1);
+            waits
+        };
+        assert_eq!(waits("notes/hidden.md", "---\nprivate: true\n---\n", "mat"), 1);
+        assert_eq!(waits("notes/moved.md", "", "mat"), 0, "the person's own is known");
+        for (path, before) in [
+            ("agents/ada/memory/keys.md", ""),
+            ("agents/ada/memory/more.md", ""),
+            ("Agents/bob/MEMORY.md", ""),
+            ("notes/captured.md", "---\nsource: capture\n---\n"),
+            ("summaries/made.md", "---\ngenerated: true\n---\n"),
+        ] {
+            assert_eq!(waits(path, before, "mat"), 1, "{path}");
+            assert_eq!(waits(path, before, "pot"), 1, "{path}");
+            assert_eq!(waits(path, before, "mat"), 0, "an edit of {path} that is undone");
+        }
+    }
+}
+
+#[test]
 fn a_search_that_nobody_waits_for_ends() {
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
     writer

@@ -10,7 +10,7 @@ use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::models::{
-    Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors,
+    ContentHash, Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors,
 };
 use crate::search::Results;
 
@@ -54,7 +54,7 @@ impl TokenEmbedder for Hurried {
     }
     fn document_tokens(
         &self,
-        documents: &[Document],
+        documents: &[(ContentHash, Document)],
         deadline: Instant,
     ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
         let Tokens::For(count) = self.tokens else { return Err(ModelError::Panicked("no tokens".into())) };

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{AGENTS, NOTES, hashes, token_of, world};
+use super::world::{AGENTS, BY_MEANING, BY_WORDS, NOTES, hashes, token_of, world, world_with};
 use crate::support::{Daemon, Request, encode};
 
 /// A request that an agent makes: method, target and body.
@@ -369,13 +369,24 @@ fn without_fences(answer: &str) -> String {
 /// The whole table: agents × ways to ask × things seen, hidden, private and not there.
 #[test]
 fn what_is_hidden_is_as_if_it_were_not_there() {
-    let mut all = world(None, 0);
+    compare_all(BY_WORDS);
+}
+
+/// The same where the bundled model is asked, so that scores of every kind are compared.
+#[test]
+fn what_is_hidden_is_as_if_it_were_not_there_by_its_meaning_either() {
+    compare_all(BY_MEANING);
+}
+
+fn compare_all(model: &str) {
+    let mut all = world_with(model, None, 0);
     // What the person has forgotten for good shows no more than what is hidden.
     all.write("notes/purged.md", "A quokka marsupial was here at noon, and is forgotten.\n");
     all.run(&["forget", "notes/purged.md", "--purge", "--yes"]).ok();
+    all.settle();
     let requests = every_request(&all);
     for agent in AGENTS {
-        let reference = world(Some(agent), 0);
+        let reference = world_with(model, Some(agent), 0);
         let tokens = (token_of(&all, agent), token_of(&reference, agent));
         for asked in &requests {
             let (got, expected) = (ask(&all, &tokens.0, asked), ask(&reference, &tokens.1, asked));

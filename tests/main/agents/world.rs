@@ -140,12 +140,22 @@ pub fn own(agent: &str) -> [(String, String); 2] {
     ]
 }
 
-const CONFIG: &str = "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/vault\"]\n[agents]\nrequests_per_minute = 100000\n\
-                      timeout_ms = 60000\n";
+const CONFIG: &str =
+    "[access]\nprivate = [\"notes/vault\"]\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";
+
+/// No model is asked.
+pub const BY_WORDS: &str = "[embed]\nmodel = \"none\"\n";
+/// The bundled model is, and has time for all that it is asked.
+pub const BY_MEANING: &str = "[search]\ndeep_ms = 60000\n";
 
 /// The vault with all notes, or for one agent with those alone that it sees; and as many more private ones as are asked for.
 pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {
-    let mut vault = Daemon::with_config(CONFIG);
+    world_with(BY_WORDS, only_for, crowd)
+}
+
+/// The same with a model, or without.
+pub fn world_with(model: &str, only_for: Option<&str>, crowd: usize) -> Daemon {
+    let mut vault = Daemon::with_config(&format!("{model}{CONFIG}"));
     for (path, text, _) in NOTES.iter().filter(|(.., seen)| only_for.is_none_or(|agent| seen.contains(&agent))) {
         vault.write(path, text);
     }
@@ -170,7 +180,7 @@ pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {
     {
         std::fs::File::options().write(true).open(entry.path()).unwrap().set_modified(made).unwrap();
     }
-    vault.start();
+    vault.start().settle();
     vault
 }
 

@@ -66,9 +66,9 @@ fn agents_do_not_see_each_others_memory_unless_both_say_so() {
 
 #[test]
 fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
-    let vault = vault();
+    let mut vault = vault();
     let (ada, bob) = (agent(&vault, "ada", ""), agent(&vault, "bob", ""));
-    page(&vault, "bob", "shares_memory_with: [ada]");
+    page(&vault, "bob", "can_read_user_memory: true\nshares_memory_with: [ada]");
     page(&vault, "ada", "shares_memory_with: [bob]");
     for (agent, animal) in [(&ada, "aardvark"), (&bob, "wombat")] {
         agent.save("MEMORY.md", &format!("The {animal} sleeps in the shed."));
@@ -81,6 +81,18 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
         let facts = ask(Request::get(&format!("/api/facts?scope={scope}&history=true")));
         assert!(!facts.contains("aardvark"), "{facts}");
         assert_eq!(facts.contains("wombat"), scope != "agent:ada", "{facts}");
+    }
+    let learned =
+        |animal: &str, agent: &str| format!("- [fact] The {animal} eats (source agents/{agent}/MEMORY.md#L1)\n");
+    let of_both = learned("aardvark", "ada") + &learned("wombat", "bob");
+    for file in ["memories/user.md", "agents/ada/entries.md", "agents/bob/entries.md"] {
+        vault.write(file, &of_both);
+    }
+    vault.settle();
+    for (whose, is_seen) in [("", true), ("?agent=bob", true), ("?agent=ada", false)] {
+        let entries = ask(Request::get(&format!("/api/entries{whose}")));
+        assert!(!entries.contains("aardvark"), "{whose}: {entries}");
+        assert_eq!(entries.contains("wombat"), is_seen, "{whose}: {entries}");
     }
     let asked = json!({"query": "Which animal sleeps in the shed?", "sections": ["memories", "entries"]});
     let given = ask(Request::new("POST", "/api/context").json(asked.to_string()));

@@ -2,9 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::super::{Document, Embedder, ModelError};
+use super::super::super::{ContentHash, Document, Embedder, ModelError};
 use super::super::{GgufEmbedder, GgufOptions, ModelSource};
 use super::{cosine, document, documents, open, options, shared};
+
+fn named(documents: impl IntoIterator<Item = Document>) -> Vec<(ContentHash, Document)> {
+    documents.into_iter().map(|document| (ContentHash::of(&document), document)).collect()
+}
 
 #[test]
 fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
@@ -16,11 +20,11 @@ fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
     let bread = tokens.query_tokens("bread", soon()).unwrap();
     assert_eq!(bread.len(), 1, "a vector for each token and none for the special ones");
     let texts = ["how do I bake bread", "Baking a sourdough loaf in the oven", "the quarterly ledger of the harbour"];
-    let found = tokens.document_tokens(&texts.map(document), soon()).unwrap();
+    let found = tokens.document_tokens(&named(texts.map(document)), soon()).unwrap();
     let near: Vec<f64> = found.iter().map(|found| query.max_sim(found.as_ref().expect("in time"))).collect();
     assert!((near[0] - 1.0).abs() < 0.01 && near[1] > near[2] + 0.1, "{near:?}");
     assert_eq!(embedder.embed_documents(&documents(3), None).unwrap(), pooled, "other contexts change no embedding");
-    let empty = tokens.document_tokens(&[Document::default()], soon()).unwrap();
+    let empty = tokens.document_tokens(&named([Document::default()]), soon()).unwrap();
     assert!(empty[0].as_ref().is_some_and(|none| none.is_empty() && query.max_sim(none) == 0.0));
 }
 
@@ -37,19 +41,23 @@ fn a_word_that_the_model_learned_is_told_from_a_slip() {
 fn tokens_that_are_not_ready_in_time_are_left_out() {
     let embedder = open();
     let tokens = embedder.tokens().expect("a model that pools by the mean");
-    let over = tokens.document_tokens(&documents(4), Instant::now()).unwrap();
+    let over = tokens.document_tokens(&named(documents(4)), Instant::now()).unwrap();
     assert!(over.iter().all(Option::is_none));
     assert!(matches!(tokens.query_tokens("bread", Instant::now()), Err(ModelError::TimedOut)));
     let soon = Instant::now() + Duration::from_secs(600);
-    let first = tokens.document_tokens(&documents(4), soon).unwrap();
+    let first = tokens.document_tokens(&named(documents(4)), soon).unwrap();
     assert!(first.iter().all(Option::is_some));
     assert_eq!(
-        tokens.document_tokens(&documents(5), Instant::now()).unwrap()[..4],
+        tokens.document_tokens(&named(documents(5)), Instant::now()).unwrap()[..4],
         first,
         "what is known costs no time"
     );
+    // An agent's guess must not come sooner where a hidden note says the same, and was looked at lately.
+    let guess = documents(1).remove(0);
+    let guess = [(ContentHash::within("agents/ada/memory/keys.md", &guess), guess)];
+    assert!(tokens.document_tokens(&guess, Instant::now()).unwrap()[0].is_none());
     embedder.stop();
-    assert!(matches!(tokens.document_tokens(&documents(6), soon), Err(ModelError::Stopped)));
+    assert!(matches!(tokens.document_tokens(&named(documents(6)), soon), Err(ModelError::Stopped)));
 }
 
 #[test]
