@@ -38,7 +38,7 @@ pub(super) struct McpCommand {
     /// Ask as you yourself: everything is seen, private notes too.
     #[arg(long)]
     owner: bool,
-    /// How answers are given: `text` for programs that show the model nothing else. It is found out where it is not said.
+    /// How answers are given: `text` where it is not said, but to programs that ask for structured content, as ChatGPT does.
     #[arg(long, value_enum, value_name = "FORM")]
     answers: Option<AnswerForm>,
 }

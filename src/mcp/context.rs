@@ -3,15 +3,16 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::tool::{About, Effect, Told, ToolEntry};
+use super::tool::{About, Effect, Render, ToolAction, ToolEntry};
+use crate::app::App;
 use crate::request::Viewer;
 use crate::wire::{ContextMode, ContextParams, ContextView};
 
 /// What it is for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct ContextWanted {
-    /// What the user asked; without it what is worth knowing in any case.
+struct ContextArgs {
+    /// The question; without it what is worth knowing in any case.
     #[serde(default)]
     query: Option<String>,
     /// `full` for all layers.
@@ -23,30 +24,24 @@ struct ContextWanted {
     budget: Option<usize>,
 }
 
-impl Told for ContextView {
+impl Render for ContextView {
     fn text(&self) -> String {
         if self.text.is_empty() {
             return format!("Nothing is worth knowing for this: {}.\n", self.receipt.why);
         }
         self.text.clone()
     }
-
-    fn line(&self) -> String {
-        format!("{} tokens of memory ({}).", self.receipt.tokens, self.receipt.gate)
-    }
 }
 
 pub(super) fn tool() -> ToolEntry {
-    ToolEntry::new(
-        About {
-            name: "context",
-            title: "What to know for this",
-            description: "Gives the few lines of memory that a question is worth, each with its source: profile, earlier decisions, what \
-                was said, passages; or nothing. Use it first, at the start of a task; `search` looks further.",
-            effect: Effect::Reads,
-        },
-        |app, viewer: &Viewer, ContextWanted { query, mode, budget }| {
-            app.context(viewer, &ContextParams { query, mode, budget, ..ContextParams::default() })
-        },
-    )
+    let about = About {
+        name: "context",
+        title: "What to know for this",
+        description: "Gives the few lines of memory worth knowing for a question or task, each with its source, or nothing. \
+            Use it first, at the start of a task; `search` looks further.",
+    };
+    let run = |app: &App, viewer: &Viewer, ContextArgs { query, mode, budget }: ContextArgs| {
+        app.context(viewer, &ContextParams { query, mode, budget, ..ContextParams::default() })
+    };
+    ToolEntry::new(about, vec![ToolAction::only(Effect::Reads, run)])
 }

@@ -1,10 +1,10 @@
-//! Entries: `entry_list`, `entry_propose`.
+//! `entry`: lists and proposes entries.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::search::DATA;
-use super::tool::{About, Effect, Told, ToolEntry, count};
+use super::tool::{About, DATA, Effect, Render, ToolAction, ToolEntry, count};
+use crate::app::App;
 use crate::config::MemoryKind;
 use crate::entries;
 use crate::request::Viewer;
@@ -13,12 +13,12 @@ use crate::wire::{EntriesParams, EntriesView, EntryAddParams, EntryAdded};
 /// Which entries.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct EntriesMeant {
+struct EntryListArgs {
     /// What they are.
     #[serde(default)]
     #[schema(inline)]
     kind: Option<MemoryKind>,
-    /// A tag of theirs.
+    /// Tag.
     #[serde(default)]
     tag: Option<String>,
     /// Else 200.
@@ -30,7 +30,7 @@ struct EntriesMeant {
 /// What to remember.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct EntryProposed {
+struct EntryProposeArgs {
     /// One sentence.
     #[schema(min_length = 1)]
     text: String,
@@ -38,16 +38,16 @@ struct EntryProposed {
     #[serde(default)]
     #[schema(inline)]
     kind: Option<MemoryKind>,
-    /// How sure it is.
+    /// How sure.
     #[serde(default)]
     #[schema(minimum = 0.0, maximum = 1.0)]
     confidence: Option<f64>,
-    /// Where it was learned: conversations/2026-03-02.md#L12-L14.
+    /// notes/api.md#L12.
     #[serde(default)]
     sources: Option<Vec<String>>,
 }
 
-impl Told for EntriesView {
+impl Render for EntriesView {
     fn text(&self) -> String {
         if self.entries.is_empty() {
             return "There are no such entries.\n".to_owned();
@@ -64,7 +64,7 @@ impl Told for EntriesView {
     }
 }
 
-impl Told for EntryAdded {
+impl Render for EntryAdded {
     fn text(&self) -> String {
         match self.status.as_str() {
             "pending" => "Proposed. It counts once the person accepts it.\n".to_owned(),
@@ -74,32 +74,22 @@ impl Told for EntryAdded {
     }
 }
 
-pub(super) fn tools() -> Vec<ToolEntry> {
-    vec![
-        ToolEntry::new(
-            About {
-                name: "entry_list",
-                title: "List what is known",
-                description: "Lists entries of memory: preferences, decisions, commitments and facts that the person has accepted, each with \
-                    its place. Yours come first.",
-                effect: Effect::Reads,
-            },
-            |_, viewer: &Viewer, meant: EntriesMeant| {
-                let EntriesMeant { kind, tag, limit } = meant;
-                entries::entries(viewer, &EntriesParams { kind, tag, limit, ..EntriesParams::default() })
-            },
-        ),
-        ToolEntry::new(
-            About {
-                name: "entry_propose",
-                title: "Propose an entry",
-                description: "Proposes one thing for your memory, in one sentence. It waits until the person accepts it.",
-                effect: Effect::Replaces,
-            },
-            |_, viewer: &Viewer, proposed: EntryProposed| {
-                let EntryProposed { text, kind, confidence, sources } = proposed;
-                entries::add(viewer, &EntryAddParams { kind, text, confidence, sources, ..EntryAddParams::default() })
-            },
-        ),
-    ]
+pub(super) fn tool() -> ToolEntry {
+    let about = About {
+        name: "entry",
+        title: "What is known",
+        description: "`list`: what is known of the person and accepted by them, a line each: preferences, decisions, commitments. `propose`: one \
+            sentence to be known from now on; it waits until they accept it.",
+    };
+    let list = |_: &App, viewer: &Viewer, args: EntryListArgs| {
+        let EntryListArgs { kind, tag, limit } = args;
+        entries::entries(viewer, &EntriesParams { kind, tag, limit, ..EntriesParams::default() })
+    };
+    let propose = |_: &App, viewer: &Viewer, args: EntryProposeArgs| {
+        let EntryProposeArgs { text, kind, confidence, sources } = args;
+        entries::add(viewer, &EntryAddParams { kind, text, confidence, sources, ..EntryAddParams::default() })
+    };
+    let actions =
+        vec![ToolAction::new("list", Effect::Reads, list), ToolAction::new("propose", Effect::Changes, propose)];
+    ToolEntry::new(about, actions)
 }

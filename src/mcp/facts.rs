@@ -1,11 +1,11 @@
-//! Facts: `fact_get`, `fact_list`, `fact_set`, `fact_history`.
+//! `fact`: looks facts up and sets them.
 
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::search::DATA;
-use super::tool::{About, Effect, Told, ToolEntry, count};
+use super::tool::{About, DATA, Effect, Render, ToolAction, ToolEntry, count};
+use crate::app::App;
 use crate::derive::facts::{full_name, split_name};
 use crate::facts;
 use crate::request::Viewer;
@@ -14,17 +14,17 @@ use crate::wire::{FactSetParams, FactState, FactView, FactWrittenView, FactsPara
 /// Which fact.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct FactMeant {
+struct FactArgs {
     /// `namespace/key`, or `key`.
     #[schema(min_length = 1)]
     name: String,
-    /// Scopes, the most specific first: `project:mech,system`.
+    /// Most specific first: `project:mech,system`.
     #[serde(default)]
     scopes: Option<String>,
-    /// What was true then (2026-03-15).
+    /// True on this day.
     #[serde(default)]
     as_of: Option<String>,
-    /// What was known then.
+    /// Known on this day.
     #[serde(default)]
     known_at: Option<String>,
 }
@@ -32,8 +32,8 @@ struct FactMeant {
 /// Which facts.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct FactsMeant {
-    /// Headings above them.
+struct FactListArgs {
+    /// Headings above.
     #[serde(default)]
     namespace: Option<String>,
     /// As `project:mech,system`; `*` for all.
@@ -69,7 +69,7 @@ struct FactsMeant {
 /// A fact to set.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct FactToSet {
+struct FactSetArgs {
     /// `namespace/key`, or `key`.
     #[schema(min_length = 1)]
     name: String,
@@ -100,8 +100,8 @@ fn split(name: &str) -> (Option<String>, String) {
     (Some(namespace.to_lowercase()), key.to_owned())
 }
 
-fn one(meant: FactMeant, history: bool) -> FactsParams {
-    let FactMeant { name, scopes, as_of, known_at } = meant;
+fn one(meant: FactArgs, history: bool) -> FactsParams {
+    let FactArgs { name, scopes, as_of, known_at } = meant;
     let (namespace, key) = split(&name);
     let (resolve, history) = (scopes, history.then_some(true));
     FactsParams { resolve, namespace, key: Some(key), as_of, known_at, history, ..FactsParams::default() }
@@ -134,7 +134,7 @@ fn line(fact: &FactView) -> String {
     format!("{name}: {value}{state} [{}, {}{from}{until}]{next}\n", fact.scope, fact.citation)
 }
 
-impl Told for FactsView {
+impl Render for FactsView {
     fn text(&self) -> String {
         let mut text = match self.facts.len() {
             0 => {
@@ -169,77 +169,42 @@ impl Told for FactsView {
     }
 }
 
-impl Told for FactWrittenView {
+impl Render for FactWrittenView {
     fn text(&self) -> String {
-        let undo = self.checkpoint_id.as_ref().map(|id| format!(" To undo it: checkpoint_restore {id}"));
+        let undo = self.checkpoint_id.as_ref().map(|id| format!(" Checkpoint {id} undoes it."));
         let before = self.before.as_ref().map(|before| format!(" It was {before}.")).unwrap_or_default();
         format!("Set in {}.{before}{}\n", self.path, undo.unwrap_or_default())
     }
 }
 
-pub(super) fn tools() -> Vec<ToolEntry> {
-    vec![
-        ToolEntry::new(
-            About {
-                name: "fact_get",
-                title: "Look up a fact",
-                description: "Gives the one value of a fact by its exact name: a command, a branch, an address, a preference. `as_of` asks \
-                    what was true on a day. Use `fact_list` when you do not know the name.",
-                effect: Effect::Reads,
-            },
-            |_, viewer: &Viewer, meant: FactMeant| facts::facts(viewer, &one(meant, false)),
-        ),
-        ToolEntry::new(
-            About {
-                name: "fact_list",
-                title: "List facts",
-                description: "Lists facts with values and places: all, of a namespace, a tag, a day, or changed since.",
-                effect: Effect::Reads,
-            },
-            |_, viewer: &Viewer, meant: FactsMeant| {
-                let FactsMeant {
-                    namespace,
-                    scopes: scope,
-                    key,
-                    prefix,
-                    tag,
-                    as_of,
-                    known_at,
-                    expired,
-                    changed_since,
-                    limit,
-                } = meant;
-                let namespace = namespace.map(|namespace| namespace.to_lowercase());
-                let asked = FactsParams { scope, namespace, prefix, tag, as_of, known_at, ..FactsParams::default() };
-                facts::facts(viewer, &FactsParams { key, expired, changed_since, limit, ..asked })
-            },
-        ),
-        ToolEntry::new(
-            About {
-                name: "fact_history",
-                title: "What became of a fact",
-                description: "Gives all changes of a fact, when each was learned, by whom, and when which value was true. Use it for what \
-                    was believed before, and why.",
-                effect: Effect::Reads,
-            },
-            |_, viewer: &Viewer, meant: FactMeant| facts::facts(viewer, &one(meant, true)),
-        ),
-        ToolEntry::new(
-            About {
-                name: "fact_set",
-                title: "Set a fact",
-                description: "Sets what has one right answer and may change, in your own memory; what was true before is kept.",
-                effect: Effect::Replaces,
-            },
-            |_, viewer: &Viewer, set: FactToSet| {
-                let FactToSet { name, value, from, until, tags, source, correct, if_value } = set;
-                let (namespace, key) = split(&name);
-                let scope = None;
-                facts::set(
-                    viewer,
-                    &FactSetParams { scope, namespace, key, value, from, until, tags, source, correct, if_value },
-                )
-            },
-        ),
-    ]
+pub(super) fn tool() -> ToolEntry {
+    let about = About {
+        name: "fact",
+        title: "Facts",
+        description: "What has one exact value under a name: a command, branch, address. `get` one by `name`; `list` those of a namespace, tag or \
+            day; `history`: how one changed, and who changed it; `set` one of your own.",
+    };
+    let list = |_: &App, viewer: &Viewer, args: FactListArgs| {
+        let FactListArgs { namespace, scopes: scope, key, prefix, tag, as_of, known_at, expired, changed_since, limit } =
+            args;
+        let namespace = namespace.map(|namespace| namespace.to_lowercase());
+        let asked = FactsParams { scope, namespace, prefix, tag, as_of, known_at, ..FactsParams::default() };
+        facts::facts(viewer, &FactsParams { key, expired, changed_since, limit, ..asked })
+    };
+    let set = |_: &App, viewer: &Viewer, args: FactSetArgs| {
+        let FactSetArgs { name, value, from, until, tags, source, correct, if_value } = args;
+        let (namespace, key) = split(&name);
+        let scope = None;
+        facts::set(
+            viewer,
+            &FactSetParams { scope, namespace, key, value, from, until, tags, source, correct, if_value },
+        )
+    };
+    let actions = vec![
+        ToolAction::new("get", Effect::Reads, |_, viewer: &Viewer, args| facts::facts(viewer, &one(args, false))),
+        ToolAction::new("list", Effect::Reads, list),
+        ToolAction::new("history", Effect::Reads, |_, viewer: &Viewer, args| facts::facts(viewer, &one(args, true))),
+        ToolAction::new("set", Effect::Changes, set),
+    ];
+    ToolEntry::new(about, actions)
 }

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::search::DATA;
-use super::tool::{About, Effect, Told, ToolEntry, count};
+use super::tool::{About, DATA, Effect, Render, ToolAction, ToolEntry, count};
+use crate::app::App;
 use crate::graph;
 use crate::request::Viewer;
 use crate::wire::{EntityView, FactState, GraphParams, GraphView};
@@ -15,21 +15,21 @@ const EDGES: usize = 30;
 /// What of the graph.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct GraphMeant {
-    /// Whom or what: title, alias or path.
+struct GraphArgs {
+    /// Title, alias or path.
     #[serde(default)]
     name: Option<String>,
-    /// Only these relations: `manages`.
+    /// `manages`.
     #[serde(default)]
     relation: Option<String>,
-    /// Only such notes: `person`.
+    /// `person`.
     #[serde(default, rename = "type")]
     kind: Option<String>,
     /// Steps; else 2.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 5)]
     depth: Option<usize>,
-    /// True then (2026-03-15).
+    /// True on this day.
     #[serde(default)]
     as_of: Option<String>,
     /// Else 30.
@@ -43,7 +43,7 @@ fn named(entity: &EntityView) -> String {
     format!("{}{what} [{}]", entity.title, entity.path)
 }
 
-impl Told for GraphView {
+impl Render for GraphView {
     fn text(&self) -> String {
         if self.entities.is_empty() {
             let near: Vec<String> = self.near.iter().map(named).collect();
@@ -71,18 +71,16 @@ impl Told for GraphView {
 }
 
 pub(super) fn tool() -> ToolEntry {
-    ToolEntry::new(
-        About {
-            name: "graph",
-            title: "Who and what is related",
-            description: "Shows how a person, project or other note is related to others (who manages whom, what is part of what), each \
-                relation with its line. Without a name: all relations of a kind, or notes of a type.",
-            effect: Effect::Reads,
-        },
-        |_, viewer: &Viewer, meant: GraphMeant| {
-            let GraphMeant { name, relation, kind, depth, as_of, limit } = meant;
-            let limit = Some(limit.unwrap_or(EDGES));
-            graph::graph(viewer, &GraphParams { name, relation, kind, depth, as_of, expired: None, limit })
-        },
-    )
+    let about = About {
+        name: "graph",
+        title: "Who is related",
+        description: "Shows how a person, project or other note is related to others (who manages whom, who works where), each relation with its \
+            line. Without `name`: all relations of a kind, or notes of a type.",
+    };
+    let run = |_: &App, viewer: &Viewer, args: GraphArgs| {
+        let GraphArgs { name, relation, kind, depth, as_of, limit } = args;
+        let limit = Some(limit.unwrap_or(EDGES));
+        graph::graph(viewer, &GraphParams { name, relation, kind, depth, as_of, expired: None, limit })
+    };
+    ToolEntry::new(about, vec![ToolAction::only(Effect::Reads, run)])
 }

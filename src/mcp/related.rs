@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::refs::Reference;
-use super::search::DATA;
-use super::tool::{About, Effect, Told, ToolEntry};
+use super::tool::{About, DATA, Effect, Render, ToolAction, ToolEntry, hit};
+use crate::app::App;
+use crate::config::StemmerLanguage;
 use crate::notes;
 use crate::request::{RequestError, Room, Viewer};
+use crate::search::Highlighter;
 use crate::wire::{Linked, LinksParams, LinksView, RelatedNote, RelatedParams, RelatedView};
 
 /// Notes when nobody says how many.
@@ -18,8 +20,8 @@ const LINKS: usize = 50;
 /// Of what.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct RelatedTo {
-    /// A hash, `notes/api.md` or `notes/api.md:42`.
+struct RelatedArgs {
+    /// Path, citation or hash.
     #[schema(min_length = 1)]
     what: String,
     /// Else 6.
@@ -29,7 +31,7 @@ struct RelatedTo {
 }
 
 /// What is near a note, and what it is linked with.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
 struct NearNotes {
     /// The note's path.
     path: String,
@@ -46,21 +48,23 @@ struct NearNotes {
     unresolved: Vec<String>,
 }
 
-impl Told for NearNotes {
+impl Render for NearNotes {
     fn text(&self) -> String {
         let mut text = format!("{} notes near [{}], the nearest first. {DATA}\n", self.results.len(), self.path);
         if let Some(degraded) = &self.degraded {
             text += &format!("Note: {degraded}.\n");
         }
+        let mut no_words = Highlighter::new("", StemmerLanguage::English);
         for note in &self.results {
-            let headings: String = note.heading_path.iter().map(|heading| format!(" > {heading}")).collect();
             let linked = match note.linked {
                 Some(Linked::Out) => " (linked to)",
                 Some(Linked::In) => " (links here)",
                 Some(Linked::Both) => " (linked both ways)",
                 None => "",
             };
-            text += &format!("\n[{}] {}{headings}{linked}\n{}\n", note.citation, note.title, note.snippet.trim_end());
+            let names: Vec<&str> = std::iter::once(&note.title).chain(&note.heading_path).map(String::as_str).collect();
+            text +=
+                &format!("\n{}", hit(&format!("[{}] ", note.citation), &names, linked, &note.snippet, &mut no_words));
         }
         let lists =
             [("Links to", &self.links_to), ("Linked from", &self.linked_from), ("Leads nowhere", &self.unresolved)];
@@ -98,25 +102,23 @@ impl NearNotes {
 }
 
 pub(super) fn tool() -> ToolEntry {
-    ToolEntry::new(
-        About {
-            name: "related",
-            title: "What is near a note",
-            description: "Finds the notes near a note or a passage, and those that it links to or that link to it (`linked`: out, in, \
-                both). Use it to see what else belongs to what you found.",
-            effect: Effect::Reads,
-        },
-        |_, viewer: &Viewer, params: RelatedTo| {
-            let (path, line) = match Reference::parse(&params.what)? {
-                Reference::Hash(hash) => {
-                    let chunk = notes::chunk(viewer, &hash)?;
-                    (chunk.path, Some(chunk.line_start as usize))
-                }
-                Reference::Note(path, lines) => (path, lines.map(|(first, _)| first)),
-            };
-            near(viewer, path, line, params.limit)
-        },
-    )
+    let about = About {
+        name: "related",
+        title: "Near a note",
+        description: "Gives the notes similar to a note or passage, those it links to and those that link to it: what else belongs to what \
+            you found.",
+    };
+    let run = |_: &App, viewer: &Viewer, args: RelatedArgs| {
+        let (path, line) = match Reference::parse(&args.what)? {
+            Reference::Hash(hash) => {
+                let chunk = notes::chunk(viewer, &hash)?;
+                (chunk.path, Some(chunk.line_start as usize))
+            }
+            Reference::Note(path, lines) => (path, lines.map(|(first, _)| first)),
+        };
+        near(viewer, path, line, args.limit)
+    };
+    ToolEntry::new(about, vec![ToolAction::only(Effect::Reads, run)])
 }
 
 fn near(viewer: &Viewer, path: String, line: Option<usize>, limit: Option<usize>) -> Result<NearNotes, RequestError> {

@@ -1,7 +1,7 @@
-//! JSON schemas of what tools take and give, from the types themselves.
+//! JSON schemas of what tools take, from the types themselves.
 
 use rmcp::model::JsonObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// The schema of what a tool takes, whole: without references to others, and without `null`, which an absent field is never said
@@ -20,10 +20,33 @@ pub(super) fn of<T: ToSchema>() -> JsonObject {
     schema
 }
 
-/// What an answer has in any case, by name: what a model needs to know of it is in the tool's description.
-pub(super) fn outline<T: ToSchema>() -> JsonObject {
-    let mut schema = whole::<T>();
-    schema.retain(|key, _| key == "type" || key == "required");
+/// Says which of its actions a tool is to do.
+pub(super) const ACTION: &str = "action";
+
+/// What a client is told of what a tool takes: `action` where it has several, and what any of them takes. What each of them needs, and that
+/// nothing may be empty, is told to whoever misses it. A field that several take is described by the first.
+pub(super) fn of_actions(actions: &[(&str, &JsonObject)]) -> JsonObject {
+    let mut schema = match actions {
+        [(_, only)] => (*only).clone(),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
+            let mut fields = JsonObject::new();
+            fields.insert(ACTION.into(), json!({ "type": "string", "enum": names }));
+            for (name, field) in several.iter().filter_map(|(_, takes)| takes.get("properties")?.as_object()).flatten()
+            {
+                fields.entry(name).or_insert_with(|| field.clone());
+            }
+            let whole =
+                [("type", json!("object")), ("properties", Value::Object(fields)), ("required", json!([ACTION]))];
+            let whole = whole.into_iter().chain([("additionalProperties", json!(false))]);
+            whole.map(|(key, value)| (key.to_owned(), value)).collect()
+        }
+    };
+    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+        for field in fields.values_mut().filter_map(Value::as_object_mut) {
+            field.retain(|key, _| key != "minLength" && key != "minItems");
+        }
+    }
     schema
 }
 

@@ -23,5 +23,5 @@ mod write;
 pub(crate) use flush::flush;
 pub(crate) use forget::forget;
 pub(crate) use keep::{drop_chunk, keep};
-pub(crate) use read::{get, search};
+pub(crate) use read::{get, list, search};
 pub(crate) use write::{delete, restore, save};

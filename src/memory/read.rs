@@ -10,7 +10,9 @@ use crate::path::VaultPath;
 use crate::request::{Given, MemoryWriter, RequestError, limit, no_chunk, query_text};
 use crate::search::SearchRequest;
 use crate::vault::ReadError;
-use crate::wire::{MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse, citation};
+use crate::wire::{
+    MemoryFiles, MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse, citation, split_lines,
+};
 
 /// Maximum of what one answer takes of a file.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
@@ -47,6 +49,23 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
     writer.own_memory()?.find(request, config, Given { highlights: false, times: 1, timeout: None }, started)
 }
 
+/// The files of an agent's own memory, by their paths.
+///
+/// # Errors
+/// When the index is not open yet.
+pub(crate) fn list(writer: &MemoryWriter) -> Result<MemoryFiles, RequestError> {
+    writer.make_fresh();
+    let scope = writer.own_memory()?;
+    // What was changed since may be private by now.
+    let files = scope.files().filter(|file| scope.is_as_indexed(file));
+    let mut files: Vec<String> = files.map(|file| file.path.to_string()).collect();
+    files.sort();
+    let mut room = scope.room();
+    files.retain(|path| room.take(path.chars().count()));
+    writer.log_own("memory_list", "", files.clone());
+    Ok(MemoryFiles { files })
+}
+
 /// A chunk, lines or a whole file of an agent's own memory, as it is on disk.
 ///
 /// # Errors
@@ -71,7 +90,10 @@ fn own_lines(
     line: Option<u32>,
     lines: Option<u32>,
 ) -> Result<MemoryText, RequestError> {
-    let (path, line) = if line.is_none() { line_in(path) } else { (path, line) };
+    let (path, line, lines) = match lines_in(path) {
+        (path, first, most) if line.is_none() => (path, first, lines.or(most)),
+        _ => (path, line, lines),
+    };
     if line == Some(0) || lines == Some(0) {
         return Err(RequestError::invalid("`line` and `lines` count from 1"));
     }
@@ -117,11 +139,13 @@ pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(Vaul
     Ok(None)
 }
 
-/// `memory/notes.md:42` is line 42 of `memory/notes.md`.
-fn line_in(path: &str) -> (&str, Option<u32>) {
-    match path.rsplit_once(':').map(|(path, line)| (path, line.parse())) {
-        Some((path, Ok(line))) => (path, Some(line)),
-        _ => (path, None),
+/// `memory/notes.md:42` is line 42 of `memory/notes.md`, and `memory/notes.md#L3-L5` are three lines of it.
+fn lines_in(path: &str) -> (&str, Option<u32>, Option<u32>) {
+    match split_lines(path) {
+        (path, Some((first, last))) if last.unwrap_or(first) < u32::MAX as usize => {
+            (path, Some(first as u32), last.map(|last| (last + 1).saturating_sub(first) as u32))
+        }
+        _ => (path, None, None),
     }
 }
 
@@ -208,9 +232,10 @@ mod tests {
 
     #[test]
     fn a_path_may_name_a_line() {
-        assert_eq!(line_in("memory/a.md:42"), ("memory/a.md", Some(42)));
-        assert_eq!(line_in("memory/a.md"), ("memory/a.md", None));
-        assert_eq!(line_in("memory/a.md:x"), ("memory/a.md:x", None));
-        assert_eq!(line_in("a:99999999999"), ("a:99999999999", None));
+        assert_eq!(lines_in("memory/a.md:42"), ("memory/a.md", Some(42), None));
+        assert_eq!(lines_in("memory/a.md#L3-L5"), ("memory/a.md", Some(3), Some(3)));
+        assert_eq!(lines_in("memory/a.md"), ("memory/a.md", None, None));
+        assert_eq!(lines_in("memory/a.md:x"), ("memory/a.md:x", None, None));
+        assert_eq!(lines_in("a:99999999999"), ("a:99999999999", None, None));
     }
 }

@@ -9,23 +9,30 @@ use utoipa::ToSchema;
 pub struct MemorySearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub query: String,
-    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said, and never more than the agent may have.
+    /// Hits at most; 1 to 1,000, `[search] limit` when it is not said, and never more than the agent may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
+}
+
+/// What an agent's own memory consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryFiles {
+    /// The paths of its files in the vault.
+    pub files: Vec<String>,
 }
 
 /// What to read: `hash`, or `path` with or without lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
-    /// A passage's hash, as a search gives it; `chunk_id` is understood as well.
+    /// A passage's hash; a search gives it, and `chunk_id` is understood as well.
     #[serde(default, alias = "chunk_id", skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// A file of the memory: `MEMORY.md`, `memory/notes.md`, or the path that a search gives. `PATH:42` is its line 42.
+    /// `MEMORY.md`, `memory/notes.md`, or a path that a search gives; also a citation, or `PATH:42` for its line 42.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// With `path`: a line, from 1. The passage at it, or `lines` from there.
+    /// A line of it; the passage at it, or `lines` from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub line: Option<u32>,
@@ -59,13 +66,13 @@ pub struct MemoryText {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySaveParams {
-    /// Markdown, up to 50 KB.
+    /// Markdown; up to 50 KB.
     pub content: String,
     /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; `MEMORY.md` when it is not said, or `memory/notes.md` where only that may be
     /// written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Add to the end of the file (`true`, and when it is not said) or replace its text.
+    /// `false` replaces the file's text; else the text is added to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append: Option<bool>,
 }
@@ -74,19 +81,19 @@ pub struct MemorySaveParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDeleteParams {
-    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the one that `memory_save` takes when it is not said.
+    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the one that saving takes when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The text, exactly as it stands in the file.
+    /// Exactly as in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Delete it wherever it stands in the file; refused without when it is there more than once.
+    /// Wherever it is; refused without when it is there more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_matches: Option<bool>,
     /// Delete the file; `delete_file` is understood as well.
     #[serde(default, alias = "delete_file", skip_serializing_if = "Option::is_none")]
     pub whole_file: Option<bool>,
-    /// Delete the file when no text is left in it; so it is when it is not said.
+    /// An emptied file, too; so it is when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delete_if_empty: Option<bool>,
 }
@@ -98,7 +105,7 @@ pub struct MemoryChange {
     pub ok: bool,
     /// The file's path in the vault.
     pub path: String,
-    /// What `checkpoint_restore` takes to undo this.
+    /// What undoes this.
     pub checkpoint_id: String,
     /// The same, as programs that know Moltis look for it.
     #[serde(rename = "checkpointId")]
@@ -120,14 +127,14 @@ pub struct MemoryChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForgetParams {
-    /// What it is about, its exact words, or the hash of a candidate; `request` is understood as well.
+    /// What it is about; its exact words, or the hash of a candidate; `request` is understood as well.
     #[serde(alias = "request")]
     pub query: String,
     /// Candidates at most, where it is not clear which is meant: 1 to 6; 6 when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub limit: Option<usize>,
-    /// Change nothing, and say what would go.
+    /// Only say what would go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
 }
@@ -143,7 +150,7 @@ pub struct MemoryForgotten {
     pub candidates: Vec<MemoryCandidate>,
     /// Whether it is not clear which is meant: ask again with the hash of one.
     pub needs_confirmation: bool,
-    /// What `checkpoint_restore` takes to undo this.
+    /// What undoes this.
     pub checkpoint_ids: Vec<String>,
     /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
     pub searchable: bool,
@@ -173,7 +180,7 @@ pub struct MemoryCandidate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryRestoreParams {
-    /// As the change gave it; `checkpointId` is understood as well.
+    /// As a change gave it; `checkpointId` is understood as well.
     #[serde(alias = "checkpointId")]
     pub checkpoint_id: String,
 }

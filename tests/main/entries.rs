@@ -49,9 +49,9 @@ pub fn ada(vault: &Daemon) -> String {
 
 pub fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    let mut body = json!({ "text": text });
+    let mut body = json!({ "action": "propose", "text": text });
     body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
-    let told = mcp.tool("entry_propose", body);
+    let told = mcp.tool("entry", body);
     mcp.finish();
     told
 }
@@ -212,7 +212,7 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     assert!(pending.contains("private: true") && pending.contains("trust agent"), "{pending}");
     assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), [""; 0]);
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    assert_eq!(texts(&mcp.tool("entry_list", json!({}))), [""; 0]);
+    assert_eq!(texts(&mcp.tool("entry", json!({ "action": "list" }))), [""; 0]);
     mcp.finish();
     let proposal = &waiting(&vault)[0];
     assert_eq!(
@@ -226,7 +226,7 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     assert!(waiting(&vault).is_empty());
     assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Tests with make quokkatest"]);
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    assert_eq!(texts(&mcp.tool("entry_list", json!({}))), ["Tests with make quokkatest"]);
+    assert_eq!(texts(&mcp.tool("entry", json!({ "action": "list" }))), ["Tests with make quokkatest"]);
     mcp.finish();
     // Undone in the order that is given, it waits again.
     for checkpoint in done["checkpoint_ids"].as_array().unwrap() {
@@ -296,7 +296,7 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
     vault.start().settle();
     let list = |agent: &str| {
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", agent]));
-        let found = mcp.tool("entry_list", json!({}));
+        let found = mcp.tool("entry", json!({ "action": "list" }));
         mcp.finish();
         found
     };
@@ -589,7 +589,7 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     assert!(given["text"].as_str().unwrap().contains("Prefers tea"), "{given}");
 
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    let told = mcp.call("entry_propose", json!({"text": "Prefers cocoa"})).to_string();
+    let told = mcp.call("entry", json!({"action": "propose", "text": "Prefers cocoa"})).to_string();
     mcp.finish();
     assert!(told.contains("no entries are kept"), "{told}");
     assert_eq!(waiting(&vault), [] as [Value; 0]);

@@ -149,11 +149,11 @@ fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
     assert!(told.contains("there never was a fact `none`; `vault fact list` shows"), "{told}");
     // An agent hears of what it sees alone.
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    let found = mcp.tool("fact_get", json!({"name": "test_command"}));
+    let found = mcp.tool("fact", json!({"action": "get", "name": "test_command"}));
     let near: Vec<&str> =
         found["near"].as_array().unwrap().iter().map(|near| near["scope"].as_str().unwrap()).collect();
     assert_eq!(near, ["project:mech", "user"], "{found}");
-    let found = mcp.tool("fact_list", json!({"scopes": "*"}));
+    let found = mcp.tool("fact", json!({"action": "list", "scopes": "*"}));
     assert_eq!(found["scopes"], json!(["project:mech", "user"]));
     mcp.finish();
 }
@@ -378,23 +378,23 @@ fn an_agent_uses_facts_over_mcp() {
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
     vault.start().settle();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    let found = mcp.tool("fact_get", json!({"name": "project/version"}));
+    let found = mcp.tool("fact", json!({"action": "get", "name": "project/version"}));
     assert_eq!(found["facts"][0]["value"], "3.10", "{found}");
-    let set = mcp.tool("fact_set", json!({"name": "work/now", "value": "facts"}));
+    let set = mcp.tool("fact", json!({"action": "set", "name": "work/now", "value": "facts"}));
     assert_eq!(set["path"], "agents/ada/facts.md", "{set}");
-    mcp.tool("fact_set", json!({"name": "work/now", "value": "scopes"}));
-    let told = mcp.tool("fact_history", json!({"name": "work/now"}));
+    mcp.tool("fact", json!({"action": "set", "name": "work/now", "value": "scopes"}));
+    let told = mcp.tool("fact", json!({"action": "history", "name": "work/now"}));
     assert_eq!(told["facts"][0]["history"].as_array().unwrap().len(), 2, "{told}");
-    let list = mcp.tool("fact_list", json!({"tag": "deploy"}));
+    let list = mcp.tool("fact", json!({"action": "list", "tag": "deploy"}));
     assert_eq!(list["facts"][0]["key"], "deploy_branch", "{list}");
     let value = json!({"who": ["Priya", "Jonas"], "until": "3.10"});
-    mcp.tool("fact_set", json!({"name": "work/team", "value": value, "tags": ["people"]}));
-    let list = mcp.tool("fact_list", json!({"tag": "people"}));
+    mcp.tool("fact", json!({"action": "set", "name": "work/team", "value": value, "tags": ["people"]}));
+    let list = mcp.tool("fact", json!({"action": "list", "tag": "people"}));
     assert_eq!((list["facts"].as_array().unwrap().len(), &list["facts"][0]["value"]), (1, &value), "{list}");
-    mcp.tool("fact_set", json!({"name": "work/team", "value": ["Priya"], "if_value": value.to_string()}));
+    mcp.tool("fact", json!({"action": "set", "name": "work/team", "value": ["Priya"], "if_value": value.to_string()}));
     let refused = mcp.result(
         "tools/call",
-        json!({"name": "fact_set", "arguments": {"name": "work/team", "value": "x", "if_value": "wrong"}}),
+        json!({"name": "fact", "arguments": {"action": "set", "name": "work/team", "value": "x", "if_value": "wrong"}}),
     );
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(read(&vault, "agents/ada/facts.md").contains("- team: [Priya] #people\n"));

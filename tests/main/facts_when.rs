@@ -34,7 +34,7 @@ fn what_begins_later_hides_nothing_that_is_true_now() {
     let moment = jiff::Timestamp::now();
     assert_eq!((at(&moment.to_string()), at("1d"), at("2199-12-02")), (json!("main"), Value::Null, json!("release")));
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    assert_eq!(mcp.tool("fact_get", json!({ "name": "p/branch" }))["facts"][0]["value"], "main");
+    assert_eq!(mcp.tool("fact", json!({ "action": "get", "name": "p/branch" }))["facts"][0]["value"], "main");
     mcp.finish();
     eventually("it to be counted", || {
         let counted = vault.status()["facts"].clone();

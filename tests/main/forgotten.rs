@@ -143,10 +143,10 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
     for secret in ALL {
         for (tool, arguments) in [
             ("search", json!({ "query": secret.query })),
-            ("deep_search", json!({ "query": secret.query })),
-            ("multi_get", json!({ "glob": "**" })),
-            ("fact_list", json!({ "scopes": "*", "expired": true })),
-            ("fact_history", json!({ "name": "home/shed" })),
+            ("search", json!({ "mode": "deep", "query": secret.query })),
+            ("get", json!({ "glob": "**" })),
+            ("fact", json!({ "action": "list", "scopes": "*", "expired": true })),
+            ("fact", json!({ "action": "history", "name": "home/shed" })),
         ] {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
             let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());

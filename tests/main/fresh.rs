@@ -90,10 +90,10 @@ fn over_http_it_is_seen_where_that_is_asked_for() {
 #[test]
 fn a_tool_sees_the_save_before_it() {
     let daemon = daemon();
-    for tool in ["search", "deep_search"] {
+    for mode in ["keyword", "hybrid", "deep"] {
         let search = |word: &str| {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": { "name": tool, "arguments": { "query": word } } });
+                "params": { "name": "search", "arguments": { "mode": mode, "query": word } } });
             let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
             let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
             let found = &reply["result"]["structuredContent"];
@@ -101,7 +101,7 @@ fn a_tool_sees_the_save_before_it() {
             let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("saved in the last moment"));
             (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
         };
-        sees(&daemon, tool, save, search, true);
+        sees(&daemon, mode, save, search, true);
     }
 }
 

@@ -361,19 +361,16 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
         &["related", "full", "explain", "citations", "json", "vault", "help"],
     );
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
-    for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
-        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
-        let arguments: BTreeSet<String> =
-            tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
-        // The tool is the mode. What it finds is shown to a model, always with what was saved before. A memory scope is named as a
-        // collection, and a topic and a layer as the conditions that they are.
-        let of_tool = same(&arguments, &[("query", "q")], &[]);
-        assert_eq!(
-            of_tool,
-            less(&["mode", "highlight", "fresh", "min_score", "set", "scope", "resolve", "topic", "layer"]),
-            "the tool {name}, and SearchQuery"
-        );
-    }
+    let tool = tools.iter().find(|tool| tool["name"] == "search").unwrap();
+    let arguments: BTreeSet<String> = tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
+    // What it finds is shown to a model, always with what was saved before. A memory scope is named as a collection, and a topic and a
+    // layer as the conditions that they are.
+    let of_tool = same(&arguments, &[("query", "q")], &[]);
+    assert_eq!(
+        of_tool,
+        less(&["highlight", "fresh", "min_score", "set", "scope", "resolve", "topic", "layer"]),
+        "the tool search, and SearchQuery"
+    );
 }
 
 /// What can be typed is told by every way in.

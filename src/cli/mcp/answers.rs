@@ -5,9 +5,9 @@ use clap::ValueEnum;
 /// How the answers of tools are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum AnswerForm {
-    /// As structured content, with a line of text
+    /// As structured content, with the same JSON as text
     Structured,
-    /// As text alone
+    /// As text for a model
     Text,
 }
 

@@ -83,7 +83,7 @@ impl DaemonLink {
 
     /// Passes a message on; gives the answer, where there is one to give.
     pub(super) async fn ask(&self, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
-        let mut again = message.changes_nothing();
+        let mut again = message.changes_nothing;
         let (status, session, body) = loop {
             let stream = self.connect().await?;
             match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {

@@ -37,6 +37,8 @@ pub(in crate::cli) struct RpcMessage {
     name: Option<String>,
     /// The version of the protocol that it says it is of.
     version: Option<String>,
+    /// Whether it may be sent again when nobody knows what became of it.
+    pub(super) changes_nothing: bool,
 }
 
 impl ReadLine {
@@ -73,7 +75,10 @@ impl ReadLine {
                     "resources/read" => params["uri"].as_str(),
                     _ => None,
                 };
+                let changes_nothing =
+                    method != "tools/call" || name.is_some_and(|name| changes_nothing(name, &params["arguments"]));
                 Self::Message(RpcMessage {
+                    changes_nothing,
                     id: id.cloned(),
                     method: method.clone(),
                     name: name.map(str::to_owned),
@@ -97,11 +102,6 @@ impl RpcMessage {
         headers.extend(self.version.as_deref().or(agreed).map(|version| ("mcp-protocol-version", sayable(version))));
         headers.extend(self.name.as_deref().map(|name| ("mcp-name", sayable(name))));
         headers
-    }
-
-    /// Whether it may be sent again when nobody knows what became of it.
-    pub(super) fn changes_nothing(&self) -> bool {
-        self.method != "tools/call" || self.name.as_deref().is_some_and(changes_nothing)
     }
 }
 
@@ -158,8 +158,25 @@ mod tests {
         let headers = message.headers(Some("2025-11-25"));
         let expected = ["tools/call", "2025-11-25", "=?base64?c8O8Y2s=?="];
         assert_eq!(headers.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), expected);
-        assert!(!message.changes_nothing());
+        assert!(!message.changes_nothing);
         let ReadLine::Message(message) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
-        assert!(message.id.is_none() && message.changes_nothing() && message.headers(None).len() == 1);
+        assert!(message.id.is_none() && message.changes_nothing && message.headers(None).len() == 1);
+    }
+
+    #[test]
+    fn what_only_reads_may_be_sent_again() {
+        for (name, arguments, again) in [
+            ("search", json!({ "query": "x" }), true),
+            ("fact", json!({ "action": "get", "name": "x" }), true),
+            ("fact", json!({ "action": "set", "name": "x", "value": "y" }), false),
+            ("memory", json!({ "action": "search", "query": "x" }), true),
+            ("memory", json!({ "action": "save", "content": "x" }), false),
+            ("memory", json!({}), false),
+            ("none", json!({}), false),
+        ] {
+            let call = json!({ "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+            let ReadLine::Message(message) = read(&call.to_string()) else { panic!("{call}") };
+            assert_eq!(message.changes_nothing, again, "{call}");
+        }
     }
 }

@@ -14,7 +14,7 @@ const WHAT = {
   complete: "Completed a name", passage: "Read a passage", note: "Read a note", links: "Looked at links", related: "Looked for related notes",
   graph: "Looked at the graph", stats: "Read the numbers", facts: "Looked up facts", entries: "Listed what is remembered",
   summaries: "Listed summaries", digest: "Read a digest", context: "Was given context", page: "Was given other rules",
-  memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_save: "Wrote to its own memory",
+  memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_list: "Listed its own memory", memory_save: "Wrote to its own memory",
   memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", checkpoint_restore: "Undid a change of its own memory",
   fact_set: "Set a fact of its own",
 };

@@ -247,33 +247,41 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         message("resources/templates/list", json!({})),
         message("prompts/list", json!({})),
         tool("status", json!({})),
-        tool("multi_get", json!({ "glob": "**" })),
+        tool("get", json!({ "glob": "**" })),
         tool("no_such_tool", json!({})),
+        tool("memory", json!({ "action": "list" })),
         // As text, for clients that show nothing else.
         to("/mcp", "tools/call", json!({ "name": "status" })),
-        to("/mcp", "tools/call", json!({ "name": "multi_get", "arguments": { "glob": "**" } })),
+        to("/mcp", "tools/call", json!({ "name": "get", "arguments": { "glob": "**" } })),
     ];
     for word in WORDS {
-        for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
-            asked.push(tool(name, json!({ "query": word, "limit": 50 })));
-            asked.push(tool(name, json!({ "query": word, "collection": "journal" })));
-            asked.push(to("/mcp", "tools/call", json!({ "name": name, "arguments": { "query": word } })));
+        for mode in ["keyword", "semantic", "hybrid", "deep"] {
+            asked.push(tool("search", json!({ "mode": mode, "query": word, "limit": 50 })));
+            asked.push(tool("search", json!({ "mode": mode, "query": word, "collection": "journal" })));
+            asked.push(to(
+                "/mcp",
+                "tools/call",
+                json!({ "name": "search", "arguments": { "mode": mode, "query": word } }),
+            ));
         }
-        asked.push(tool("memory_search", json!({ "query": word })));
+        asked.push(tool("memory", json!({ "action": "search", "query": word })));
         asked.push(tool("graph", json!({ "name": word })));
     }
     for (path, ..) in NOTES {
         asked.push(tool("get", json!({ "what": path })));
-        asked.push(tool("multi_get", json!({ "what": [path] })));
+        asked.push(tool("get", json!({ "list": [path] })));
+        asked.push(tool("fetch", json!({ "id": path })));
+        asked.push(tool("fetch", json!({ "id": format!("{path}#L1-L2") })));
         asked.push(tool("related", json!({ "what": path })));
         asked.push(tool("graph", json!({ "name": path, "depth": 3 })));
-        asked.push(tool("memory_get", json!({ "path": path })));
+        asked.push(tool("memory", json!({ "action": "get", "path": path })));
         asked.push(message("resources/read", json!({ "uri": format!("vault://{path}") })));
     }
     for hash in known {
         asked.push(tool("get", json!({ "what": hash })));
+        asked.push(tool("fetch", json!({ "id": hash })));
         asked.push(tool("related", json!({ "what": hash })));
-        asked.push(tool("memory_get", json!({ "hash": hash })));
+        asked.push(tool("memory", json!({ "action": "get", "hash": hash })));
     }
     for start in ["", "n", "notes/", "notes/s", "journal", "agents/", "summaries/"] {
         let complete = json!({ "ref": { "type": "ref/resource", "uri": "vault://{+path}" }, "argument": { "name": "path", "value": start } });

@@ -66,8 +66,10 @@ fn what_is_hidden_is_as_what_is_not_there() {
         let call = |tool: &'static str, arguments: Value| json!({ "name": tool, "arguments": arguments });
         compare("tools/call", &|name| call("get", json!({ "what": name })));
         compare("tools/call", &|name| call("get", json!({ "what": name, "line": 1, "lines": 9 })));
-        compare("tools/call", &|name| call("multi_get", json!({ "what": [name, "notes/garden.md"] })));
-        compare("tools/call", &|name| call("multi_get", json!({ "glob": name })));
+        compare("tools/call", &|name| call("get", json!({ "list": [name, "notes/garden.md"] })));
+        compare("tools/call", &|name| call("get", json!({ "glob": name })));
+        compare("tools/call", &|name| call("fetch", json!({ "id": name })));
+        compare("tools/call", &|name| call("fetch", json!({ "id": format!("{name}#L1-L2") })));
         compare("tools/call", &|name| call("search", json!({ "query": "the", "path": name })));
         compare("tools/call", &|name| call("search", json!({ "query": "the", "collection": name })));
         compare("resources/read", &|name| json!({ "uri": format!("vault://{name}") }));
@@ -136,7 +138,7 @@ fn an_agent_gets_no_more_than_its_limits() {
     let mut ada = agent(&vault, "ada");
     let part = ada.tool("get", json!({ "what": "notes/long.md" }));
     assert!(part["text"].as_str().unwrap().len() <= 1000 && part["next_line"] == 42, "{part}");
-    let many = ada.tool("multi_get", json!({ "glob": "notes/*", "max_bytes": 100_000 }));
+    let many = ada.tool("get", json!({ "glob": "notes/*", "max_bytes": 100_000 }));
     assert!(many.to_string().len() < 3000, "{many}");
     assert!(ada.error("resources/read", json!({ "uri": "vault://notes/long.md" }))["message"].is_string());
     assert_eq!(
@@ -155,41 +157,46 @@ fn an_agent_remembers_for_itself() {
     add(&vault, &["ada"]);
     add(&vault, &["bob"]);
     let mut ada = agent(&vault, "ada");
-    let saved = ada.tool("memory_save", json!({ "content": "The person likes aardvarks." }));
+    let saved = ada.tool("memory", json!({ "action": "save", "content": "The person likes aardvarks." }));
     assert_eq!((&saved["path"], &saved["searchable"]), (&json!("agents/ada/MEMORY.md"), &json!(true)), "{saved}");
-    let found = ada.tool("memory_search", json!({ "query": "aardvarks" }));
+    let found = ada.tool("memory", json!({ "action": "search", "query": "aardvarks" }));
     assert_eq!(found["results"][0]["citation"], "agents/ada/MEMORY.md#L1", "{found}");
-    assert_eq!(ada.refused("memory_search", json!({ "query": " " })), "invalid: `query` is empty");
-    let got = ada.tool("memory_get", json!({ "hash": found["results"][0]["hash"] }));
+    assert_eq!(ada.refused("memory", json!({ "action": "search", "query": " " })), "invalid: `query` is empty");
+    let got = ada.tool("memory", json!({ "action": "get", "hash": found["results"][0]["hash"] }));
     assert!(got["text"].as_str().unwrap().contains("likes aardvarks"), "{got}");
+    let got = ada.tool("memory", json!({ "action": "get", "path": "agents/ada/MEMORY.md#L1" }));
+    assert!(got["text"].as_str().unwrap().contains("likes aardvarks"), "by its citation: {got}");
+    assert_eq!(ada.tool("memory", json!({ "action": "list" }))["files"], json!(["agents/ada/MEMORY.md"]));
     let mut bob = agent(&vault, "bob");
-    assert_eq!(bob.tool("memory_search", json!({ "query": "aardvarks" }))["results"], json!([]));
-    let dry = ada.tool("memory_forget", json!({ "query": "aardvarks", "dry_run": true }));
+    assert_eq!(bob.tool("memory", json!({ "action": "list" }))["files"], json!([]));
+    assert_eq!(bob.tool("memory", json!({ "action": "search", "query": "aardvarks" }))["results"], json!([]));
+    let dry = ada.tool("memory", json!({ "action": "forget", "query": "aardvarks", "dry_run": true }));
     assert_eq!((dry["candidates"].as_array().unwrap().len(), &dry["deleted"]), (1, &json!([])), "{dry}");
-    let gone = ada.tool("memory_forget", json!({ "query": "aardvarks" }));
+    let gone = ada.tool("memory", json!({ "action": "forget", "query": "aardvarks" }));
     assert!(!vault.path("agents/ada/MEMORY.md").exists(), "{gone}");
-    ada.tool("checkpoint_restore", json!({ "checkpoint_id": gone["checkpoint_ids"][0] }));
+    ada.tool("memory", json!({ "action": "undo", "checkpoint_id": gone["checkpoint_ids"][0] }));
     assert!(vault.path("agents/ada/MEMORY.md").exists());
-    let gone = ada.tool("memory_delete", json!({ "file": "MEMORY.md", "text": "The person likes aardvarks." }));
+    let gone =
+        ada.tool("memory", json!({ "action": "delete", "file": "MEMORY.md", "text": "The person likes aardvarks." }));
     assert_eq!(gone["matches_removed"], 1, "{gone}");
     for (tool, arguments) in [
-        ("memory_save", json!({ "content": "x", "file": "../bob/MEMORY.md" })),
-        ("memory_save", json!({ "content": "x", "file": "agent.md" })),
-        ("memory_save", json!({ "content": "x", "path": "MEMORY.md" })),
-        ("memory_get", json!({ "path": "/etc/passwd" })),
-        ("memory_get", json!({ "path": "../bob/agent.md" })),
-        ("memory_delete", json!({ "file": "memory/%2e%2e/agent.md", "whole_file": true })),
-        ("checkpoint_restore", json!({ "checkpoint_id": "../../agents.json" })),
+        ("memory", json!({ "action": "save", "content": "x", "file": "../bob/MEMORY.md" })),
+        ("memory", json!({ "action": "save", "content": "x", "file": "agent.md" })),
+        ("memory", json!({ "action": "save", "content": "x", "path": "MEMORY.md" })),
+        ("memory", json!({ "action": "get", "path": "/etc/passwd" })),
+        ("memory", json!({ "action": "get", "path": "../bob/agent.md" })),
+        ("memory", json!({ "action": "delete", "file": "memory/%2e%2e/agent.md", "whole_file": true })),
+        ("memory", json!({ "action": "undo", "checkpoint_id": "../../agents.json" })),
     ] {
         ada.refused(tool, arguments);
     }
     // The person has notes, and none of these tools.
     let mut owner = super::owner(&vault);
     let listed = owner.result("tools/list", json!({})).to_string();
-    assert!(!listed.contains("memory_save") && listed.contains("deep_search"), "{listed}");
-    assert!(owner.refused("memory_save", json!({ "content": "x" })).starts_with("forbidden: "));
+    assert!(!listed.contains("\"name\":\"memory\"") && listed.contains("\"name\":\"search\""), "{listed}");
+    assert!(owner.refused("memory", json!({ "action": "save", "content": "x" })).starts_with("forbidden: "));
     let listed = ada.result("tools/list", json!({}))["tools"].clone();
-    assert_eq!(listed.as_array().unwrap().len(), 22, "{listed}");
+    assert_eq!(listed.as_array().unwrap().len(), 10, "{listed}");
 }
 
 /// The JSON in `docs/mcp.md` is what a person pastes.

@@ -1,65 +1,64 @@
-//! In which form a client gets its answers: once, and in the one that it shows its model.
+//! In which form a client gets its answers: as text that any model reads, and as structured content where it asks for that.
 
 use serde_json::{Value, json};
 
 use super::{owner, vault};
 use crate::support::{Daemon, Mcp, Request};
 
-/// `vault mcp` with more arguments, as a client of a name and a version starts it.
-fn client(vault: &Daemon, args: &[&str], name: &str, version: &str) -> Mcp {
+/// `vault mcp` with more arguments, as a client of a name and with capabilities starts it.
+fn client(vault: &Daemon, args: &[&str], name: &str, capabilities: &Value) -> Mcp {
     let mut mcp = Mcp::spawn(&mut vault.command(&[&["mcp", "--owner"], args].concat()));
-    mcp.result("initialize", hello(name, version));
+    mcp.result("initialize", hello(name, capabilities));
     mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     mcp
 }
 
-fn hello(name: &str, version: &str) -> Value {
-    json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": name, "version": "1" } })
+fn hello(name: &str, capabilities: &Value) -> Value {
+    let client = json!({ "name": name, "version": "1" });
+    json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client })
 }
 
-/// Whether an answer is structured content; it is one of both, and nothing of it is there twice.
+fn wanted() -> Value {
+    json!({ "experimental": { "structuredContent": {} } })
+}
+
+/// Whether an answer is structured content. Its text has all of it in either case.
 #[track_caller]
 fn is_structured(result: &Value) -> bool {
     assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap();
-    match result["structuredContent"]["results"][0]["snippet"].as_str() {
-        Some(snippet) => {
-            assert!(snippet.contains("on Mondays") && !text.contains("on Mondays"), "{result}");
-            assert!(text.contains(" for `water Mondays`") && text.contains("--answers text"), "{text}");
-            assert!(text.lines().count() == 1 && text.len() < 400, "{text}");
+    assert!(text.contains("notes/garden.md#L1-L3") && text.contains("on Mondays"), "{text}");
+    match result.get("structuredContent") {
+        Some(content) => {
+            assert!(content["results"][0]["snippet"].as_str().unwrap().contains("on Mondays"), "{result}");
+            assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *content, "the same, as the specification has it");
             true
         }
         None => {
-            assert_eq!(result.get("structuredContent"), None, "{result}");
-            assert!(text.contains("[notes/garden.md#L1-L3] Garden") && text.contains("on Mondays"), "{text}");
-            assert!(!text.contains("--answers"), "{text}");
+            assert!(text.starts_with("1 passage for `water Mondays`. "), "{text}");
+            assert!(text.contains("\n[notes/garden.md#L1-L3] Garden"), "{text}");
             false
         }
     }
 }
 
 #[test]
-fn an_answer_comes_once_and_in_the_form_that_the_client_shows() {
+fn an_answer_is_text_unless_a_client_asks_for_more() {
     let mut vault = vault();
     vault.start();
-    for (args, name, version, structured) in [
-        (&[][..], "claude-code", "2025-11-25", true),
-        (&[], "cursor-vscode", "2025-06-18", true),
-        (&[], "a program of one's own", "2025-11-25", true),
-        (&[], "claude-ai", "2025-11-25", false),
-        (&[], "gemini-cli-mcp-client", "2025-06-18", false),
-        (&[], "a program of old", "2025-03-26", false),
-        (&["--answers", "text"], "claude-code", "2025-11-25", false),
-        (&["--answers", "structured"], "claude-ai", "2024-11-05", true),
+    for (args, name, capabilities, structured) in [
+        (&[][..], "claude-code", json!({}), false),
+        (&[], "claude-ai", json!({}), false),
+        (&[], "a program of one's own", json!({ "roots": {} }), false),
+        (&[], "a program of one's own", wanted(), true),
+        (&[], "openai-mcp", json!({}), true),
+        (&["--answers", "text"], "openai-mcp", wanted(), false),
+        (&["--answers", "structured"], "claude-ai", json!({}), true),
     ] {
-        let mut mcp = client(&vault, args, name, version);
+        let mut mcp = client(&vault, args, name, &capabilities);
         let result = mcp.call("search", json!({ "query": "water\nMondays" }));
-        assert_eq!(is_structured(&result), structured, "{name} {version}");
-        // A client holds the answer to the schema, where it was given one.
-        let tools = mcp.result("tools/list", json!({}))["tools"].clone();
-        for tool in tools.as_array().unwrap() {
-            assert_eq!(tool.get("outputSchema").is_some(), structured, "{name} {version}: {tool}");
-        }
+        assert_eq!(is_structured(&result), structured, "{name} {args:?}");
+        assert!(!mcp.result("tools/list", json!({})).to_string().contains("outputSchema"));
     }
 }
 
@@ -67,43 +66,59 @@ fn an_answer_comes_once_and_in_the_form_that_the_client_shows() {
 fn over_http_the_session_says_what_the_handshake_did() {
     let mut vault = vault();
     vault.start();
-    let send = |target: &str, headers: &[(&str, &str)], method: &str, params: Value| {
+    let send = |vault: &Daemon, target: &str, headers: &[(&str, &str)], method: &str, params: Value| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let request = Request::new("POST", target).json(body.to_string());
         vault.ask(headers.iter().fold(request, |request, (name, value)| request.header(name, value)))
     };
-    let found = |target: &str, headers: &[(&str, &str)]| {
+    let found = |vault: &Daemon, target: &str, headers: &[(&str, &str)]| {
         let call = json!({ "name": "search", "arguments": { "query": "water Mondays" } });
-        is_structured(&send(target, headers, "tools/call", call).json()["result"])
+        is_structured(&send(vault, target, headers, "tools/call", call).json()["result"])
     };
     let version = ("MCP-Protocol-Version", "2025-11-25");
-    assert!(found("/mcp", &[version]));
-    assert!(!found("/mcp", &[("MCP-Protocol-Version", "2025-03-26")]));
-    assert!(!found("/mcp", &[]), "a request without the header is of an old version");
-    assert!(found("/mcp?answers=structured", &[]) && !found("/mcp?answers=text", &[version]));
-    assert_eq!(send("/mcp?answers=both", &[version], "ping", json!({})).status, 400);
+    assert!(!found(&vault, "/mcp", &[version]) && !found(&vault, "/mcp", &[]));
+    assert!(found(&vault, "/mcp?answers=structured", &[]) && !found(&vault, "/mcp?answers=text", &[version]));
+    assert_eq!(send(&vault, "/mcp?answers=both", &[version], "ping", json!({})).status, 400);
 
-    let shook = send("/mcp", &[], "initialize", hello("claude-ai", "2025-11-25"));
-    let session = shook.header("mcp-session-id").expect("a client that shows text alone").to_owned();
-    assert!(!found("/mcp", &[version, ("Mcp-Session-Id", &session)]));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello("x", &wanted()));
+    let session = shook.header("mcp-session-id").expect("a client that asked for it").to_owned();
+    assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
     // It outlives the daemon, which knows nothing of it.
     vault.terminate();
     vault.start();
-    let call = json!({ "name": "search", "arguments": { "query": "water Mondays" } });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
-    let request = Request::new("POST", "/mcp").json(body.to_string());
-    let reply = vault.ask(request.header(version.0, version.1).header("Mcp-Session-Id", &session));
-    assert!(!is_structured(&reply.json()["result"]));
-    let body =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("claude-code", "2025-11-25") });
-    assert_eq!(vault.ask(Request::new("POST", "/mcp").json(body.to_string())).header("mcp-session-id"), None);
+    assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello("claude-code", &json!({})));
+    assert_eq!(shook.header("mcp-session-id"), None);
+}
+
+/// What a model pays for a hit: its place, what it stands under, how likely it answers, and the part of it that does.
+#[test]
+fn a_hit_takes_120_tokens_at_most() {
+    let mut vault = Daemon::vault();
+    let filler = "Everything else that was talked about on that long evening, at some length. ".repeat(6);
+    let chapter = "A chapter with a very long name indeed ".repeat(6);
+    vault.write("notes/long.md", format!("# {chapter}\n\n{filler}The aardvark sleeps in the shed. {filler}\n"));
+    vault.write("notes/table.md", format!("# Table\n\n{}| aardvark | 17.5 |\n", "| a-b | 3.14 | x_y |\n".repeat(30)));
+    vault.write("notes/字.md", format!("# 字\n\n{} aardvark {}\n", "漢字仮名交じり文。".repeat(30), "漢字".repeat(99)));
+    vault.start().settle();
+    let mut mcp = client(&vault, &[], "x", &json!({}));
+    let found = mcp.call("search", json!({ "query": "aardvark" }))["content"][0]["text"].as_str().unwrap().to_owned();
+    let hits: Vec<&str> = found.split("\n[").skip(1).collect();
+    assert_eq!(hits.len(), 3, "{found}");
+    for hit in hits {
+        let tokens = memory_vault::derive::token_estimate(hit);
+        assert!(tokens <= 125 && hit.contains("aardvark"), "{tokens}: {hit}");
+        let (head, _) = hit.split_once('\n').unwrap();
+        let relevance = head.rsplit_once('(').unwrap().1.split(',').next().unwrap();
+        assert!(head.contains(".md#L") && relevance.parse::<f64>().is_ok_and(|share| share <= 1.0), "{head}");
+    }
 }
 
 #[test]
 fn one_thing_is_not_told_of_as_many() {
     let mut vault = vault();
     vault.start();
-    let mut mcp = client(&vault, &["--answers", "text"], "test", "2025-11-25");
+    let mut mcp = client(&vault, &["--answers", "text"], "test", &json!({}));
     let mut text =
         |tool: &str, arguments: Value| mcp.call(tool, arguments)["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text("search", json!({ "query": "plums" })).starts_with("1 passage for `plums`. "));
@@ -119,7 +134,8 @@ fn one_thing_is_not_told_of_as_many() {
     });
     let said = mcp.refused("get", json!({ "what": "notes/short.md:2" }));
     assert_eq!(said, "invalid: notes/short.md has 1 line; line 2 was asked for");
-    let many = mcp.call("multi_get", json!({ "what": ["notes/short.md", "notes/none.md"] }));
+    let mut mcp = client(&vault, &[], "test", &json!({}));
+    let many = mcp.call("get", json!({ "list": ["notes/short.md", "notes/none.md"] }));
     assert!(many["content"][0]["text"].as_str().unwrap().starts_with("1 text, 1 could not be had. "), "{many}");
 }
 
@@ -128,10 +144,10 @@ fn an_unknown_collection_is_named_with_those_that_are_there() {
     let mut vault = vault();
     vault.start();
     let mut mcp = owner(&vault);
-    for tool in ["search", "deep_search"] {
-        let said = mcp.refused(tool, json!({ "query": "tomatoes", "collection": "note" }));
+    for mode in ["keyword", "hybrid", "deep"] {
+        let said = mcp.refused("search", json!({ "mode": mode, "query": "tomatoes", "collection": "note" }));
         assert_eq!(said, "invalid: there is no collection `note` (there are `notes`, `vault`)");
-        let none = mcp.tool(tool, json!({ "query": "zeppelin", "collection": "vault" }));
+        let none = mcp.tool("search", json!({ "mode": mode, "query": "zeppelin", "collection": "vault" }));
         assert_eq!(none["results"], json!([]), "a collection without a hit is one all the same");
     }
 }
@@ -153,7 +169,8 @@ fn the_text_of_an_answer_says_where_passages_are_as_the_settings_say() {
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
         let said = mcp.call("search", json!({ "query": "Mondays" }))["content"][0]["text"].as_str().unwrap().to_owned();
         assert_eq!((said.contains(".md#L"), said.contains("\nSource: notes/garden.md#1\n")), (head, line), "{said}");
-        assert!(said.contains("Mondays") && said.contains("hash "), "{said}");
+        // Where no place is said, a passage has a name to be asked for by.
+        assert_eq!((said.contains("Mondays"), said.contains(" hash ")), (true, !head), "{said}");
         drop(mcp);
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "structured"]));
         let found = mcp.call("search", json!({ "query": "Mondays" }));
@@ -190,8 +207,16 @@ fn what_a_schema_says_of_an_argument_is_so() {
                 field["maximum"].as_i64().map(|most| json!(most + 1)),
             ];
             for value in wrong.into_iter().flatten() {
-                let said = mcp.refused(tool["name"].as_str().unwrap(), json!({ name: value }));
-                assert!(said.starts_with(&format!("invalid: `{name}` ")), "{}: {said}", tool["name"]);
+                // Of a tool that does several things one takes it.
+                let actions = tool["inputSchema"]["properties"]["action"]["enum"].as_array().cloned();
+                let calls = match actions {
+                    Some(actions) => actions.iter().map(|action| json!({ "action": action, name: value })).collect(),
+                    None => vec![json!({ name: value })],
+                };
+                let said: Vec<String> =
+                    calls.into_iter().map(|call| mcp.refused(tool["name"].as_str().unwrap(), call)).collect();
+                let is_said = said.iter().any(|said| said.starts_with(&format!("invalid: `{name}` ")));
+                assert!(is_said, "{}: {said:?}", tool["name"]);
                 tried += 1;
             }
         }

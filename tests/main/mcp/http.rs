@@ -50,8 +50,9 @@ fn a_client_that_asks_for_json_alone_is_served() {
     for capability in ["tools", "resources", "prompts", "completions"] {
         assert!(answer["capabilities"][capability].is_object(), "{answer}");
     }
-    let found = ask(&vault, "tools/call", json!({ "name": "deep_search", "arguments": { "query": "plums" } }));
-    assert_eq!(found["structuredContent"]["results"][0]["path"], "notes/my cellar ü.md");
+    let found =
+        ask(&vault, "tools/call", json!({ "name": "search", "arguments": { "mode": "deep", "query": "plums" } }));
+    assert!(found["content"][0]["text"].as_str().unwrap().contains("notes/my cellar ü.md"), "{found}");
     let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })));
     assert_eq!((reply.status, reply.body.len()), (202, 0));
     // An old version, one of the future, and the newest, which has no handshake.
@@ -67,7 +68,7 @@ fn the_newest_version_needs_no_handshake() {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": { "experimental": { "structuredContent": {} } },
     });
     let call = json!({ "name": "search", "arguments": { "query": "plums" }, "_meta": meta });
     let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call });

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{owner, vault};
+use crate::support::Mcp;
 
 fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
     list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap()).collect()
@@ -13,22 +14,51 @@ fn searches_give_passages_with_citations() {
     let mut vault = vault();
     vault.start();
     let mut mcp = owner(&vault);
-    for tool in ["search", "deep_search"] {
-        let found = mcp.tool(tool, json!({ "query": "water tomatoes", "collection": "notes" }));
+    for mode in ["keyword", "hybrid", "deep"] {
+        let found = mcp.tool("search", json!({ "mode": mode, "query": "water tomatoes", "collection": "notes" }));
         let hit = &found["results"][0];
         assert_eq!(hit["citation"], "notes/garden.md#L1-L3", "{found}");
-        assert_eq!((&hit["path"], &hit["uri"]), (&json!("notes/garden.md"), &json!("vault://notes/garden.md")));
+        assert_eq!((&hit["path"], &hit["url"]), (&json!("notes/garden.md"), &json!("vault://notes/garden.md")));
         assert!(hit["snippet"].as_str().unwrap().contains("on Mondays") && hit["tags"] == json!(["plants"]), "{hit}");
         assert!(!found.to_string().contains("obsidian://"), "it says where the vault is: {found}");
     }
     // Without a model the words answer, and the answer says so.
-    let found = mcp.tool("vector_search", json!({ "query": "tomatoes" }));
+    let found = mcp.tool("search", json!({ "mode": "semantic", "query": "tomatoes" }));
     assert!(found["degraded"].as_str().is_some_and(|why| why.contains("model")), "{found}");
-    let none = mcp.call("search", json!({ "query": "zeppelin" }));
-    assert_eq!(none["structuredContent"]["results"], json!([]));
-    assert!(none["content"][0]["text"].as_str().unwrap().starts_with("Nothing was found"), "{none}");
+    assert_eq!(mcp.tool("search", json!({ "query": "zeppelin" }))["results"], json!([]));
     let one = mcp.tool("search", json!({ "query": "the", "limit": 1 }));
     assert_eq!(one["results"].as_array().unwrap().len(), 1);
+}
+
+/// ChatGPT reads JSON out of the text, and nothing but that.
+#[test]
+fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
+    let mut vault = vault();
+    vault.write("notes/long.md", "A long line about walruses.\n".repeat(4000)).start();
+    let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "openai-mcp", "version": "1.0.0" } });
+    mcp.result("initialize", hello);
+    let mut read = |tool: &str, arguments: Value| -> Value {
+        let result = mcp.call(tool, arguments);
+        assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
+        serde_json::from_str(result["content"][0]["text"].as_str().unwrap())
+            .unwrap_or_else(|error| panic!("{error}: {result}"))
+    };
+    let found = read("search", json!({ "query": "tomatoes" }));
+    let hit = &found["results"][0];
+    assert_eq!((&hit["title"], &hit["url"]), (&json!("Garden"), &json!("vault://notes/garden.md")), "{found}");
+    let got = read("fetch", json!({ "id": hit["id"] }));
+    assert_eq!((&got["id"], &got["title"], &got["url"]), (&hit["id"], &hit["title"], &hit["url"]), "{got}");
+    assert!(got["text"].as_str().unwrap().contains("Cut them in March"), "the whole of it: {got}");
+    assert_eq!(got["metadata"]["citation"], "notes/garden.md#L1-L7");
+    // What does not fit in an answer goes on at another `id`.
+    let start = read("fetch", json!({ "id": "notes/long.md" }));
+    let rest = read("fetch", json!({ "id": start["metadata"]["next_id"] }));
+    assert!(rest["metadata"]["citation"].as_str().unwrap().starts_with(start["metadata"]["next_id"].as_str().unwrap()));
+    // Whoever reads text is given the same document, and a compact search.
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
+    let text = mcp.call("fetch", json!({ "id": "notes/garden.md#L1-L3" }))["content"][0]["text"].clone();
+    assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), got);
 }
 
 #[test]
@@ -82,7 +112,7 @@ fn a_long_note_comes_in_parts() {
 }
 
 #[test]
-fn multi_get_keeps_to_its_room() {
+fn get_keeps_to_its_room() {
     let mut vault = vault();
     vault
         .write("long/a.md", "a long line\n".repeat(200))
@@ -90,21 +120,21 @@ fn multi_get_keeps_to_its_room() {
         .write("long/c.md", "c\n".repeat(900));
     vault.start();
     let mut mcp = owner(&vault);
-    let got = mcp
-        .tool("multi_get", json!({ "what": ["facts.md", "../x.md", "notes/none.md", "vault://notes/garden.md#L7"] }));
+    let got =
+        mcp.tool("get", json!({ "list": ["facts.md", "../x.md", "notes/none.md", "vault://notes/garden.md#L7"] }));
     assert_eq!(texts(&got["results"], "citation"), ["facts.md#L1-L3", "notes/garden.md#L7"]);
     assert_eq!(texts(&got["failed"], "code"), ["invalid", "not_found"]);
-    let got = mcp.tool("multi_get", json!({ "glob": "long/*.md", "max_bytes": 3000 }));
+    let got = mcp.tool("get", json!({ "glob": "long/*.md", "max_bytes": 3000 }));
     assert_eq!(texts(&got["results"], "path"), ["long/a.md", "long/b.md"]);
     assert_eq!(got["left_out"], json!(["long/c.md"]));
-    let got = mcp.tool("multi_get", json!({ "glob": "**/*.md", "lines": 1 }));
+    let got = mcp.tool("get", json!({ "glob": "**/*.md", "lines": 1 }));
     assert_eq!(got["results"].as_array().unwrap().len(), 7, "{got}");
     for bad in
-        [json!({}), json!({ "what": [], "glob": "*" }), json!({ "what": [] }), json!({ "glob": "[", "lines": 1 })]
+        [json!({}), json!({ "list": [], "glob": "*" }), json!({ "list": [] }), json!({ "glob": "[", "lines": 1 })]
     {
-        assert!(mcp.refused("multi_get", bad).starts_with("invalid: "));
+        assert!(mcp.refused("get", bad).starts_with("invalid: "));
     }
-    assert!(mcp.refused("multi_get", json!({ "glob": "*", "max_bytes": 10 })).contains("`max_bytes` is 10"));
+    assert!(mcp.refused("get", json!({ "glob": "*", "max_bytes": 10 })).contains("`max_bytes` is 10"));
 }
 
 #[test]
@@ -123,7 +153,7 @@ fn every_tool_says_what_it_does() {
     vault.start();
     let tools = owner(&vault).result("tools/list", json!({}))["tools"].clone();
     let names = texts(&tools, "name");
-    for name in ["deep_search", "hybrid_search", "search", "vector_search", "get", "multi_get", "related", "status"] {
+    for name in ["search", "get", "context", "related", "graph", "status", "fetch"] {
         let tool = &tools[names.iter().position(|known| *known == name).expect(name)];
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");

@@ -76,7 +76,7 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
     }
     let bearer = format!("Bearer {}", bob.token);
     let ask = |request: Request| vault.send(&request.header("Authorization", &bearer)).json().to_string();
-    assert_eq!(bob.find("aardvark").len(), 2, "as `memory_search` finds it");
+    assert_eq!(bob.find("aardvark").len(), 2, "as the tool finds it");
     for scope in ["agent:ada", "*", "agent:ada,agent:bob"] {
         let facts = ask(Request::get(&format!("/api/facts?scope={scope}&history=true")));
         assert!(!facts.contains("aardvark"), "{facts}");

@@ -20,12 +20,12 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Starts it, and shakes hands.
+    /// Starts it, and shakes hands, as a client that wants structured content.
     #[track_caller]
     pub fn start(command: &mut Command) -> Self {
         let mut mcp = Self::spawn(command);
-        let hello =
-            json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        let hello = json!({ "protocolVersion": VERSION, "capabilities": { "experimental": { "structuredContent": {} } },
+            "clientInfo": { "name": "test", "version": "1" } });
         let answer = mcp.ask("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], VERSION, "{answer}");
         mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
