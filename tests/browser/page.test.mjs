@@ -458,6 +458,8 @@ describe("changing", () => {
     await page.click("dialog .primary");
     await page.waitForSelector(".toast");
     await page.waitForFunction(() => document.querySelector("#reader .annotation")?.textContent.includes("Asked Priya"));
+    await page.locator(".toast", { hasText: "Annotated" }).locator(".undo").click();
+    await page.waitForFunction(() => !document.querySelector("#reader .annotation")?.textContent.includes("Asked Priya"));
   });
 
   test("a passage is deleted and brought back", async (context) => {
