@@ -272,8 +272,7 @@ fn named_file<'a>(scope: &'a ReadScope, what: &str) -> Result<&'a FileEntry, Req
         return Ok(file);
     }
     let found = what.parse().ok().map(|id| scope.chunk_of(id)).transpose()?.flatten();
-    let absent = || RequestError::not_found(format!("there is no note or passage `{what}`"));
-    found.map(|(file, _)| file).ok_or_else(absent)
+    found.map(|(file, _)| file).ok_or_else(|| RequestError::no_note(what))
 }
 
 /// What an agent asked and which places it was given, newest first.

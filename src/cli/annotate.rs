@@ -7,7 +7,7 @@ use clap::Args;
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
-use super::output::remark_behind;
+use super::output::{remark_behind, remark_undo};
 use super::save::read_stdin;
 use super::terminal::{say, stdout};
 use crate::wire::AnnotateParams;
@@ -51,6 +51,7 @@ impl AnnotateCommand {
         } else {
             remark_behind(annotated.searchable);
             say!("{}", annotated.path)?;
+            remark_undo(annotated.checkpoint_id.as_deref());
         }
         Ok(Outcome::Done)
     }

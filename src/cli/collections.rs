@@ -11,6 +11,11 @@ use super::output::{bytes, count};
 use super::terminal::{DIM, TITLE, remark, stdout};
 use crate::clock::local_day;
 
+/// A number of things in a column: `1 note ` has a blank for the `s`, so that numbers stand below each other.
+fn column(number: usize, thing: &str) -> String {
+    format!("{}{}", count(number, thing), if number == 1 { " " } else { "" })
+}
+
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
 pub(super) struct CollectionsCommand {
@@ -32,7 +37,7 @@ impl CollectionsCommand {
         let width = stats.details.keys().map(|name| name.chars().count()).max().unwrap_or(0);
         let mut out = stdout();
         for (name, collection) in &stats.details {
-            let (notes, passages) = (count(collection.files, "note"), count(collection.chunks, "passage"));
+            let (notes, passages) = (column(collection.files, "note"), column(collection.chunks, "passage"));
             out.paint(TITLE, &format!("{name:width$}"))?;
             write!(out, "  {notes:>12} {passages:>16} {:>9}  ", bytes(collection.bytes))?;
             out.paint(DIM, &local_day(&collection.updated_at))?;

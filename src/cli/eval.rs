@@ -378,7 +378,7 @@ fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<(
     for question in questions {
         for target in &question.targets {
             if !there.iter().any(|note| target.is_in(&note.path, &note.title)) {
-                remark!("vault: `{}`: there is no note {target}; it counts as not found", question.query);
+                remark!("vault: `{}`: there is no note `{target}`; it counts as not found", question.query);
             }
         }
     }

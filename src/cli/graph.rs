@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::note_named::without_brackets;
 use super::outcome::Outcome;
 use super::terminal::{DIM, Out, TITLE, remark, stdout};
+use crate::request::RequestError;
 use crate::wire::{EdgeView, EntityView, FactState, GraphParams, GraphView};
 
 /// Show how notes are related: what is around a note, the relations of a name, or the notes of a type.
@@ -119,8 +120,8 @@ fn said(edge: &EdgeView) -> String {
 fn absent(params: &GraphParams, found: &GraphView) -> String {
     let near: Vec<&str> = found.near.iter().map(|near| near.title.as_str()).collect();
     match (&params.name, &params.relation, &params.kind) {
-        (Some(name), ..) if near.is_empty() => format!("no note is called `{name}`"),
-        (Some(name), ..) => format!("no note is called `{name}`; these begin so: {}", near.join(", ")),
+        (Some(name), ..) if near.is_empty() => RequestError::no_note(name).to_string(),
+        (Some(name), ..) => format!("{}; these begin so: {}", RequestError::no_note(name), near.join(", ")),
         (None, Some(relation), _) => format!("no note has a relation `{relation}` that is true then"),
         (None, None, Some(kind)) => format!("no note has the type `{kind}`"),
         (None, None, None) => "no note has a `type`".to_owned(),

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 
 use super::outcome::Outcome;
 use super::output::shell_quoted;
-use super::terminal::{remark, say};
+use super::terminal::{remark, say, stdout};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::config::FILE_NAME;
 use crate::vault;
@@ -27,6 +28,9 @@ pub(super) struct InitCommand {
     /// Make no git repository.
     #[arg(long)]
     no_git: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Makes a vault of a folder, as it is.
@@ -34,7 +38,7 @@ pub(super) struct InitCommand {
 /// # Errors
 /// When it is none that can be one.
 pub(super) fn adopt(dir: &Path) -> anyhow::Result<Outcome> {
-    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true }.run()
+    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true, json: false }.run()
 }
 
 /// The vault in which a folder is, or would be.
@@ -49,10 +53,14 @@ impl InitCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let around = vault_around(&self.dir);
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
+        let mut has_repository = false;
         if !self.adopt && !self.no_git {
             match init_repository(home.root()) {
-                // What it has of hooks is from the person's own template.
-                Ok(Initialized::Made) => drop(Trust::of(&home).give()),
+                Ok(Initialized::Made) => {
+                    has_repository = true;
+                    // What it has of hooks is from the person's own template.
+                    drop(Trust::of(&home).give());
+                }
                 Ok(Initialized::Inside(_)) | Err(BackupError::NoGit) => {}
                 // The vault is whole without.
                 Err(error) => remark!("vault: the new vault is not backed up by git yet: {error}"),
@@ -63,6 +71,11 @@ impl InitCommand {
             remark!(
                 "vault: it lies within the vault {around}, whose notes are these as well, so that both index and change them"
             );
+        }
+        if self.json {
+            let root = home.root().display().to_string();
+            stdout().json(&json!({ "vault": root, "adopted": self.adopt, "made_repository": has_repository }))?;
+            return Ok(Outcome::Done);
         }
         let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
         say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;

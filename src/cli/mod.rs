@@ -33,6 +33,7 @@ mod log;
 mod ls;
 mod man;
 mod mcp;
+mod meant;
 mod memory;
 mod model;
 mod narrow;
@@ -60,6 +61,7 @@ mod token;
 mod trace;
 mod verify;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -73,7 +75,7 @@ use crate::request::RequestError;
 /// running daemon, or work alone when there is none. The vault is the one named with --vault or $VAULT_DIR, else the
 /// nearest one at or above the current folder.
 #[derive(Debug, Parser)]
-#[command(name = "vault", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "vault", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     /// The vault's folder.
     #[arg(long, global = true, env = "VAULT_DIR", value_name = "DIR")]
@@ -82,7 +84,8 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
+const AFTER_HELP: &str = "A command that has commands of its own (`vault agent`) lists what there is when it is given none.\n\n\
+    Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -151,8 +154,18 @@ fn parsed() -> Result<Cli, clap::Error> {
     }
     match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
         true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1)),
-        false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
+        false => parse(search::negated_words_last(std::env::args_os())),
     }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(&args).or_else(|error| {
+        let root = Cli::command();
+        match meant::listing(&error, &args, &root) {
+            Some(args) => Cli::try_parse_from(args),
+            None => Err(meant::suggested(error, &args, &root)),
+        }
+    })
 }
 
 /// The exit code.

@@ -82,7 +82,7 @@ impl<'h> NoteNames<'h> {
         match spelled.into_iter().next() {
             Some(path) if fit == NameFit::Exact => Ok(CommandTarget::Note(path, lines)),
             // From where the command runs it may be a path, and then of a note that is not there.
-            Some(_) if VaultPath::new(name).is_err() => Err(self.absent(name)),
+            Some(_) if VaultPath::new(name).is_err() => Err(RequestError::no_note(name).into()),
             _ => Ok(CommandTarget::Note(self.called(name, fit)?, lines)),
         }
     }
@@ -107,7 +107,7 @@ impl<'h> NoteNames<'h> {
         let is_path = can_be_note(&VaultPath::new(name)?);
         // What is the program's own means no note.
         if name.split('/').any(|part| part.starts_with('.')) {
-            return Err(self.unknown(name, fit));
+            return Err(RequestError::no_note(name).into());
         }
         let index = &self.config.index;
         let rules = NoteRules::new(self.home.root(), &index.exclude)?.with_outside(self.outside.clone());
@@ -122,17 +122,15 @@ impl<'h> NoteNames<'h> {
         if near.is_empty() && !is_path {
             near = self.titled(name, &there);
         }
+        let meant = |path: &VaultPath| {
+            let message = format!("{}; did you mean {path}?", RequestError::no_note(name));
+            RequestError::not_found(message).into()
+        };
         match (&near[..], maybe) {
-            ([], None) => Err(self.unknown(name, fit)),
-            ([], Some(path)) => {
-                let message = format!("{}; did you mean {path}?", self.unknown(name, fit));
-                Err(RequestError::not_found(message).into())
-            }
+            ([], None) => Err(RequestError::no_note(name).into()),
+            ([], Some(path)) => Err(meant(path)),
             // Who spells a whole path out means that one.
-            ([path], _) if is_path => {
-                let message = format!("there is no {name} in {}; did you mean {path}?", self.home.root().display());
-                Err(RequestError::not_found(message).into())
-            }
+            ([path], _) if is_path => Err(meant(path)),
             ([path], _) => {
                 remark!("vault: this is {path}");
                 Ok((*path).clone())
@@ -188,19 +186,6 @@ impl<'h> NoteNames<'h> {
             last -= 1;
         }
         Ok((first, last))
-    }
-
-    fn unknown(&self, name: &str, fit: NameFit) -> anyhow::Error {
-        match fit {
-            NameFit::Near => self.absent(name),
-            NameFit::Exact => {
-                RequestError::not_found(format!("{name} is neither a hash nor a note of this vault")).into()
-            }
-        }
-    }
-
-    fn absent(&self, name: &str) -> anyhow::Error {
-        RequestError::not_found(format!("there is no {name} in {}", self.home.root().display())).into()
     }
 
     fn is_there(&self, path: &VaultPath) -> bool {

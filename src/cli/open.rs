@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use clap::Args;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::backend::home;
 use super::client::{Client, PATIENCE};
@@ -24,6 +25,9 @@ pub(super) struct OpenCommand {
     /// Print the address, and open nothing.
     #[arg(long)]
     print: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Whoever opens a browser has said within that time when it cannot.
@@ -57,7 +61,10 @@ impl OpenCommand {
         let GivenCode { code } = client.post("/page/code", &())?;
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = stdout();
-        if self.print || !open(&url) {
+        let opened = !self.print && open(&url);
+        if self.json {
+            out.json(&json!({ "address": url, "opened": opened }))?;
+        } else if !opened {
             writeln!(out, "{url}")?;
             if !self.print && out.is_terminal() {
                 remark!("vault: no browser could be started; open this address within a minute");

@@ -69,6 +69,13 @@ pub(super) fn say_undo(checkpoints: &[String]) -> io::Result<()> {
     if checkpoints.is_empty() { Ok(()) } else { say!("    undo: vault restore {}", checkpoints.join(" ")) }
 }
 
+/// Says what undoes an act of which scripts read the answer.
+pub(super) fn remark_undo(checkpoint: Option<&str>) {
+    if let Some(checkpoint) = checkpoint {
+        remark!("to undo: vault restore {checkpoint}");
+    }
+}
+
 /// Says so when what was written cannot be found yet.
 pub(super) fn remark_behind(searchable: bool) {
     if !searchable {

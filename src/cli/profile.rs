@@ -66,25 +66,28 @@ impl ProfileCommand {
                     stdout().json(&view)?;
                     return Ok(Outcome::Done);
                 }
+                let mut said: Vec<String> = Vec::new();
                 if let Some(user) = &view.user {
-                    let said = [("name", &user.name), ("time zone", &user.timezone), ("place", &user.location_place)];
-                    for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-                        say!("{name}: {value}")?;
-                    }
-                    if !user.text.is_empty() {
-                        say!("{}", user.text)?;
-                    }
+                    let named = [("name", &user.name), ("time zone", &user.timezone), ("place", &user.location_place)];
+                    said.extend(named.iter().filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?))));
+                    said.extend(Some(user.text.clone()).filter(|text| !text.is_empty()));
                 }
                 for (name, text) in [("profile/overrides.md", &view.overrides), ("profile/profile.md", &view.profile)] {
-                    if let Some(text) = text.as_ref().filter(|text| !text.is_empty()) {
-                        say!("\n{name}\n\n{text}")?;
-                    }
+                    let text = text.as_ref().filter(|text| !text.is_empty());
+                    said.extend(text.map(|text| format!("\n{name}\n\n{text}")));
+                }
+                said.iter().try_for_each(|said| say!("{said}"))?;
+                if said.is_empty() {
+                    remark!("vault: nothing is said of you yet; `vault profile set --name NAME` says who you are");
                 }
                 let state = &view.state;
                 if state.is_persons {
                     remark!("vault: {} is yours, and is not written over", state.path);
                 } else if state.new > 0 {
                     remark!("vault: {} new since it was made; `vault profile make` takes them in now", state.new);
+                }
+                if said.is_empty() {
+                    return Ok(Outcome::NothingFound);
                 }
             }
             Some(ProfileAction::Set { name, timezone, place, latitude, longitude, exact }) => {

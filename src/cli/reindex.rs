@@ -10,7 +10,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
-use super::terminal::{remark, say};
+use super::terminal::{remark, say, stdout};
 use crate::wire::Model;
 
 /// Compare every note with the index and mend what differs, or build the index anew.
@@ -25,6 +25,9 @@ pub(super) struct ReindexCommand {
     /// Do not wait until it is done.
     #[arg(long)]
     no_wait: bool,
+    /// Print JSON: the status, as `vault status --json` has it.
+    #[arg(long)]
+    json: bool,
 }
 
 impl ReindexCommand {
@@ -32,6 +35,9 @@ impl ReindexCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.reindex(self.full)?;
         if self.no_wait && matches!(backend, Backend::Daemon(_)) {
+            if self.json {
+                stdout().json(&backend.status()?)?;
+            }
             return Ok(Outcome::Done);
         }
         let (files, embeddings) = (Bar::files(), Bar::embeddings());
@@ -70,6 +76,10 @@ impl ReindexCommand {
         }
         if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
             remark!("vault: a batch of {} is under way, and fetched by the daemon", count(batch.texts, "text"));
+        }
+        if self.json {
+            stdout().json(&status)?;
+            return Ok(Outcome::Done);
         }
         say!("{}, {}, {} embedded", count(status.files, "note"), count(status.chunks, "passage"), status.embedded)?;
         Ok(Outcome::Done)

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::backend::Backend;
 use super::outcome::Outcome;
-use super::output::remark_behind;
+use super::output::{remark_behind, remark_undo};
 use super::terminal::{remark, say, stdout};
 use crate::wire::SaveParams;
 
@@ -71,6 +71,7 @@ impl SaveCommand {
             }
             remark_behind(saved.searchable);
             say!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
+            remark_undo(saved.checkpoint_id.as_deref());
         }
         Ok(Outcome::Done)
     }

@@ -191,7 +191,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     }
     if status.given_chunks > 0 {
         let times = count(status.given_times as usize, "time");
-        line("given", &format!("{} or entries, {times}", count(status.given_chunks as usize, "passage")))?;
+        line("given", &format!("{} or entries to agents, {times}", count(status.given_chunks as usize, "passage")))?;
     }
     if let Some(chat) = &status.chat {
         let ChatState { answers, prompt_tokens, answer_tokens, .. } = chat;

@@ -91,10 +91,10 @@ impl SummariesCommand {
                 backend.summaries(&SummariesParams { all: Some(true), ..SummariesParams::default() })?.summaries.len()
             }
         };
+        let shown_of = |older| if older == 1 { "an older one".to_owned() } else { format!("{older} older ones") };
         Ok(match older {
             0 => "there are no summaries; `vault summaries make` makes them now".into(),
-            1 => "the one summary there is, is older than those that count; --all shows it".into(),
-            more => format!("the {more} summaries there are, are older than those that count; --all shows them"),
+            older => format!("no summary is recent; `vault summaries --all` shows {}", shown_of(older)),
         })
     }
 }

@@ -35,14 +35,25 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
         }
         change => change?,
     };
-    let (MemoryChange { path, chunks, redacted, searchable, .. }, would) = change;
+    let (MemoryChange { path, chunks, redacted, searchable, checkpoint_id, .. }, would) = change;
     // It is written, whatever became of the file since.
     let last = match would {
         Some(text) => last_of(&path, &text),
         None => last_chunk(writer.workspace(), &path),
     };
     let hash = last.unwrap_or_else(|| ChunkId::from_bits(0).to_string());
-    Ok(Saved { ok: true, hash, path, chunks, existing: false, redacted, searchable, forgotten_before: false })
+    let checkpoint_id = Some(checkpoint_id);
+    Ok(Saved {
+        ok: true,
+        hash,
+        path,
+        chunks,
+        existing: false,
+        redacted,
+        searchable,
+        forgotten_before: false,
+        checkpoint_id,
+    })
 }
 
 /// Drops the chunk with a hash. It has to be one of its own.

@@ -384,7 +384,7 @@ pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
 }
 
 fn gone(path: &VaultPath) -> RequestError {
-    RequestError::not_found(format!("`{path}` is not there"))
+    RequestError::no_note(path)
 }
 
 fn too_long(path: &VaultPath, bytes: usize) -> RequestError {

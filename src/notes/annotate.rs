@@ -8,8 +8,8 @@ use crate::derive::ChunkId;
 use crate::engine::{ChunkText, FileEntry, Reader};
 use crate::note::{Note, compose};
 use crate::redact::redact;
-use crate::request::{Owner, ReadScope, RequestError, note_path, now, text};
-use crate::vault::{ReadError, WriteError, free_name};
+use crate::request::{Owner, ReadScope, RequestError, no_chunk, note_path, now, text};
+use crate::vault::{Action, ReadError, WriteError, free_name};
 use crate::wire::{AnnotateParams, Annotated, passage_citation};
 
 /// Maximum number of characters of what a remark is called after.
@@ -56,16 +56,22 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let note = compose(&frontmatter, &body);
     let create = || {
         let path = free_name(workspace.home().root(), ANNOTATIONS, &title);
-        files.create(&path, &note).map(|hash| (path, hash))
+        files.create_for(&path, &note, Action::Create.into()).map(|checkpoint| (path, checkpoint))
     };
-    let (path, hash) = match create() {
+    let (path, checkpoint) = match create() {
         // Somebody took the name at this very moment.
         Err(WriteError::Exists(_)) => create()?,
         created => created?,
     };
     let found = workspace.settled_in_time(&path).flatten();
-    let name = found.map_or_else(|| ChunkId::of_note(&path, hash.as_bytes()), |(name, _)| name);
-    Ok(Annotated { ok: true, hash: name.to_string(), path: path.to_string(), searchable: found.is_some() })
+    let made = || ChunkId::of_note(&path, blake3::hash(note.as_bytes()).as_bytes());
+    Ok(Annotated {
+        ok: true,
+        hash: found.map_or_else(made, |(name, _)| name).to_string(),
+        path: path.to_string(),
+        searchable: found.is_some(),
+        checkpoint_id: Some(checkpoint.to_string()),
+    })
 }
 
 /// The chunk that is meant, and its note.
@@ -82,7 +88,7 @@ fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a Fi
         (None, Some(path), line) => {
             let path = note_path(path)?;
             let file = snapshot.files().iter().find(|file| file.path.same_as(path.as_str()));
-            let file = file.ok_or_else(|| RequestError::not_found(format!("`{path}` is not indexed")))?;
+            let file = file.ok_or_else(|| RequestError::no_note(&path))?;
             let before = |line: u32| file.chunks.iter().rev().find(|chunk| chunk.line <= line);
             let chunk = line.map_or(file.chunks.first(), before);
             chunk.map(|chunk| chunk.row).into_iter().collect()
@@ -98,12 +104,11 @@ fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a Fi
             return Ok((file, chunk));
         }
     }
-    let message = match (&params.hash, params.line) {
-        (Some(hash), _) => format!("no passage has the hash {hash}; it changes when the text does"),
-        (None, Some(line)) => format!("there is no passage at line {line}"),
-        (None, None) => "the note has no passage".into(),
-    };
-    Err(RequestError::not_found(message))
+    Err(match (&params.hash, params.line) {
+        (Some(hash), _) => no_chunk(hash),
+        (None, Some(line)) => RequestError::not_found(format!("there is no passage at line {line}")),
+        (None, None) => RequestError::not_found("the note has no passage"),
+    })
 }
 
 /// Whether a note is private, as indexed or as it is on the disk by now.

@@ -4,7 +4,7 @@ use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, witho
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
+use crate::request::{ErrorKind, Owner, RequestError, Workspace, no_chunk, note_path};
 use crate::wire::ForgetParams;
 
 /// The first and the last line.
@@ -71,10 +71,7 @@ fn named(owner: &Owner, hash: &str) -> Result<Target, RequestError> {
     }
     match scope.note_of(id) {
         Some(file) => Ok(target(file, ForgottenPart::Whole)),
-        None => {
-            let message = format!("no passage or note has the hash {hash}; it changes when the text does");
-            Err(RequestError::not_found(message))
-        }
+        None => Err(no_chunk(hash)),
     }
 }
 

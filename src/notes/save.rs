@@ -9,7 +9,7 @@ use crate::note::{Note, compose, kept_private, revise, title_of};
 use crate::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::redact::redact;
 use crate::request::{Owner, RequestError, Workspace, now, text};
-use crate::vault::{Action, Files, WriteError, free_name, is_folder_name, note_names};
+use crate::vault::{Action, CheckpointId, Files, WriteError, free_name, is_folder_name, note_names};
 use crate::wire::{SaveParams, Saved};
 
 /// Maximum length of all metadata, as JSON.
@@ -34,7 +34,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
     let mut new = NewNote::check(params, workspace.redacts())?;
     new.collection = as_on_disk(workspace, new.collection);
     let _one = workspace.one_save();
-    let (path, existing, hash) = match write(workspace, files, &new) {
+    let Written { path, existing, hash, checkpoint } = match write(workspace, files, &new) {
         // Somebody took the name, or edited the note, at this very moment.
         Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
         written => written?,
@@ -51,11 +51,22 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
         redacted: new.redacted,
         searchable: found.is_some(),
         forgotten_before: forgotten,
+        checkpoint_id: checkpoint.map(|id| id.to_string()),
     })
 }
 
-/// The note that has the text now, whether it was there before, and BLAKE3 of it.
-fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPath, bool, Hash), WriteError> {
+/// The note that has the text now.
+struct Written {
+    path: VaultPath,
+    /// Whether it was there before.
+    existing: bool,
+    /// BLAKE3 of the file.
+    hash: Hash,
+    /// What undoes it; none where the note said so already.
+    checkpoint: Option<CheckpointId>,
+}
+
+fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written, WriteError> {
     let known = workspace.shared().snapshot();
     let mut candidates: Vec<VaultPath> = known
         .iter()
@@ -77,7 +88,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPa
             && new.metadata.iter().all(has)
             && new.tags.iter().all(|tag| note.tags.contains(tag))
         {
-            return Ok((path, true, hash));
+            return Ok(Written { path, existing: true, hash, checkpoint: None });
         }
         if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.problems.is_empty() {
             let revised = |changes: &Map<String, Value>, tags: &[String]| {
@@ -102,8 +113,8 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPa
                 let reason = "it is private, and would not be with the new text";
                 return Err(WriteError::Refused { path: path.to_string(), reason });
             }
-            files.replace(&path, hash, &text, Action::Edit)?;
-            return Ok((path, true, blake3::hash(text.as_bytes())));
+            let checkpoint = Some(files.replace(&path, hash, &text, Action::Edit)?);
+            return Ok(Written { path, existing: true, hash: blake3::hash(text.as_bytes()), checkpoint });
         }
         if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.is_private() {
             // Beside it the new text would be seen.
@@ -113,8 +124,9 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPa
     }
     let path = free_name(workspace.home().root(), &new.collection, &new.title);
     let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && hides(workspace, files, new, &path)?;
-    let hash = files.create(&path, &compose(&kept_private(new.frontmatter(), hidden), &new.content))?;
-    Ok((path, false, hash))
+    let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
+    let checkpoint = Some(files.create_for(&path, &text, Action::Create.into())?);
+    Ok(Written { path, existing: false, hash: blake3::hash(text.as_bytes()), checkpoint })
 }
 
 /// Whether the person keeps a note of a title private elsewhere, or one of its name cannot be read, so that a new one is to

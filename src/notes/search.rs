@@ -11,7 +11,7 @@ use crate::engine::{Condition, Filter, Wanted};
 use crate::request::{
     Edge, Given, RequestError, Viewer, context, limit, memory_scopes, min_score, parse, query_text, timeout_ms,
 };
-use crate::search::SearchRequest;
+use crate::search::{SearchRequest, condition_without_value};
 use crate::wire::{SearchQuery, SearchResponse};
 
 /// Finds chunks.
@@ -41,8 +41,16 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
         let wanted = Wanted::Within(parts.iter().map(|(part, _)| part.clone()).collect());
         filter.conditions.push(Condition { wanted, negated: false });
     }
+    let text = query_text("q", &query.q)?.to_owned();
+    if let Some(part) = condition_without_value(&text) {
+        let hint = "give it one, as in `tag:travel` and `[rating:>3]`, or quote it to look for its words";
+        return Err(RequestError {
+            hint: Some(hint.into()),
+            ..RequestError::invalid(format!("`{part}` has no value"))
+        });
+    }
     let request = SearchRequest {
-        text: query_text("q", &query.q)?.to_owned(),
+        text,
         mode: query.mode.unwrap_or(config.mode),
         limit: limit(query.limit, config.limit)?,
         filter,

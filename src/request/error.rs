@@ -110,6 +110,11 @@ impl RequestError {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
     }
 
+    /// There is no such note, as far as is seen, by whatever it was named.
+    pub fn no_note(named: impl std::fmt::Display) -> Self {
+        Self::not_found(format!("there is no note `{named}`"))
+    }
+
     /// The same as who is not the person is told: what is wrong with the disk or the index names places that are nobody else's business.
     #[must_use]
     pub fn told_to(self, principal: &Principal) -> Self {

@@ -247,7 +247,7 @@ pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
 }
 
-/// Says that no chunk has a name.
+/// Says that a hash names nothing.
 pub(crate) fn no_chunk(hash: &str) -> RequestError {
-    RequestError::not_found(format!("no passage has the hash {hash}; it changes when the text does"))
+    RequestError::not_found(format!("no passage or note has the hash {hash}; it changes when the text does"))
 }

@@ -13,7 +13,7 @@ use crate::vault::{ReadError, Source};
 /// When no note that is seen has the path, or it cannot be read.
 pub(crate) fn read_seen<'a>(scope: &'a ReadScope, path: &str) -> Result<(&'a Arc<FileEntry>, Source), RequestError> {
     let path = VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path` names no note: {error}")))?;
-    let absent = || RequestError::not_found(format!("there is no note at {path}"));
+    let absent = || RequestError::no_note(&path);
     scope.go_on()?;
     let file = scope.file(path.as_str()).ok_or_else(absent)?;
     if !scope.gives(file) {

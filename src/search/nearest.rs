@@ -13,7 +13,7 @@ fn slips(name: &str) -> usize {
 }
 
 /// The name that most likely was meant: one that goes on as it begins, else one with few letters changed.
-pub(super) fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
+pub(crate) fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
     if wanted.len() > MAX_NAME_BYTES {
         return None;
     }

@@ -1,10 +1,10 @@
-//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions` and conditions like `tag:travel`. Never an error:
-//! what cannot be read so is words.
+//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions` and conditions like `tag:travel`. What cannot be read so
+//! is words.
 
 use jiff::Timestamp;
 
 use super::lines::{LineKind, lines};
-use super::operators::{self, Surroundings};
+use super::operators::{self, Surroundings, is_condition};
 use crate::config::Mode;
 use crate::derive::words::plain_words;
 use crate::derive::{Label, speaker_term};
@@ -299,6 +299,19 @@ fn parts(text: &str) -> Vec<QueryPart<'_>> {
     parts
 }
 
+/// A condition that has no value: at the end of a query (`tag:`; before a word it may be a colon in a sentence), or in brackets (`[rating:>]`).
+pub(crate) fn condition_without_value(text: &str) -> Option<&str> {
+    let parts = parts(cut(text, 64 * MAX_WORDS));
+    let is_bare = |part: &&QueryPart<'_>| !part.quoted && part.text.strip_suffix(':').is_some_and(is_condition);
+    let is_empty = |part: &&QueryPart<'_>| match part.operator {
+        Some(Operator::Brackets(inner)) => {
+            inner.split_once(':').is_some_and(|(_, value)| matches!(value.trim(), "<" | "<=" | ">" | ">=" | "="))
+        }
+        _ => false,
+    };
+    parts.iter().find(is_empty).or_else(|| parts.last().filter(is_bare)).map(|part| part.text)
+}
+
 /// A sign and what follows it. `-5` is a number: what begins with a digit is left out as `-"5"`.
 fn sign(text: &str) -> (Option<Sign>, &str) {
     if text.strip_prefix('-').is_some_and(|after| after.starts_with(|next: char| next.is_ascii_digit())) {
@@ -435,6 +448,21 @@ mod tests {
         assert!(read("status:done").only_narrows() && !read("status:done x").only_narrows());
         assert_eq!(read("status:done blade runner").name, Label::of_name("Blade Runner"));
         assert_eq!(read(&"tag:x ".repeat(90)).conditions.len(), MAX_CONDITIONS);
+    }
+
+    #[test]
+    fn a_condition_without_a_value_is_none() {
+        for (text, part) in [
+            ("rust tag:", Some("tag:")),
+            ("-before: ", Some("before:")),
+            ("[rating:>] rust", Some("[rating:>]")),
+            ("[ rating : <= ]", Some("[ rating : <= ]")),
+            ("\"tag:\"", None),
+            ("in: which path is it", None),
+            ("note: 10: http: [ERROR:] [10:] [x] [status] [rating:>3] tag:a", None),
+        ] {
+            assert_eq!(condition_without_value(text), part, "{text}");
+        }
     }
 
     #[test]

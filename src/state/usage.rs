@@ -44,10 +44,10 @@ pub struct ChunkUse {
     pub last_ms: i64,
 }
 
-/// What there is in all.
+/// What agents were given in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageTotals {
-    /// Chunks, and entries by themselves, that were given to somebody.
+    /// Chunks, and entries by themselves, that were given to an agent.
     pub chunks: u64,
     /// How often they were given.
     pub times: u64,
@@ -134,7 +134,7 @@ impl UsageTable {
         emptied.map(drop)
     }
 
-    /// What there was in all within the last second. Waits for nothing that is being written.
+    /// What agents were given in all, as of the last second; the person's own searches do not count. Waits for nothing that is being written.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -152,7 +152,7 @@ impl UsageTable {
 
     fn count(&self) -> Result<UsageTotals, StateError> {
         let totals = self.table.handle().if_there(|opened| {
-            let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage";
+            let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage WHERE reader <> ''";
             opened.connection.query_row(totals, [], |row| {
                 Ok(UsageTotals { chunks: row.get::<_, i64>(0)? as u64, times: row.get::<_, i64>(1)? as u64 })
             })
@@ -234,9 +234,9 @@ mod tests {
         assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [of(2, 10), of(0, 0), of(1, 10)]);
         assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [of(1, 20), of(1, 20)]);
         assert_eq!(usage.given_to_anybody(&[2, 3, u64::MAX]).unwrap(), [true, false, true]);
-        assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 3, times: 5 });
+        assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 2, times: 2 }, "the person's own do not count");
         drop(usage);
-        assert_eq!(counted(&UsageTable::new(&state)).unwrap().times, 5, "a stop writes what waits");
+        assert_eq!(counted(&UsageTable::new(&state)).unwrap().times, 2, "a stop writes what waits");
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         let usage = UsageTable::new(&state);
-        usage.add("", vec![1, 2, 3], 10);
+        usage.add("bob", vec![1, 2, 3], 10);
         usage.add("ada", vec![1, 3], 10);
         usage.remove(&[1]).unwrap();
         assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 2, times: 3 });
@@ -258,13 +258,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         let usage = UsageTable::new(&state);
-        (1..=20).for_each(|at| usage.add("", vec![at], at as i64));
-        usage.add("", vec![1], 100);
+        (1..=20).for_each(|at| usage.add("ada", vec![at], at as i64));
+        usage.add("ada", vec![1], 100);
         usage.table.flush();
         usage.delete(|connection| trim(connection, 5, 20)).unwrap();
         assert_eq!(counted(&usage).unwrap().chunks, 20, "not yet so many more");
         usage.delete(|connection| trim(connection, 5, 3)).unwrap();
-        let left: Vec<u64> = (1..=20).filter(|at| usage.of("", &[*at]).unwrap()[0].count > 0).collect();
+        let left: Vec<u64> = (1..=20).filter(|at| usage.of("ada", &[*at]).unwrap()[0].count > 0).collect();
         assert_eq!(left, [1, 17, 18, 19, 20]);
     }
 }

@@ -5,19 +5,18 @@ use std::path::Path;
 use serde_json::Map;
 
 use super::span::DigestSpan;
-use crate::config::StemmerLanguage;
 use crate::derive::CONVERSATIONS;
 use crate::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::derive::summary::{
     CitedLine, DayDigest, DigestMaker, IN_SHORT, SUMMARIES, digest_body, summary_items, turns_of, without_short_text,
 };
-use crate::engine::{FileEntry, FileTable, Reader, WordQuery};
+use crate::engine::{FileEntry, FileTable, Reader};
 use crate::note::{Note, written};
 use crate::request::{Owner, ReadScope, RequestError, Room, Viewer};
 use crate::summary_files::{
-    FileMade, MADE_BY, RULES, SummaryError, SummaryFiles, day_of_file, everyday, is_forgotten, place, put,
+    FileMade, MADE_BY, RULES, SummaryError, SummaryFiles, day_of_file, is_forgotten, place, put,
 };
-use crate::vault::read;
+use crate::vault::{is_starter, read};
 use crate::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
 
 /// Maximum number of notes that a digest is made of.
@@ -28,8 +27,6 @@ const MAX_SOURCE_BYTES: usize = 48 << 10;
 const NOT_THE_PERSONS: [&str; 4] = [SUMMARIES, "agents", "memories", "profile"];
 /// Collections of what was captured of the web and of other programs: it is counted, and nothing that it says is told.
 const TOLD_BY_OTHERS: [&str; 2] = ["bookmarks", "snippets"];
-/// Maximum number of chunks that are counted of a word. One that more have says nothing of a day.
-const MAX_COUNTED: usize = 200;
 
 /// A digest, with the notes that it was made of.
 pub(super) struct MadeDigest {
@@ -43,16 +40,14 @@ pub(super) struct MadeDigest {
 pub(super) fn made_of(
     files: Vec<&FileEntry>,
     span: &DigestSpan,
-    usual: StemmerLanguage,
     text: &mut dyn FnMut(&FileEntry) -> Result<Option<String>, RequestError>,
-    rest: &dyn Fn(&str) -> f64,
 ) -> Result<MadeDigest, RequestError> {
-    let mut maker = DigestMaker::new();
-    let (mut sources, mut sample, mut doubt) = (Vec::new(), String::new(), None);
+    let mut maker = DigestMaker::default();
+    let (mut sources, mut doubt) = (Vec::new(), None);
     for file in files {
         let Some(source) = text(file)? else { continue };
         let note = Note::parse(&source, file.path.stem());
-        if is_generated(&note.metadata) {
+        if is_generated(&note.metadata) || is_starter(&file.path, &source) {
             continue;
         }
         let named = (file.path.collection(), file.path.as_str());
@@ -82,14 +77,10 @@ pub(super) fn made_of(
         } else {
             maker.add_note(named, is_new, &note, &source);
         }
-        if sample.len() < 2_000 {
-            let end = source.floor_char_boundary(note.body.end.min(note.body.start + 500));
-            sample.push_str(&source[note.body.start..end]);
-        }
         doubt = greater_doubt(doubt, doubt_of(&note.metadata));
         sources.push(file.path.to_string());
     }
-    Ok(MadeDigest { digest: maker.finish(&everyday(&sample, usual), rest), sources, doubt })
+    Ok(MadeDigest { digest: maker.finish(), sources, doubt })
 }
 
 /// The files that something may have been done with in a time, by path.
@@ -123,10 +114,9 @@ pub(super) fn all(files: &FileTable) -> impl Iterator<Item = &FileEntry> {
 pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestView, RequestError> {
     let span = DigestSpan::asked(params.day.as_deref(), params.week.as_deref(), viewer.at())?;
     let scope = viewer.settled_scope()?;
-    let usual = viewer.workspace().config().search.stemmer;
     let files = of_span(scope.files().map(AsRef::as_ref), &span);
     let mut text = |file: &FileEntry| text_of(&scope, file);
-    let made = made_of(files, &span, usual, &mut text, &|word| share_of(&scope, usual, word))?;
+    let made = made_of(files, &span, &mut text)?;
     let mut view = DigestView {
         name: span.name.clone(),
         first_day: span.first.to_string(),
@@ -177,16 +167,6 @@ fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, Reques
     Ok(source.filter(|source| !scope.is_agents() || *source.hash.as_bytes() == file.hash).map(|source| source.text))
 }
 
-/// The share of the chunks that are seen with a word.
-fn share_of(scope: &ReadScope, usual: StemmerLanguage, word: &str) -> f64 {
-    let query = WordQuery { words: vec![word.to_owned()], ..WordQuery::default() };
-    let chunks = scope.reader().statistics(scope.visible()).chunks;
-    let found = scope.reader().words(&query, usual, scope.visible()).ok().flatten();
-    let count = found.and_then(|words| words.best(MAX_COUNTED, scope.visible()).ok()).map_or(0, |found| found.len());
-    // A vault of a few notes says nothing of what is common.
-    count as f64 / (chunks as f64).max(50.0)
-}
-
 /// Writes the file of a day or a week, as it is now. One that a person has edited stays.
 ///
 /// # Errors
@@ -219,8 +199,7 @@ pub(crate) fn write_digest(owner: &Owner, params: &DigestParams) -> Result<Diges
     Ok(DigestWritten { path, written, reason })
 }
 
-/// Writes the file of a day or a week. Its words are held against everyday language alone: what else is in the vault may be hidden from who
-/// reads the file.
+/// Writes the file of a day or a week.
 pub(super) fn write_file(
     maker: &SummaryFiles<'_>,
     reader: &dyn Reader,
@@ -228,12 +207,11 @@ pub(super) fn write_file(
     go_on: &dyn Fn() -> Result<(), RequestError>,
 ) -> Result<FileMade, RequestError> {
     let _one = maker.files.one_generation();
-    let usual = maker.config.search.stemmer;
     let mut text = |file: &FileEntry| {
         go_on()?;
         Ok(read(maker.root, &file.path, maker.config.index.max_file_bytes).ok().map(|source| source.text))
     };
-    let mut made = made_of(of_span(all(reader.files()), span), span, usual, &mut text, &|_| 0.0)?;
+    let mut made = made_of(of_span(all(reader.files()), span), span, &mut text)?;
     // Held until it is written.
     let asked = maker.forgotten.ask()?;
     for lines in made.digest.lists() {

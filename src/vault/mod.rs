@@ -40,7 +40,7 @@ pub use rules::{NoteRules, globs};
 pub use scan::scan;
 pub(crate) use scan::{FoundNote, Scan, is_note, scan_attachments};
 pub(crate) use stamp::Stamp;
-pub(crate) use template::{adopt, init};
+pub(crate) use template::{adopt, init, is_starter};
 pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{

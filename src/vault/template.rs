@@ -8,6 +8,7 @@ use include_dir::{Dir, include_dir};
 use super::home::{Home, HomeError};
 use crate::config::{FILE_NAME, SHIPPED};
 use crate::fs::{Context, FsError, crash, create_dir, write_new};
+use crate::path::VaultPath;
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/vault-template");
 
@@ -50,6 +51,11 @@ pub(crate) fn init(folder: &Path) -> Result<Home, InitError> {
     // Last, as it is what makes the folder a vault: a start that was cut short is not taken for one.
     write_new(&folder.join(FILE_NAME), SHIPPED.as_bytes())?;
     Ok(Home::open(folder)?)
+}
+
+/// Whether a note is one that a new vault starts with, and nobody has edited it.
+pub(crate) fn is_starter(path: &VaultPath, text: &str) -> bool {
+    TEMPLATE.get_file(path.as_str()).is_some_and(|file| file.contents() == text.as_bytes())
 }
 
 fn write_below(dir: &Dir<'_>, folder: &Path) -> Result<(), FsError> {

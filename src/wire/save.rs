@@ -45,6 +45,9 @@ pub struct Saved {
     /// Whether the text, or a part of it, was forgotten for good before. It is saved all the same: it is the person's to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten_before: bool,
+    /// Undoes it; none where the note said so already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
 }
 
 /// What an older daemon does not say.

@@ -38,7 +38,7 @@ pub struct Status {
     /// Passages of private notes, where the model is on another machine and is not given them: they are found by their words alone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub withheld: usize,
-    /// Passages, and entries by themselves, that were given to somebody, as far as they are counted.
+    /// Passages, and entries by themselves, that were given to agents, as far as they are counted.
     #[serde(default)]
     pub given_chunks: u64,
     /// How often they were given.

@@ -155,6 +155,9 @@ pub struct Annotated {
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
     #[serde(default = "super::save::yes")]
     pub searchable: bool,
+    /// Undoes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
 }
 
 /// A remark on a passage.

@@ -192,7 +192,7 @@ describe("what agents see and saw", () => {
     };
     await ask("notes/pangolin.md", "Near sees notes/pangolin.md.*the rules of its page let it through");
     await ask("notes/diary.md", "Near does not see notes/diary.md.*private");
-    await ask("notes/none.md", "there is no note or passage");
+    await ask("notes/none.md", "there is no note `notes/none.md`");
     await page.goto(`${vault.origin}/#/browse?note=notes/pangolin.md`);
     await page.click("text=Who can see this?");
     const row = (name) => page.locator("dialog .card", { hasText: name });

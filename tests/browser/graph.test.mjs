@@ -8,7 +8,7 @@ import { eventually, focused, inBrowser, overflow, text, violations } from "./su
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
 const { vault, tabs } = inBrowser((vault) => {
-  vault.write("people/ann.md", "---\ntitle: Ann Lee\naliases: [Annie]\ntype: person\n---\nmanages:: [[Ben]] (from 2026-03-09), [[Cleo]] (until 2026-03-09)\n\n- works_at [[Boatyard]] confidence 0.8\n- knows [[Nobody There]]\n\nShe likes [[Keel]].\n");
+  vault.write("people/ann.md", "---\ntitle: Ann Lee\naliases: [Annie]\ntype: person\n---\nmanages:: [[Ben]] (from 2026-03-09), [[Cleo]] (until 2026-03-09)\n\n- works_at [[Boatyard]] confidence 0.8\n- knows [[Nobody There]]\n\nShe likes [[Keel]], \\#waiting for **oak**.\n");
   vault.write("people/ben.md", "---\ntitle: Ben\ntype: person\n---\n- reports_to [[Annie]]\n- works_at [[Boatyard]]\n");
   vault.write("people/cleo.md", "---\ntitle: Cleo\ntype: person\n---\n- works_at [[Boatyard]]\n");
   vault.write("companies/boatyard.md", "---\ntitle: Boatyard\ntype: company\n---\nOf oak: [[Keel]].\n");
@@ -37,6 +37,7 @@ describe("the graph on the page", () => {
     assert.deepEqual(await page.locator(".relation h4").allInnerTexts(), ["manages →", "works_at →", "knows →", "← reports_to", "links to"]);
     assert.match(await group(page, "manages →").innerText(), /Ben\s+from 2026-03-09\s+people\/ann\.md#L6/);
     assert.match(await group(page, "works_at →").innerText(), /Boatyard\s+confidence 0\.8/);
+    assert.match(await group(page, "links to").innerText(), /She likes Keel, #waiting for oak\./);
     assert.match(await group(page, "knows →").innerText(), /Nobody There \(no note\)/);
     assert.equal(await group(page, "knows →").locator("a.end").count(), 0);
     assert.match(await page.locator("section", { hasText: "Further away" }).last().innerText(), /Cleo\s+—works_at→\s+Boatyard/);

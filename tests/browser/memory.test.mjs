@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, describe, test } from "node:test";
-import { eventually, inBrowser, overflow, root, text, violations } from "./support.mjs";
+import { eventually, inBrowser, overflow, root, text, values, violations } from "./support.mjs";
 
 const HOSTILE = "&lt;img src=x onerror=window.__xss=9>";
 
@@ -66,7 +66,11 @@ describe("the profile", () => {
     await page.locator(".hint[role=status]", { hasText: /Made anew|It says so already/ }).waitFor();
     await page.locator(".profile-text", { hasText: "Prefers tabs" }).waitFor();
     assert.match(await text(page, "#profile-state"), /^Version \d+, made of 1 line;/);
-    assert.match(vault.read("profile/profile.md"), /Prefers tabs/);
+    assert.match(vault.read("profile/profile.md"), /Prefers tabs\. \^\[memories\/user\.md#\^e-1\]/);
+    assert.match(await page.locator(".profile-text", { hasText: "Prefers tabs" }).innerText(), /Prefers tabs\. memories\/user\.md#\^e-1/);
+    await page.locator(".profile-text a.cite", { hasText: "memories/user.md#^e-1" }).click();
+    await page.waitForFunction(() => document.querySelector("#reader:not([hidden])")?.textContent.includes("Prefers tabs"));
+    await page.keyboard.press("Escape");
   });
 
   test("that the person has edited is theirs, and the page says so by itself", async () => {
@@ -107,6 +111,27 @@ describe("processing", () => {
     const page = await opened("processing", { width: 360, height: 700 });
     await page.waitForSelector(".numbers");
     assert.ok((await overflow(page)) <= 0);
+  });
+});
+
+/** The views, each with what it shows once it has its answer. */
+const VIEWS = {
+  search: ".hit", browse: ".day", stats: ".collections td", settings: "#change-log :is(li, div p)", agents: ".agents-head + .hint", facts: ".summary", graph: ".graph .summary:not(:empty)",
+  entries: ".fact", review: ".summary", profile: "#profile-state", summaries: ".agents-head ~ .summary", digest: ".summary", processing: ".numbers",
+};
+
+describe("every view", () => {
+  test("shows texts alone, never a value of the program", async () => {
+    const page = await opened("search");
+    const names = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.dataset.view));
+    assert.deepEqual(names, Object.keys(VIEWS));
+    for (const [name, sign] of Object.entries(VIEWS)) {
+      await page.click(`nav a[data-view=${name}]`);
+      await page.waitForSelector(`#main ${sign}`);
+      assert.deepEqual(await values(page, { inSentences: true }), [], name);
+      const times = await page.locator("#main time").evaluateAll((all) => all.map((time) => [time.innerText, time.title]));
+      assert.deepEqual(times.filter(([shown, whole]) => !/^(\d{4}-\d\d-\d\d|\d\d:\d\d)$/.test(shown) || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(whole)), [], name);
+    }
   });
 });
 

@@ -20,7 +20,7 @@ source: capture
 
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("conversations/2026-01-05-bread.md", TALK);
-  vault.write("notes/trip.md", "---\ncreated: 2026-01-05T10:00:00Z\n---\n# Trip\n\nWe decided to visit Lisbon.\n");
+  vault.write("notes/trip.md", "---\ncreated: 2026-01-05T10:00:00Z\n---\n# Trip\n\nWe decided to visit Lisbon,\nand the **Alfama**, when they are \\#open.\n");
 });
 
 async function opened(place, options) {
@@ -48,7 +48,7 @@ describe("summaries and digests", () => {
   test("a day and its week, and the file of it", async () => {
     const page = await opened("#/digest?day=2026-01-05");
     await page.locator(".cited li", { hasText: "visit Lisbon" }).first().waitFor();
-    assert.match(await text(page, "#main"), /notes\/trip\.md#L6/);
+    assert.match(await text(page, "#main"), /We decided to visit Lisbon, and the Alfama, when they are #open\. notes\/trip\.md#L6/);
     await page.check("#digest-week");
     await eventually("the week", async () => /2026-W02: 2026-01-05 to 2026-01-11/.test(await text(page, "#main")));
     await page.uncheck("#digest-week");

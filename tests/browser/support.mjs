@@ -126,7 +126,7 @@ async function openBrowser() {
 /** A tab with a context of its own. Whatever goes wrong in it is kept in `problems`. */
 async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false } = {}) {
   const context = await browser.newContext({
-    viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-GB",
+    viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-US",
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
@@ -169,12 +169,15 @@ class Tabs {
     return page;
   }
 
-  /** No test leaves a script error, a dialog, or a request to anywhere else behind. */
+  /** No test leaves a script error, a dialog, a request to anywhere else, or a value that is no text behind. */
   async close() {
     const wrong = [];
     for (const tab of this.open.splice(0)) {
       wrong.push(...tab.problems, ...tab.elsewhere.map((address) => `asked ${address}`));
-      if (!tab.isClosed() && (await tab.evaluate(() => globalThis.__xss)) !== undefined) wrong.push("a note ran a script");
+      if (!tab.isClosed()) {
+        if ((await tab.evaluate(() => globalThis.__xss)) !== undefined) wrong.push("a note ran a script");
+        wrong.push(...(await values(tab)));
+      }
       await tab.context().close();
     }
     assert.deepEqual(wrong, []);
@@ -201,6 +204,31 @@ export function inBrowser(prepare = () => {}) {
 
 export const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
 export const text = (page, selector) => page.locator(selector).first().innerText();
+
+/** Where notes speak, which may say `true`. */
+const OF_NOTES = ".hit, #reader .body, .near, .said, .edge-text, .fact-value, .profile-text, .annotation, blockquote, code, pre";
+
+/** What is shown, or said to screen readers, that was a value and no text: `undefined`, `false`, `[object HTMLTimeElement]`. */
+export async function values(page, { inSentences = false } = {}) {
+  return page.evaluate(([ofNotes, within]) => {
+    // Errors say what a setting takes, and the log of an agent what it was: `true`.
+    const isValue = (text) => /\b(undefined|NaN)\b|\[object/.test(text) || /^\s*(null|true|false)\s*$/.test(text)
+      || (within && /\b(null|true|false)\b/.test(text.replace(/\b(yet|never|longer|was) true\b|\btrue on\b/gi, "")));
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode;
+      if (isValue(data) && !parentElement.closest(`script, noscript, ${ofNotes}`)) found.push(`"${data}" in <${parentElement.localName} class="${parentElement.className}">`);
+    }
+    for (const element of document.querySelectorAll("[title], [aria-label], [placeholder], [href], [datetime]")) {
+      for (const name of ["title", "aria-label", "placeholder", "href", "datetime"]) {
+        const value = element.getAttribute(name) ?? "";
+        if (isValue(value)) found.push(`${name}="${value}" of <${element.localName}>`);
+      }
+    }
+    return found;
+  }, [OF_NOTES, inSentences]);
+}
 
 /** What axe-core finds against WCAG 2 A and AA, as lines. */
 export async function violations(page) {

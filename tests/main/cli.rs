@@ -32,7 +32,7 @@ fn what_is_no_note_is_neither_printed_nor_forgotten() {
     }
     for what in ["nothash", "notes"] {
         let ran = vault.run(&["forget", what, "--yes"]);
-        let said = format!("{what} is neither a hash nor a note of this vault");
+        let said = format!("there is no note `{what}`");
         assert!(ran.code == 1 && ran.stderr.contains(&said), "{}", ran.stderr);
     }
 }
@@ -275,8 +275,14 @@ fn reindex_works_alone_and_beside_the_daemon() {
 
 #[test]
 fn collections_are_listed() {
-    let vault = vault();
+    let mut vault = vault();
+    vault.write("journal/more.md", "# More\n\nA river.\n");
     let text = vault.run(&["collections"]).ok().stdout;
+    let columns = |word: &str| text.lines().map(|line| line.find(word)).collect::<Vec<_>>();
+    for word in [" note", " passage"] {
+        let places = columns(word);
+        assert!(places.iter().all(|at| at.is_some() && *at == places[0]), "{word}: {text}");
+    }
     let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["journal", "notes"]);
     let json = vault.run(&["collections", "--json"]).ok().json();
@@ -355,7 +361,7 @@ fn help_names_every_command_and_option() {
         assert!(help.contains(word), "{word}: {help}");
     }
     for (command, options) in [
-        ("init", &["DIR", "--adopt", "--no-git"][..]),
+        ("init", &["DIR", "--adopt", "--no-git", "--json"][..]),
         ("serve", &["--host", "--port", "--allow-remote"]),
         (
             "search",
@@ -386,7 +392,8 @@ fn help_names_every_command_and_option() {
         ("checkpoints", &["PATH", "--json"]),
         ("restore", &["ID", "--force", "--json"]),
         ("status", &["--json"]),
-        ("reindex", &["--full", "--no-wait"]),
+        ("reindex", &["--full", "--no-wait", "--json"]),
+        ("open", &["--print", "--json"]),
         ("verify", &["--json", "verify_hours"]),
         ("collections", &["--json"]),
         ("backup", &["--push", "--message", "--json", "every"]),

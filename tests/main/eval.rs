@@ -164,7 +164,7 @@ fn a_vault_without_a_model_is_measured_by_its_words_and_an_answer_that_is_nowher
     let measured = vault.run(&["eval", questions.to_str().unwrap(), "--json"]).ok();
     assert!(measured.stderr.contains("keyword is measured, semantic and hybrid are left out"), "{}", measured.stderr);
     assert!(
-        measured.stderr.contains("`where is the oven`: there is no note notes/gone.md; it counts as not found"),
+        measured.stderr.contains("`where is the oven`: there is no note `notes/gone.md`; it counts as not found"),
         "{}",
         measured.stderr
     );

@@ -271,8 +271,8 @@ fn the_graph_is_asked_by_a_command_over_http_and_mcp() {
         let first = vault.run(&["graph", "annie", "-n", "1"]).ok();
         assert!(first.stderr == "vault: there is more; --limit shows it\n" && first.stdout.lines().count() == 2);
         for (args, said) in [
-            (&["graph", "zeppelin"][..], "vault: no note is called `zeppelin`\n"),
-            (&["graph", "pla"], "vault: no note is called `pla`; these begin so: Plain"),
+            (&["graph", "zeppelin"][..], "vault: there is no note `zeppelin`\n"),
+            (&["graph", "pla"], "vault: there is no note `pla`; these begin so: Plain"),
             (&["graph", "--relation", "eats"], "vault: no note has a relation `eats` that is true then\n"),
             (&["graph", "--type", "ship"], "vault: no note has the type `ship`\n"),
         ] {

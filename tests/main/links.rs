@@ -231,7 +231,7 @@ fn a_note_is_got_by_its_name_by_a_part_of_it_or_by_a_slip() {
     let path = vault.run(&["get", "notes/ovne.md"]);
     assert!(path.code == 1 && path.stderr.ends_with("did you mean notes/oven.md?\n"), "{}", path.stderr);
     assert_eq!(vault.run(&["get", "2026-01-06"]).code, 1);
-    assert!(vault.run(&["get", "zeppelin"]).stderr.starts_with("vault: there is no zeppelin in "));
+    assert!(vault.run(&["get", "zeppelin"]).stderr.starts_with("vault: there is no note `zeppelin`"));
 }
 
 const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";

@@ -55,6 +55,7 @@ mod large;
 mod layers;
 mod links;
 mod mcp;
+mod meant;
 mod memory;
 #[cfg(unix)]
 mod model;

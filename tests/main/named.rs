@@ -62,7 +62,7 @@ fn what_changes_a_note_takes_no_name_that_is_only_like_it() {
         (&["forget", "kyot", "--yes"][..], "did you mean trips/Kyoto.md?"),
         (&["annotate", "brede", "x"], "did you mean notes/Bread.md?"),
         (&["forget", "plan", "--yes"], "plan may be any of 2: notes/plan.md, trips/plan.md"),
-        (&["forget", "zeppelin", "--yes"], "zeppelin is neither a hash nor a note of this vault"),
+        (&["forget", "zeppelin", "--yes"], "there is no note `zeppelin`"),
     ] {
         let refused = vault.run(args);
         assert!(refused.code == 1 && refused.stderr.contains(said), "{args:?} {} {}", refused.code, refused.stderr);

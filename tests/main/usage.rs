@@ -4,6 +4,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Daemon, Request, eventually};
 
+/// Asks as an agent that may read all.
+fn as_agent(vault: &Daemon, target: &str) -> Value {
+    let added = vault.run(&["agent", "add", "Eve", "--allow", "--json"]);
+    let made = if added.code == 0 { added } else { vault.run(&["agent", "rotate", "eve", "--json"]).ok() }.json();
+    let token = made["token"].as_str().unwrap();
+    let reply = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+    assert_eq!(reply.status, 200, "{}", reply.error());
+    reply.json()
+}
+
 /// Two notes that answer alike, of which one comes first.
 fn vault(config: &str) -> Daemon {
     let mut vault = Daemon::with_config(config);
@@ -32,12 +42,14 @@ fn hashes(found: &Value) -> Vec<String> {
 fn what_a_search_gives_is_counted_until_it_is_forgotten() {
     let mut vault = vault("");
     assert_eq!(counted(&vault), (0, 0));
-    let one = vault.get("/api/user-memory/search?q=river&limit=1").json();
-    let both = vault.get("/api/user-memory/search?q=quokka").json();
+    assert_eq!(hashes(&vault.get("/api/user-memory/search?q=quokka").json()).len(), 2);
+    let one = as_agent(&vault, "/api/user-memory/search?q=river&limit=1");
+    let both = as_agent(&vault, "/api/user-memory/search?q=quokka");
     assert_eq!((hashes(&one).len(), hashes(&both).len()), (1, 2));
+    // The person's own search does not count.
     is_counted(&vault, 2, 3);
     assert!(vault.get("/api/user-memory/browse").json()["chunks"].as_array().unwrap().len() >= 2);
-    assert!(vault.run(&["status"]).ok().stdout.contains("2 passages or entries, 3 times"));
+    assert!(vault.run(&["status"]).ok().stdout.contains("2 passages or entries to agents, 3 times"));
     let before = std::fs::read(vault.path("notes/a.md")).unwrap();
     let forgotten = vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "purge": true }));
     assert_eq!(forgotten.status, 200, "{}", forgotten.error());

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::make::Found;
-use super::terms::TermCounts;
 use super::text::{CitedLine, cited, sections_body};
 use super::turns::ConversationTurn;
 use crate::note::Note;
 
 /// The heading of how much there was: of what was only captured, that is all.
 pub(crate) const COUNTED: &str = "Written and captured";
-/// Maximum number of headings and of topics.
+/// Maximum number of headings.
 const MAX_NAMED: usize = 12;
 /// Maximum number of headings of one note.
 const MAX_OF_NOTE: usize = 3;
@@ -26,8 +25,6 @@ pub(crate) struct DayDigest {
     pub(crate) counts: Vec<CitedLine>,
     /// Headings of notes that were written.
     pub(crate) headings: Vec<CitedLine>,
-    /// The words that say most.
-    pub(crate) topics: Vec<CitedLine>,
     /// What was decided.
     pub(crate) decisions: Vec<CitedLine>,
     /// What is to be done.
@@ -36,19 +33,18 @@ pub(crate) struct DayDigest {
 
 impl DayDigest {
     /// Its parts with their headings, in order.
-    pub(crate) fn sections(&self) -> [(&'static str, &[CitedLine]); 5] {
+    pub(crate) fn sections(&self) -> [(&'static str, &[CitedLine]); 4] {
         [
             (COUNTED, &self.counts),
             ("Headings", &self.headings),
-            ("Topics", &self.topics),
             ("Decisions", &self.decisions),
             ("Action items", &self.actions),
         ]
     }
 
     /// Its lists of what was said, to take lines out of.
-    pub(crate) fn lists(&mut self) -> [&mut Vec<CitedLine>; 4] {
-        [&mut self.headings, &mut self.topics, &mut self.decisions, &mut self.actions]
+    pub(crate) fn lists(&mut self) -> [&mut Vec<CitedLine>; 3] {
+        [&mut self.headings, &mut self.decisions, &mut self.actions]
     }
 
     /// Whether there was nothing.
@@ -63,12 +59,11 @@ pub(crate) fn digest_body(digest: &DayDigest) -> String {
 }
 
 /// Makes a digest of notes that it is given one by one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DigestMaker {
     collections: BTreeMap<String, CollectionDay>,
     headings: Vec<CitedLine>,
     found: Found,
-    terms: TermCounts<String>,
 }
 
 /// What there was of a collection.
@@ -82,17 +77,11 @@ struct CollectionDay {
 }
 
 impl DigestMaker {
-    /// Of nothing so far.
-    pub(crate) fn new() -> Self {
-        Self { collections: BTreeMap::new(), headings: Vec::new(), found: Found::default(), terms: TermCounts::new() }
-    }
-
     /// Adds what was said in a conversation in that time.
     pub(crate) fn add_turns(&mut self, (collection, path): (&str, &str), is_new: bool, turns: &[ConversationTurn<'_>]) {
         self.collection(collection, path, is_new).entries += turns.len();
         for turn in turns.iter().filter(|turn| !turn.text.is_empty()) {
             let place = cited(path, turn.lines);
-            self.terms.add(&turn.text, &place);
             self.found.read(turn.speaker, &turn.text, &mut |_| place.clone());
         }
     }
@@ -110,9 +99,6 @@ impl DigestMaker {
         let text = without_comments(note, source, body.clone());
         let first = source[..body.start].matches('\n').count() + 1;
         self.found.read("", &text, &mut |line| cited(path, (first + line, first + line)));
-        for (line, paragraph) in paragraphs(&text) {
-            self.terms.add(paragraph, &cited(path, (first + line, first + line)));
-        }
     }
 
     /// Adds a note of which nothing is told but that there is one.
@@ -135,17 +121,11 @@ impl DigestMaker {
         day
     }
 
-    /// What it came to. `everyday` gives the share of everyday texts that have a word, `rest` that of the texts which these are held
-    /// against; it is asked of few.
-    pub(crate) fn finish(self, everyday: &dyn Fn(&str) -> f64, rest: &dyn Fn(&str) -> f64) -> DayDigest {
-        let Self { collections, headings, found, terms } = self;
+    /// What it came to.
+    pub(crate) fn finish(self) -> DayDigest {
+        let Self { collections, headings, found } = self;
         let counts = collections.into_iter().map(|(name, day)| day.line(&name)).collect();
-        let topics = terms
-            .top_against(everyday, rest, MAX_NAMED)
-            .into_iter()
-            .map(|term| CitedLine::of(&term.word, term.places))
-            .collect();
-        DayDigest { counts, headings, topics, decisions: found.decisions.lines(), actions: found.actions.lines() }
+        DayDigest { counts, headings, decisions: found.decisions.lines(), actions: found.actions.lines() }
     }
 }
 
@@ -173,28 +153,6 @@ fn without_comments(note: &Note, source: &str, span: std::ops::Range<usize>) -> 
     text
 }
 
-/// The paragraphs of a text, each with its first line, from 0. Blocks of code are none.
-fn paragraphs(text: &str) -> Vec<(usize, &str)> {
-    let mut paragraphs = Vec::new();
-    let (mut at, mut open, mut in_code) = (0, None::<(usize, usize)>, false);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let trimmed = line.trim();
-        let is_fence = trimmed.starts_with("```") || trimmed.starts_with("~~~");
-        if (trimmed.is_empty() || is_fence || in_code)
-            && let Some((line, start)) = open.take()
-        {
-            paragraphs.push((line, &text[start..at]));
-        }
-        if !trimmed.is_empty() && !is_fence && !in_code {
-            open.get_or_insert((number, at));
-        }
-        in_code ^= is_fence;
-        at += line.len();
-    }
-    paragraphs.extend(open.map(|(line, start)| (line, &text[start..at])));
-    paragraphs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,16 +163,16 @@ mod tests {
 
     #[test]
     fn a_day_is_told_with_a_citation_for_each_line() {
-        let mut maker = DigestMaker::new();
+        let mut maker = DigestMaker::default();
         let note = Note::parse(NOTE, "trip");
         maker.add_note(("notes", "notes/trip.md"), true, &note, NOTE);
         maker.add_turns(("conversations", "conversations/x.md"), true, &turns_of(&Note::parse(TALK, "x"), TALK));
         let list = "- 10:00 · web · \"a\"\n- 10:01 · web · \"b\"\n";
         maker.add_list(("searches", "searches/2026-01-05.md"), &Note::parse(list, "x"), list);
-        let digest = maker.finish(&|_| 0.0, &|_| 0.0);
+        let digest = maker.finish();
         let body = digest_body(&digest);
         assert_eq!(
-            body.split("## Topics").next().unwrap(),
+            body.split("## Decisions").next().unwrap(),
             "## Written and captured\n\n- conversations: 1 new, 2 turns (conversations/x.md)\n- notes: 1 new (notes/trip.md)\n\
              - searches: 1 new, 2 entries (searches/2026-01-05.md)\n\n## Headings\n\n- Trip (notes/trip.md#L4)\n\
              - Packing (notes/trip.md#L10)\n\n"
@@ -224,8 +182,6 @@ mod tests {
             "\n\n- We decided to visit Lisbon. (notes/trip.md#L8)\n\n## Action items\n\n- buy a raincoat (notes/trip.md#L12)\n\
              - assistant: I'll look for trains. (conversations/x.md#L3)\n"
         );
-        assert_eq!(digest.topics[0].text, "Lisbon");
-        assert_eq!(digest.topics[0].citations, ["notes/trip.md#L8", "conversations/x.md#L1"]);
         let sources = ["notes/trip.md", "conversations/x.md", "searches/2026-01-05.md"].map(str::to_owned);
         let lines = digest.sections().iter().map(|(_, lines)| lines.len()).sum::<usize>();
         assert_eq!(summary_items(&body, &sources).len(), lines, "each line cites");
@@ -234,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_empty_day_says_nothing() {
-        let digest = DigestMaker::new().finish(&|_| 0.0, &|_| 0.0);
+        let digest = DigestMaker::default().finish();
         assert!(digest.is_empty());
         assert_eq!(digest_body(&digest), "");
     }

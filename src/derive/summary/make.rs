@@ -78,21 +78,21 @@ fn is_answered(turns: &[ConversationTurn<'_>], at: usize) -> bool {
 }
 
 /// The first sentence of a text that says something.
-fn first_sentence(text: &str) -> Option<&str> {
+fn first_sentence(text: &str) -> Option<String> {
     let mut found = None;
     each_piece(text, |_, piece| {
         if let ProsePiece::Sentence(sentence) = piece
             && found.is_none()
             && count(sentence) >= MIN_WORDS
         {
-            found = Some(sentence);
+            found = Some(sentence.to_owned());
         }
     });
     found
 }
 
 /// The first sentence, and those that say most of the topics, in the order in which they were said.
-fn chosen(openings: Vec<(&str, &str, String)>, weight: impl Fn(&str) -> f64) -> Vec<CitedLine> {
+fn chosen(openings: Vec<(&str, String, String)>, weight: impl Fn(&str) -> f64) -> Vec<CitedLine> {
     let mut order: Vec<(f64, usize)> =
         openings.iter().enumerate().skip(1).map(|(at, (_, sentence, _))| (weight(sentence), at)).collect();
     order.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));

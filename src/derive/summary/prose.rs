@@ -5,6 +5,9 @@ use crate::derive::sentences::sentence_bounds;
 /// Maximum number of characters of a line of a summary.
 pub(super) const MAX_LINE_CHARS: usize = 240;
 
+/// Minimum number of characters of a line that a program or a person has broken, as it was long.
+const LONG_LINE: usize = 60;
+
 /// One piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProsePiece<'t> {
@@ -18,11 +21,59 @@ pub(super) enum ProsePiece<'t> {
     Sentence(&'t str),
 }
 
+/// A line with those that it goes on in.
+#[derive(Debug)]
+struct WrappedLine {
+    text: String,
+    /// Where each of its lines begins in it, and their numbers.
+    starts: Vec<(usize, usize)>,
+}
+
+impl WrappedLine {
+    /// Whether it goes on in the next line: a line that was broken ends no sentence, and is long or the next one begins small.
+    fn goes_on(&self, next: &str) -> bool {
+        let last = &self.text[self.starts.last().map_or(0, |(at, _)| *at)..];
+        let ends = last.ends_with(['.', '!', '?', ':', '…', '。', '！', '？']);
+        let is_broken = last.chars().count() >= LONG_LINE || next.starts_with(char::is_lowercase);
+        let begins = ["```", "~~~", ">", "|"].iter().any(|mark| next.starts_with(mark));
+        let is_other = next.is_empty() || begins || heading(next).is_some() || without_marker(next) != next;
+        !ends && is_broken && !is_other
+    }
+
+    fn pieces(&self, found: &mut impl FnMut(usize, ProsePiece<'_>)) {
+        let item = without_marker(&self.text);
+        let number_at = |part: &str| {
+            let at = part.as_ptr() as usize - self.text.as_ptr() as usize;
+            self.starts.iter().rev().find(|(start, _)| *start <= at).map_or(0, |(_, number)| *number)
+        };
+        match task(item) {
+            Some((is_done, rest)) if has_words(rest) => {
+                found(number_at(rest), if is_done { ProsePiece::Done(rest) } else { ProsePiece::Open(rest) });
+            }
+            Some(_) => {}
+            None => {
+                let sentences = sentence_bounds(item).map(str::trim).filter(|sentence| has_words(sentence));
+                sentences.for_each(|sentence| found(number_at(sentence), ProsePiece::Sentence(sentence)));
+            }
+        }
+    }
+}
+
 /// Calls with the line, from 0, and each piece of a text.
-pub(super) fn each_piece<'t>(text: &'t str, mut found: impl FnMut(usize, ProsePiece<'t>)) {
+pub(super) fn each_piece(text: &str, mut found: impl FnMut(usize, ProsePiece<'_>)) {
     let mut fence: Option<&str> = None;
+    let mut open: Option<WrappedLine> = None;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
+        if let Some(open) = open.as_mut().filter(|open| open.goes_on(line)) {
+            open.text.push(' ');
+            open.starts.push((open.text.len(), number));
+            open.text.push_str(line);
+            continue;
+        }
+        if let Some(open) = open.take() {
+            open.pieces(&mut found);
+        }
         if let Some(open) = fence {
             if line.starts_with(open) {
                 fence = None;
@@ -37,16 +88,10 @@ pub(super) fn each_piece<'t>(text: &'t str, mut found: impl FnMut(usize, ProsePi
             found(number, ProsePiece::Heading(heading));
             continue;
         }
-        let item = without_marker(line);
-        match task(item) {
-            Some((false, rest)) if has_words(rest) => found(number, ProsePiece::Open(rest)),
-            Some((true, rest)) if has_words(rest) => found(number, ProsePiece::Done(rest)),
-            Some(_) => {}
-            None => {
-                let sentences = sentence_bounds(item).map(str::trim).filter(|sentence| has_words(sentence));
-                sentences.for_each(|sentence| found(number, ProsePiece::Sentence(sentence)));
-            }
-        }
+        open = Some(WrappedLine { text: line.to_owned(), starts: vec![(0, number)] });
+    }
+    if let Some(open) = open {
+        open.pieces(&mut found);
     }
 }
 
@@ -97,17 +142,26 @@ mod tests {
     fn sentences_headings_and_tasks_are_told_from_code_and_quotes() {
         let text = "# Plan\nOne. Two!\n- [ ] buy rye\n* [x] bake\n```\n- [ ] code. Here.\n```\n> quoted.\n| a | b |\n1. 我们决定了。走吧。\n---\n";
         let mut found = Vec::new();
-        each_piece(text, |line, piece| found.push((line, piece)));
+        each_piece(text, |line, piece| found.push(format!("{line} {piece:?}")));
+        let pieces = ["0 Heading(\"Plan\")", "1 Sentence(\"One.\")", "1 Sentence(\"Two!\")", "2 Open(\"buy rye\")"];
+        let more = ["3 Done(\"bake\")", "9 Sentence(\"我们决定了。\")", "9 Sentence(\"走吧。\")"];
+        assert_eq!(found, [&pieces[..], &more].concat());
+    }
+
+    #[test]
+    fn the_half_of_a_sentence_was_one_where_a_line_was_broken() {
+        let mut found = Vec::new();
+        let text = "After some talk on the phone with all of them we decided to take\nLisbon. It is warm, and so we said\nthat May is fine\n\nYes\nI will come\n- [ ] buy\n  a raincoat\n- so\n  it is";
+        each_piece(text, |line, piece| found.push(format!("{line} {piece:?}")));
         assert_eq!(
             found,
             [
-                (0, ProsePiece::Heading("Plan")),
-                (1, ProsePiece::Sentence("One.")),
-                (1, ProsePiece::Sentence("Two!")),
-                (2, ProsePiece::Open("buy rye")),
-                (3, ProsePiece::Done("bake")),
-                (9, ProsePiece::Sentence("我们决定了。")),
-                (9, ProsePiece::Sentence("走吧。")),
+                "0 Sentence(\"After some talk on the phone with all of them we decided to take Lisbon.\")",
+                "1 Sentence(\"It is warm, and so we said that May is fine\")",
+                "4 Sentence(\"Yes\")",
+                "5 Sentence(\"I will come\")",
+                "6 Open(\"buy a raincoat\")",
+                "8 Sentence(\"so it is\")",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! What a text is about: words that it has more often than everyday language, or than what it is held against.
+//! What a text is about: words that it has more often than everyday language.
 
 use std::collections::{HashMap, HashSet};
 
@@ -101,24 +101,6 @@ impl<P: Clone> TermCounts<P> {
         }
     }
 
-    /// The words that say most, of those that do against everyday texts, held against others besides.
-    pub(super) fn top_against(
-        &self,
-        everyday: &dyn Fn(&str) -> f64,
-        rest: &dyn Fn(&str) -> f64,
-        most: usize,
-    ) -> Vec<TopTerm<P>> {
-        let mut top = self.top(everyday, most * 3);
-        for term in &mut top {
-            let texts = self.terms.get(&fold(&term.word)).map_or(1, |count| count.texts);
-            let share = rest(&fold(&term.word)).max(everyday(&fold(&term.word)));
-            term.weight = texts as f64 * (1.0 / share.clamp(LEAST_SHARE, 1.0)).ln();
-        }
-        top.sort_by(|one, other| other.weight.total_cmp(&one.weight));
-        top.truncate(most);
-        top
-    }
-
     /// The words that say most, by how many texts have them and how few of others do; `share` gives the share of other texts with a word.
     /// Of those that say as much the words of titles come first, then names, then the longest.
     pub(super) fn top(&self, share: &dyn Fn(&str) -> f64, most: usize) -> Vec<TopTerm<P>> {
@@ -197,16 +179,5 @@ mod tests {
         assert_eq!(words(&counts), ["Freitag", "Heringe", "Zelt", "erinnert", "gewachst"]);
         counts.name("Das Zelt");
         assert_eq!(words(&counts)[..2], ["Zelt", "Freitag"]);
-    }
-
-    #[test]
-    fn what_all_others_say_too_says_nothing() {
-        let mut counts = TermCounts::new();
-        counts.add("soup soup bread", &0);
-        let top = counts.top(&|word| if word == "soup" { 0.5 } else { 0.0 }, 5);
-        assert_eq!(top.len(), 1);
-        assert_eq!(top[0].word, "bread");
-        let top = counts.top_against(&|_| 0.0, &|word| if word == "soup" { 0.9 } else { 0.0 }, 5);
-        assert_eq!(top.iter().map(|term| term.word.as_str()).collect::<Vec<_>>(), ["bread", "soup"]);
     }
 }

@@ -1,7 +1,7 @@
 // What is asked of the person about agents: who, what it may read, and whether really.
 
 import { api } from "./api.js";
-import { dayOf, failure, h, say } from "./dom.js";
+import { dayOf, failure, h, replace, say } from "./dom.js";
 import { changed as vaultChanged, dialog, offerUndo, show } from "./change.js";
 import { go } from "./route.js";
 
@@ -124,7 +124,7 @@ function showToken({ agent: { name, slug }, token }, done) {
       copy.textContent = "Copied";
       say("Copied the token");
     } catch {
-      said.replaceChildren(failure({ message: "The browser does not let this page copy. Mark the token, and copy it by hand." }));
+      replace(said, failure({ message: "The browser does not let this page copy. Mark the token, and copy it by hand." }));
     }
   } } }, "Copy");
   const where = [

@@ -1,8 +1,8 @@
 // What an agent asked, and which places it was given.
 
 import { api } from "./api.js";
-import { count, failure, h, say } from "./dom.js";
-import { address, route } from "./route.js";
+import { cite } from "./cited.js";
+import { count, failure, h, replace, say, secondOf } from "./dom.js";
 
 const FIRST = 50;
 const MOST = 10_000;
@@ -33,13 +33,13 @@ export function readLog({ slug, name }) {
     try {
       const { entries } = await api.agentLog(slug, limit);
       if (mine !== asked) return undefined;
-      list.replaceChildren(...entries.map(item));
+      replace(list, entries.map(item));
       const button = h("button", { type: "button", class: "more", on: { click: more } }, "Show older ones");
-      const all = entries.length ? undefined : h("p", {}, "It has asked nothing yet.");
-      end.replaceChildren(...[entries.length === limit && limit < MOST ? button : all].filter(Boolean));
+      const nothing = !entries.length && h("p", {}, "It has asked nothing yet.");
+      replace(end, entries.length === limit && limit < MOST ? button : nothing);
       return entries.length;
     } catch (error) {
-      if (mine === asked) end.replaceChildren(failure(error, load));
+      if (mine === asked) replace(end, failure(error, load));
       return undefined;
     }
   };
@@ -65,10 +65,10 @@ function item({ at, what, query: asked = "", given: got = [], changed = [], rece
   const wrote = WRITES.includes(what) && asked;
   const [query, given] = wrote ? ["", [asked, ...got]] : [asked, got];
   const nothing = !given.length && !refused && /search|browse|list/.test(what) ? h("p", { class: "hint" }, "Nothing was found") : undefined;
-  const places = given.map((place) => h("li", {}, placeLink(place)));
+  const places = given.map((place) => h("li", {}, /^and \d+ more$/.test(place) ? place : cite(place)));
   const rest = places.length > PLACES + 1 ? places.splice(PLACES) : [];
   return h("li", { tabindex: -1 },
-    h("p", {}, moment(at), h("span", { class: "what" }, WHAT[what] ?? what.replaceAll("_", " ")), query !== given[0] && query && !changed.length ? h("q", {}, query) : undefined),
+    h("p", {}, h("time", { datetime: at }, secondOf(at)), h("span", { class: "what" }, WHAT[what] ?? what.replaceAll("_", " ")), query !== given[0] && query && !changed.length ? h("q", {}, query) : undefined),
     changed.length > 0 && h("ul", { "aria-label": "What was changed" }, changed.map((line) => h("li", {}, line))),
     places.length > 0 && h("ul", { "aria-label": "Places given" }, places),
     rest.length > 0 && h("details", {}, h("summary", {}, `${count(rest.length, "more place")}`), h("ul", {}, rest)),
@@ -77,16 +77,3 @@ function item({ at, what, query: asked = "", given: got = [], changed = [], rece
     nothing);
 }
 
-function moment(time) {
-  const date = new Date(time);
-  const shown = date.toLocaleString(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  return h("time", { datetime: time, title: date.toLocaleString() }, shown);
-}
-
-/** A citation as a link that opens the note here; what is none is a text. */
-function placeLink(place) {
-  if (/^and \d+ more$/.test(place)) return place;
-  const [, path, from, to] = /^(.+?)(?:#L(\d+)(?:-L(\d+))?)?$/s.exec(place);
-  const lines = from && `${from}-${to ?? from}`;
-  return h("a", { class: "cite", href: address({ ...route(), note: path, lines }) }, place);
-}

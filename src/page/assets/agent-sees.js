@@ -1,7 +1,7 @@
 // Whether an agent sees a note, and why: asked of one agent, or of all.
 
 import { api } from "./api.js";
-import { failure, h } from "./dom.js";
+import { failure, h, replace } from "./dom.js";
 import { show } from "./change.js";
 import { address, route } from "./route.js";
 
@@ -25,12 +25,12 @@ export function explain({ slug, name }) {
     try {
       const { path, visible, because } = await api.explain(slug, what);
       if (mine !== asked) return;
-      answer.replaceChildren(
+      replace(answer,
         h("p", { class: visible ? "seen" : "hidden-from" }, h("strong", {}, `${name} ${visible ? "sees" : "does not see"} `),
           h("a", { href: address({ ...route(), note: path, lines: undefined }) }, path)),
         reasons(because));
     } catch (error) {
-      if (mine === asked) answer.replaceChildren(failure(error));
+      if (mine === asked) replace(answer, failure(error));
     }
   };
   const submit = (event) => {
@@ -57,9 +57,9 @@ export async function whoSees(path) {
     const answers = await Promise.allSettled(agents.map(({ slug }) => api.explain(slug, path)));
     const seeing = answers.filter(({ value }) => value?.visible).length;
     const all = seeing ? `You, and ${seeing} of ${agents.length === 1 ? "one agent" : `${agents.length} agents`}.` : agents.length ? "Only you. No agent sees it." : "Only you. There are no agents.";
-    place.replaceChildren(h("p", {}, all), h("ul", { class: "cards" }, agents.map((agent, at) => row(agent, answers[at], made))));
+    replace(place, h("p", {}, all), h("ul", { class: "cards" }, agents.map((agent, at) => row(agent, answers[at], made))));
   } catch (error) {
-    place.replaceChildren(failure(error));
+    replace(place, failure(error));
   }
 }
 

@@ -1,7 +1,7 @@
 // One agent: what it may read, as it is and to be changed, and below that what it sees and what it read.
 
 import { api } from "./api.js";
-import { count, failure, h, say, toggle, when } from "./dom.js";
+import { append, count, failure, h, replace, say, toggle, when } from "./dom.js";
 import { changeRules, remove, rotate } from "./agent-forms.js";
 import { readLog } from "./agent-log.js";
 import { explain } from "./agent-sees.js";
@@ -61,7 +61,7 @@ export function allowSwitch(agent, changed) {
       changed();
     } catch (error) {
       box.checked = !on;
-      made.append(failure(error));
+      append(made, failure(error));
     }
   });
   return made;
@@ -71,8 +71,8 @@ export function allowSwitch(agent, changed) {
 export function makeAgent(agent, changed) {
   const head = h("div", {});
   const button = (id, text, click, kind) => h("button", { type: "button", id: `agent-${id}`, class: kind, on: { click } }, text);
-  const paint = (now) => head.replaceChildren(
-    h("p", { class: "reads" }, reads(now)), ...warnings(now).flat().filter(Boolean), allowSwitch(now, changed),
+  const paint = (now) => replace(head,
+    h("p", { class: "reads" }, reads(now)), warnings(now), allowSwitch(now, changed),
     facts(now, { all: true }),
     h("div", { class: "row wraps" },
       button("change", "Change what it may", () => changeRules(now, changed)),

@@ -2,7 +2,7 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, failure, h } from "./dom.js";
+import { byId, count, failure, h, replace } from "./dom.js";
 import { allowSwitch, facts, makeAgent, reads, warnings } from "./agent.js";
 import { addAgent } from "./agent-forms.js";
 import { address, go, route } from "./route.js";
@@ -11,7 +11,7 @@ let view;
 
 export function show(main) {
   view = { place: h("div", { class: "agents" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -40,7 +40,7 @@ const answers = answered({
   draw: (answer) => (route().agent ? one(answer) : all(answer)),
   fail(error, again) {
     view.agent = undefined;
-    view.place.replaceChildren(title("Agents"), route().agent ? back() : "", failure(error, again));
+    replace(view.place, title("Agents"), route().agent ? back() : "", failure(error, again));
   },
 });
 
@@ -59,7 +59,7 @@ function back() {
 function one(agent) {
   if (view.agent?.slug === agent.slug && view.agent.body.isConnected) return view.agent.paint(agent);
   view.agent = makeAgent(agent, changed);
-  view.place.replaceChildren(back(), title(agent.name), view.agent.body);
+  replace(view.place, back(), title(agent.name), view.agent.body);
 }
 
 function all({ agents }) {
@@ -67,7 +67,7 @@ function all({ agents }) {
   const summary = agents.length
     ? `${count(agents.length, "agent")}. What each may read is in its page in agents/, and counts at once.`
     : "No agent may read anything yet. One that you add gets a token, and sees what you say.";
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, title("Agents"),
       h("button", { type: "button", id: "add-agent", on: { click: () => addAgent(changed) } }, "Add an agent")),
     h("p", { class: "hint" }, summary),

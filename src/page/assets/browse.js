@@ -1,7 +1,7 @@
 // Browse by collection and by day, the newest first.
 
 import { api } from "./api.js";
-import { count, dayName, dayOf, failure, h } from "./dom.js";
+import { append, count, dayName, dayOf, failure, h, replace } from "./dom.js";
 import { hit, keepingFocus, markOpen } from "./list.js";
 import { go, route } from "./route.js";
 import { collectionChoice } from "./search.js";
@@ -26,7 +26,7 @@ export function show(main) {
     summary: h("p", { class: "summary" }),
     list: h("div", { class: "days" }),
   };
-  main.replaceChildren(
+  replace(main,
     h("h2", { class: "unseen" }, "Browse"),
     h("div", { class: "ask" }, h("div", { class: "filters" },
       collectionChoice(collection, (chosen) => go({ collection: chosen }, { replace: true })),
@@ -65,19 +65,19 @@ async function run(offset = 0, limit = PAGE) {
     if (mine !== asked) return;
     view.list.querySelector(".more")?.remove();
     keepingFocus(() => {
-      if (offset === 0) view.list.replaceChildren();
+      if (offset === 0) replace(view.list);
       render(chunks);
     });
     const shown = offset + chunks.length;
-    const place = [collection ? ` in ${collection}` : "", day ? `, ${dayName(day).replace(/^[TY]/, (one) => one.toLowerCase())}` : ""];
+    const place = [collection ? ` in ${collection}` : "", day ? `, ${dayName(day).replace(/^(Today|Yesterday)/, (one) => one.toLowerCase())}` : ""];
     view.summary.textContent = total ? `${count(total, "passage")}${place.join("")}` : `Nothing${place.join("")}`;
     if (shown < total && chunks.length) {
-      view.list.append(h("button", { type: "button", class: "more", on: { click: () => run(shown) } },
+      append(view.list, h("button", { type: "button", class: "more", on: { click: () => run(shown) } },
         `Show more (${count(total - shown, "passage")} left)`));
     }
     markOpen();
   } catch (error) {
-    if (mine === asked) view.list.replaceChildren(failure(error, () => run()));
+    if (mine === asked) replace(view.list, failure(error, () => run()));
   }
 }
 
@@ -90,11 +90,11 @@ function render(chunks) {
       section = h("section", { "data-day": day },
         h("h3", { class: "day" }, h("button", { type: "button", class: "quiet", on: { click: () => go({ day }, { replace: true }) } }, dayName(day))),
         h("ol", { class: "hits", "aria-label": dayName(day) }));
-      view.list.append(section);
+      append(view.list, section);
     }
     const list = section.querySelector("ol");
     const item = hit(chunk);
     item.classList.toggle("same", list.lastElementChild?.chunk.path === chunk.path);
-    list.append(item);
+    append(list, item);
   }
 }

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { restore } from "./change.js";
-import { failure, h, when } from "./dom.js";
+import { failure, h, replace, when } from "./dom.js";
 import { address, route } from "./route.js";
 
 const FIRST = 50;
@@ -21,12 +21,12 @@ export function changeLog() {
   const refresh = async () => {
     try {
       const { changes } = await api.changes(limit);
-      list.replaceChildren(...changes.map(item));
+      replace(list, changes.map(item));
       const more = h("button", { type: "button", class: "more", on: { click: older } }, "Show older ones");
-      const nothing = changes.length ? undefined : h("p", {}, "Nothing yet.");
-      end.replaceChildren(...[changes.length === limit && limit < MOST ? more : nothing].filter(Boolean));
+      const nothing = !changes.length && h("p", {}, "Nothing yet.");
+      replace(end, changes.length === limit && limit < MOST ? more : nothing);
     } catch (error) {
-      end.replaceChildren(failure(error, refresh));
+      replace(end, failure(error, refresh));
     }
   };
   async function older() {

@@ -1,7 +1,7 @@
 // What changes the vault: saving, annotating, deleting, and taking that back.
 
 import { api } from "./api.js";
-import { byId, h, say } from "./dom.js";
+import { append, byId, h, say } from "./dom.js";
 import { keepingFocus } from "./list.js";
 import { address, go, route } from "./route.js";
 
@@ -23,7 +23,7 @@ export function undoLast() {
 export function toast(text, action, { failed = false } = {}) {
   const shown = h("div", { class: failed ? "toast failed" : "toast" }, h("span", {}, text), action,
     h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", on: { click: () => shown.remove() } }, "×"));
-  byId("toasts").append(shown);
+  append(byId("toasts"), shown);
   while (byId("toasts").children.length > 3) byId("toasts").firstElementChild.remove();
   let timer;
   const leave = () => (timer = setTimeout(() => shown.remove(), TOAST_MS));
@@ -59,15 +59,15 @@ function done(text, { searchable }) {
   return searchable === false ? `${text}; searches will follow, the status says why they do not yet` : text;
 }
 
-/** Says what was done, with a button that takes it back. */
-export function offerUndo(text, checkpoint) {
-  if (checkpoint === undefined || checkpoint === null) return toast(text);
+/** Says what was done, with a button that takes it back, and perhaps a link beside it. */
+export function offerUndo(text, checkpoint, beside) {
+  if (!checkpoint) return toast(text, beside);
   const undo = async () => {
     undoable = undefined;
     shown.remove();
     await restore(checkpoint);
   };
-  const shown = toast(text, h("button", { type: "button", class: "undo", on: { click: undo } }, "Undo"));
+  const shown = toast(text, [beside, h("button", { type: "button", class: "undo", on: { click: undo } }, "Undo")]);
   undoable = undo;
   return shown;
 }
@@ -124,7 +124,7 @@ export function dialog(title, fields, verb, send) {
 export function show(made) {
   const before = document.activeElement;
   document.querySelector("dialog")?.close();
-  document.body.append(made);
+  append(document.body, made);
   made.addEventListener("close", () => {
     made.remove();
     // What is behind may have been made anew meanwhile.
@@ -138,7 +138,7 @@ export function show(made) {
 /** Asks for a snippet and saves it. */
 export function save() {
   const collections = h("datalist", { id: "collections" });
-  api.collections().then(({ collections: names }) => collections.append(...names.map((name) => h("option", { value: name }))), () => {});
+  api.collections().then(({ collections: names }) => append(collections, names.map((name) => h("option", { value: name }))), () => {});
   dialog("Save a snippet", [
     h("label", { for: "save-content" }, "Text"),
     h("textarea", { id: "save-content", name: "content", rows: 7, required: true, autofocus: true, placeholder: "Markdown, or just words" }),
@@ -157,7 +157,7 @@ export function save() {
     if (listed.length) body.tags = listed;
     const saved = await api.save(body);
     const text = saved.existing ? `It is there already: ${saved.path}` : `Saved to ${saved.path}`;
-    toast(done(text, saved), link(saved.path));
+    offerUndo(done(text, saved), saved.checkpoint_id, link(saved.path));
     changed();
   });
 }
@@ -171,7 +171,7 @@ export function annotate(hash, citation) {
   ], "Annotate", async ({ note }) => {
     const annotated = await api.annotate(hash, note);
     say("Annotated");
-    toast(done(`Annotated ${citation}`, annotated), link(annotated.path));
+    offerUndo(done(`Annotated ${citation}`, annotated), annotated.checkpoint_id, link(annotated.path));
     changed();
   });
 }

@@ -26,8 +26,6 @@ function after(month) {
   return number === 12 ? `${String(year + 1).padStart(4, "0")}-01` : `${String(year).padStart(4, "0")}-${String(number + 1).padStart(2, "0")}`;
 }
 
-export const monthName = (month) => new Date(`${month}-15T12:00:00`).toLocaleDateString(undefined, { month: "short", year: "numeric" });
-
 /** How the vault grew: new notes of each month as bars, all notes as a line. */
 export function growthChart(growth) {
   if (!growth.length) return h("p", { class: "hint" }, "No notes yet.");
@@ -41,13 +39,13 @@ export function growthChart(growth) {
   const bars = months.map(({ month, notes }, at) => {
     const tall = (notes / most) * (plot - 14);
     return s("rect", { class: "bar", x: (at * wide + wide * 0.18).toFixed(1), y: (plot - tall).toFixed(1), width: (wide * 0.64).toFixed(1), height: Math.max(tall, notes ? 1.5 : 0).toFixed(1), rx: Math.min(2, wide / 6).toFixed(1) },
-      s("title", {}, `${monthName(month)}: ${notes} new`));
+      s("title", {}, `${month}: ${notes} new`));
   });
   const points = months.map(({ total }, at) => `${(at * wide + wide / 2).toFixed(1)},${(plot - (total / all) * (plot - 14)).toFixed(1)}`);
   const every = Math.ceil(months.length / (narrow ? 4 : 6));
   const names = months.map(({ month }, at) => at % every === 0
-    && s("text", { class: "tick", x: (at * wide + wide * 0.18).toFixed(1), y: HEIGHT - 4 }, monthName(month)));
-  const summary = `From ${monthName(months[0].month)} to ${monthName(months.at(-1).month)}; ${all} notes in the end, at most ${most} new in a month`;
+    && s("text", { class: "tick", x: (at * wide + wide * 0.18).toFixed(1), y: HEIGHT - 4 }, month));
+  const summary = `From ${months[0].month} to ${months.at(-1).month}; ${all} notes in the end, at most ${most} new in a month`;
   return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": summary },
     s("line", { class: "axis", x1: 0, x2: width, y1: plot + 0.5, y2: plot + 0.5 }),
     bars, s("polyline", { class: "line", points: points.join(" ") }), names);

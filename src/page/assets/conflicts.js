@@ -1,7 +1,7 @@
 // Files that were changed in two places: what a sync service left beside a note, or a merge in it. Nothing is merged by itself.
 
 import { api } from "./api.js";
-import { byId, failure, h, say } from "./dom.js";
+import { append, byId, failure, h, replace, say } from "./dom.js";
 import { address, route } from "./route.js";
 
 const SIDES = [["ours", "Keep ours"], ["theirs", "Keep theirs"], ["both", "Keep both"]];
@@ -15,10 +15,10 @@ export function conflictList() {
     try {
       const { conflicts } = await api.conflicts();
       section.hidden = !conflicts.length;
-      list.replaceChildren(...conflicts.map((conflict) => item(conflict, refresh)));
+      replace(list, conflicts.map((conflict) => item(conflict, refresh)));
     } catch (error) {
       section.hidden = false;
-      list.replaceChildren(failure(error, refresh));
+      replace(list, failure(error, refresh));
     }
   };
   return { section, refresh };
@@ -30,14 +30,14 @@ function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
   const difference = h("pre", { hidden: true, tabindex: "0", "aria-label": `The difference in ${path}` });
   const row = h("li", {}, shown, h("span", { class: "hint" }, about));
   if (byHand) return row;
-  const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => row.append(failure(error))) } }, name);
-  row.append(button("Difference", async () => {
+  const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => append(row, failure(error))) } }, name);
+  append(row, button("Difference", async () => {
     const { diff, ours, theirs, same: equal } = await api.conflict(path);
     const side = (name, is) => `${name}: ${is ? `${is.bytes} bytes, changed ${is.updated_at}` : "is not there"}`;
     const sizes = theirs && `${side(of, ours)}\n${side(path, theirs)}${equal ? "\nBoth are the same to the byte." : ""}`;
     difference.textContent = diff || sizes || "Both say the same.";
     difference.hidden = false;
-  }), ...SIDES.map(([side, name]) => button(name, async () => {
+  }), SIDES.map(([side, name]) => button(name, async () => {
     const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);
     say(`${kept} is kept; ${undo.length} change${undo.length === 1 ? "" : "s"} can be taken back below`);
     await refresh();

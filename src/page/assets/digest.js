@@ -2,7 +2,7 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { dayName, dayOf, failure, h } from "./dom.js";
+import { dayName, dayOf, failure, h, replace } from "./dom.js";
 import { address, go, route } from "./route.js";
 import { sections } from "./summary-lines.js";
 
@@ -10,7 +10,7 @@ let view;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -34,7 +34,7 @@ const span = () => {
 const answers = answered({
   ask: () => api.digest(span()),
   draw: one,
-  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Digest"), form(), failure(error, again)),
+  fail: (error, again) => replace(view.place, h("h2", { tabindex: -1 }, "Digest"), form(), failure(error, again)),
 });
 
 /** The day before, or after. */
@@ -60,13 +60,13 @@ function form() {
 function one({ name, first_day: first, last_day: last, sections: parts, file }) {
   const write = h("button", { type: "button", id: "digest-write", on: { click: () => writeNow(write) } }, "Write the file");
   view.said = h("p", { class: "hint", role: "status" });
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Digest"), parts.length ? write : ""),
     form(),
     h("p", { class: "summary" }, first === last ? dayName(first) : `${name}: ${first} to ${last}`),
     view.said,
     file ? h("p", { class: "fact-more" }, h("a", { class: "cite", href: address({ ...route(), note: file, lines: undefined }) }, file)) : "",
-    ...sections(parts),
+    sections(parts),
     parts.length ? "" : h("p", { class: "hint" }, "Nothing was written or captured."));
 }
 
@@ -76,7 +76,7 @@ async function writeNow(button) {
     const { path, written, reason } = await api.writeDigest(span());
     view.said.textContent = written ? `Wrote ${path}.` : `${path} is not written: ${reason}.`;
   } catch (error) {
-    view.said.replaceChildren(failure(error));
+    replace(view.said, failure(error));
   } finally {
     button.disabled = false;
   }

@@ -1,6 +1,19 @@
-// Builds elements. Texts are always texts: nothing here reads markup.
+// Builds elements, and puts them in their places. Texts are always texts: nothing here reads markup. No other file calls the browser's own
+// `append` and `replaceChildren`, which show a condition that does not hold as the word `false`.
 
 const SVG = "http://www.w3.org/2000/svg";
+
+/** Adds children behind those that an element has; what a condition left out is none. */
+export function append(element, ...children) {
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  return element;
+}
+
+/** Puts children in place of those that an element has. */
+export function replace(element, ...children) {
+  element.replaceChildren();
+  return append(element, children);
+}
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -11,8 +24,7 @@ function fill(element, attributes, children) {
       element.setAttribute(name, value === true ? "" : value);
     }
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
-  return element;
+  return append(element, children);
 }
 
 /** An HTML element: `h("a", {href, on: {click}}, "text", child)`. */
@@ -48,12 +60,22 @@ export function bytes(number) {
 
 export const percent = (share) => `${share === 1 ? 100 : Math.min(99, Math.floor(share * 100))} %`;
 
+const two = (number) => String(number).padStart(2, "0");
+
 /** The day of a time in the time zone of the person, as `2026-01-05`. */
 export function dayOf(time) {
   const date = new Date(time);
-  const two = (number) => String(number).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
+
+/** The hour of a time in the time zone of the person, as `18:32`. */
+export function hourOf(time) {
+  const date = new Date(time);
+  return `${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** A time to the second in the time zone of the person, as `2026-01-05 18:32:07`. */
+export const secondOf = (time) => `${dayOf(time)} ${hourOf(time)}:${two(new Date(time).getSeconds())}`;
 
 const DAY = 86_400_000;
 
@@ -64,18 +86,13 @@ export function dayName(day) {
   const today = dayOf(Date.now());
   if (day === today) return "Today";
   if (day === dayOf(Date.now() - DAY)) return "Yesterday";
-  const year = day.slice(0, 4) === today.slice(0, 4) ? undefined : "numeric";
-  return date.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year });
+  return `${date.toDateString().slice(0, 3)} ${day}`;
 }
 
 /** A time, short: the hour of today, else the day. */
 export function when(time) {
-  const date = new Date(time);
-  const today = dayOf(date) === dayOf(Date.now());
-  const shown = today
-    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
-  return h("time", { datetime: time, title: date.toLocaleString() }, shown);
+  const shown = dayOf(time) === dayOf(Date.now()) ? hourOf(time) : dayOf(time);
+  return h("time", { datetime: time, title: secondOf(time) }, shown);
 }
 
 /** Calls the last of many calls, so long after it: milliseconds, or a function that gives them. */

@@ -2,8 +2,9 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { count, failure, h, say } from "./dom.js";
-import { address, go, route } from "./route.js";
+import { cite } from "./cited.js";
+import { append, count, failure, h, replace, say } from "./dom.js";
+import { go, route } from "./route.js";
 
 /** As many as the API gives at once. */
 const MOST = 1000;
@@ -17,7 +18,7 @@ let degraded;
 export function show(main) {
   degraded = undefined;
   view = { place: h("div", { class: "ledger" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -38,7 +39,7 @@ const answers = answered({
     return api.entries({ agent, status, kind, limit: MOST });
   },
   draw: list,
-  fail: (error, again) => view.place.replaceChildren(title(), filters([]), failure(error, again)),
+  fail: (error, again) => replace(view.place, title(), filters([]), failure(error, again)),
 });
 
 const title = () => h("h2", { tabindex: -1 }, "Entries");
@@ -67,7 +68,7 @@ function filters(agents) {
 
 function list({ entries, agents = [], problems = [], cut = false }) {
   const { status } = route();
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, title(),
       h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry")),
     filters(agents),
@@ -81,12 +82,6 @@ function list({ entries, agents = [], problems = [], cut = false }) {
 
 /** What an entry says, and where it is from. */
 export function entryLines(entry) {
-  const place = /^(.*)#L(\d+)/.exec(entry.citation);
-  const cite = (citation) => {
-    const [path, lines = ""] = citation.split("#");
-    const found = /^L(\d+)(?:-L?(\d+))?$/.exec(lines);
-    return h("a", { class: "cite", href: address({ ...route(), note: path, lines: found ? `${found[1]}-${found[2] ?? found[1]}` : undefined }) }, citation);
-  };
   const notes = [
     entry.confidence < 1 && `confidence ${entry.confidence}`,
     entry.from && `from ${entry.from}`,
@@ -102,8 +97,7 @@ export function entryLines(entry) {
       notes.map((note) => h("span", { class: "fact-state" }, note)),
       (entry.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
     h("p", { class: "fact-more" },
-      place && h("a", { class: "cite", href: address({ ...route(), note: place[1], lines: `${place[2]}-${place[2]}` }) }, entry.citation),
-      (entry.sources ?? []).map(cite)),
+      [entry.citation, ...(entry.sources ?? [])].map(cite)),
   ];
 }
 
@@ -117,11 +111,11 @@ function item(entry) {
       say(what);
       answers.load();
     } catch (error) {
-      made.append(failure(error));
+      append(made, failure(error));
     }
   };
-  made.lastChild.append(
-    ...(entry.status === "active" ? [button("edit", "Change", () => write(entry, made)), button("archive", "Archive", () => act("Archived", { archive: true }))] : []),
+  append(made.lastChild,
+    entry.status === "active" && [button("edit", "Change", () => write(entry, made)), button("archive", "Archive", () => act("Archived", { archive: true }))],
     button("remove", "Remove", () => act("Removed")));
   return made;
 }
@@ -143,14 +137,14 @@ function write(entry, at) {
       form.remove();
       answers.load();
     } catch (error) {
-      form.append(failure(error));
+      append(form, failure(error));
     }
   } } },
     h("div", { class: "row" }, kind, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, "Save"),
       h("button", { type: "button", on: { click: () => form.remove() } }, "Cancel")));
-  if (at) at.append(form);
+  if (at) append(at, form);
   else view.place.querySelector(".filters").before(form);
   text.focus();
 }

@@ -1,8 +1,9 @@
 // What became of a fact: when which value was true, as bars over one span of time, and the changes that say so.
 
-import { dayOf, h, s } from "./dom.js";
+import { cite } from "./cited.js";
+import { dayOf, h, hourOf, s, secondOf } from "./dom.js";
 import { factActions, shown, STATES } from "./fact.js";
-import { address, go, route } from "./route.js";
+import { go, route } from "./route.js";
 
 const DAY = 86_400_000;
 const [WIDE, HIGH] = [1000, 12];
@@ -31,8 +32,7 @@ function bar({ valid_from: from, valid_to: to, retracted }, { first, last }, now
 function moment(time) {
   const date = new Date(time);
   const isDay = date.getHours() + date.getMinutes() + date.getSeconds() + date.getMilliseconds() === 0;
-  const clock = isDay ? "" : ` ${date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })}`;
-  return h("time", { datetime: time, title: date.toLocaleString() }, dayOf(date) + clock);
+  return h("time", { datetime: time, title: secondOf(time) }, isDay ? dayOf(time) : `${dayOf(time)} ${hourOf(time)}`);
 }
 
 function timeline(windows) {
@@ -60,24 +60,16 @@ const CHANGES = {
 
 const BY = { owner: "you", edit: "an edit of the file", git: "a commit" };
 
-/** A place in the vault, as a link that opens it. */
-function place(source) {
-  const [path, at] = source.split("#");
-  const lines = /^L(\d+)(?:-L?(\d+))?$/.exec(at ?? "");
-  return h("a", { class: "cite", href: address({ ...route(), note: path, lines: lines ? `${lines[1]}-${lines[2] ?? lines[1]}` : undefined }) }, source);
-}
-
 function change(one) {
   const said = [one.from && ` from ${one.from}`, one.until && ` until ${one.until}`].filter(Boolean).join(",");
   return h("li", {},
-    h("p", { class: "hint" }, moment(one.learned), `, by ${BY[one.by] ?? one.by}`, one.source && [", ", place(one.source)]),
+    h("p", { class: "hint" }, moment(one.learned), `, by ${BY[one.by] ?? one.by}`, one.source && [", ", cite(one.source)]),
     h("p", { class: "fact-value" }, (CHANGES[one.change] ?? CHANGES.set)(one), said));
 }
 
 /** All that is known of a fact. */
 export function showTimeline(fact, changed) {
   const { history = [], windows = [] } = fact;
-  const line = /^(.*)#L(\d+)/.exec(fact.citation);
   const known = h("input", { id: "fact-known", type: "date", on: { change: () => go({ known: known.value }, { replace: true }) } });
   known.value = route().known ?? "";
   const made = h("div", { class: `fact ${fact.state}` },
@@ -86,7 +78,7 @@ export function showTimeline(fact, changed) {
       STATES[fact.state] && h("span", { class: "fact-state" }, STATES[fact.state]),
       (fact.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
     h("p", { class: "fact-more" },
-      h("a", { class: "cite", href: address({ ...route(), note: fact.path, lines: line ? `${line[2]}-${line[2]}` : undefined }) }, fact.citation),
+      cite(fact.citation),
       h("span", { class: "hint" }, fact.scope),
       !route().known && factActions(fact, changed)));
   made.fact = fact;

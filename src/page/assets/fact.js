@@ -1,7 +1,7 @@
 // One fact: its value, and what can be done with it. Values are texts, lists and maps, and are only ever shown as text.
 
 import { api } from "./api.js";
-import { byId, failure, h, say } from "./dom.js";
+import { append, byId, failure, h, replace, say } from "./dom.js";
 import { changed as vaultChanged, dialog, offerUndo, sentence, toast } from "./change.js";
 
 /** What is said beside a fact that is not true at the moment that is shown. */
@@ -113,7 +113,7 @@ function edit(button, fact, changed) {
       offerUndo(`Set ${name}`, checkpoint);
       say(`Set ${name}`);
     } catch (error) {
-      said.replaceChildren(failure(error));
+      replace(said, failure(error));
     }
   };
   const had = fact.value !== null && fact.value !== undefined;
@@ -132,7 +132,7 @@ function edit(button, fact, changed) {
     h("span", { class: "tick" }, h("label", { for: until.id }, "Until, not included"), until),
     had && h("span", { class: "tick" }, wrong, h("label", { for: wrong.id }, "The old value was never true"))),
   said);
-  place.append(made);
+  append(place, made);
   field.focus();
   field.select();
 }

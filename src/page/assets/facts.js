@@ -2,7 +2,8 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, debounced, failure, h } from "./dom.js";
+import { cite } from "./cited.js";
+import { append, byId, count, debounced, failure, h, replace } from "./dom.js";
 import { factActions, idOf, nameOf, setFact, shown, STATES } from "./fact.js";
 import { showTimeline } from "./fact-timeline.js";
 import { address, go, route } from "./route.js";
@@ -14,7 +15,7 @@ let view;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -50,7 +51,7 @@ const answers = answered({
   draw: (answer) => (route().fact ? one(answer) : list(answer)),
   fail(error, again) {
     view.list = undefined;
-    view.place.replaceChildren(title("Facts"), route().fact ? back() : form([]), failure(error, again));
+    replace(view.place, title("Facts"), route().fact ? back() : form([]), failure(error, again));
   },
 });
 
@@ -93,7 +94,7 @@ function one(answer) {
   const { fact, of } = route();
   view.list = undefined;
   const [found] = answer.facts;
-  view.place.replaceChildren(back(), title(fact), found
+  replace(view.place, back(), title(fact), found
     ? showTimeline(found, changed)
     : h("p", { class: "hint" }, `There is no such fact in ${of || "user"}${route().known ? ", as far as was known on that day" : ""}.`));
 }
@@ -128,7 +129,7 @@ function list({ facts, scopes = [], problems = [], cut = false }) {
   const field = byId("fact-find");
   // What is being typed is not made anew.
   const asks = field && document.activeElement === field ? field.closest(".filters") : form(scopes);
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, title("Facts"),
       h("button", { type: "button", id: "add-fact", on: { click: () => setFact({ scope: route().scope, scopes }, changed) } }, "Set a fact")),
     asks,
@@ -160,7 +161,6 @@ function section(facts, several) {
 function item(fact) {
   const name = nameOf(fact);
   const state = STATES[fact.state];
-  const place = /^(.*)#L(\d+)/.exec(fact.citation);
   const made = h("li", { class: `fact ${fact.state}` },
     h("p", { class: "fact-line" },
       h("a", { class: "fact-name", id: idOf("fact", fact), href: address({ ...route(), of: fact.scope, fact: name }) },
@@ -170,7 +170,7 @@ function item(fact) {
       fact.next && h("span", { class: "fact-state" }, `then ${shown(fact.next.value)}`),
       (fact.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
     h("p", { class: "fact-more" },
-      h("a", { class: "cite", href: address({ ...route(), note: fact.path, lines: place ? `${place[2]}-${place[2]}` : undefined }) }, fact.citation),
+      cite(fact.citation),
       !route().day && factActions(fact, changed)));
   made.fact = fact;
   return made;
@@ -210,6 +210,6 @@ function openForm() {
 function reopen(open) {
   const place = open && byId(open.id)?.closest(".fact");
   if (!place) return;
-  place.append(open.made);
+  append(place, open.made);
   if (open.focus) open.focus.focus({ preventScroll: true });
 }

@@ -2,7 +2,8 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, debounced, failure, h } from "./dom.js";
+import { cite, readable } from "./cited.js";
+import { append, byId, count, debounced, failure, h, replace } from "./dom.js";
 import { address, go, route } from "./route.js";
 
 const STEPS = [["1", "One step"], ["", "Two steps"], ["3", "Three steps"], ["4", "Four steps"], ["5", "Five steps"]];
@@ -14,8 +15,8 @@ let view;
 export function show(main) {
   view = { place: h("div", { class: "ledger graph" }), answer: h("div", {}) };
   view.summary = h("p", { class: "summary" });
-  view.place.replaceChildren(h("h2", { tabindex: -1 }, "Graph"), form(), view.summary, view.answer);
-  main.replaceChildren(view.place);
+  replace(view.place, h("h2", { tabindex: -1 }, "Graph"), form(), view.summary, view.answer);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -52,7 +53,7 @@ const answers = answered({
   draw: render,
   fail(error, again) {
     view.summary.textContent = "";
-    view.answer.replaceChildren(failure(error, again));
+    replace(view.answer, failure(error, again));
   },
 });
 
@@ -84,13 +85,12 @@ function render({ entities, edges, near = [], cut = false }) {
   const parts = [entities.length && count(entities.length, "note"), edges.length && count(edges.length, "relation")].filter(Boolean);
   view.summary.textContent = parts.length ? parts.join(", ") + more : nothing(near);
   const far = edges.filter(({ distance }) => distance > 1);
-  view.answer.replaceChildren(...[
-    ...(name ? meant.map((note) => around(note, edges)) : [edges.length ? "" : noteList(entities, "Notes")]),
-    ...(name ? [far.length && h("section", {}, h("h3", {}, "Further away"), lineList(far))] : [edges.length && lineList(edges)]),
-    near.length && noteList(near, "Names that begin so"),
-  ].filter(Boolean));
+  replace(view.answer,
+    name ? meant.map((note) => around(note, edges)) : !edges.length && noteList(entities, "Notes"),
+    name ? far.length > 0 && h("section", {}, h("h3", {}, "Further away"), lineList(far)) : edges.length > 0 && lineList(edges),
+    noteList(near, "Names that begin so"));
   if (!entities.length && !near.length && !name) {
-    view.answer.append(h("p", { class: "hint" },
+    append(view.answer, h("p", { class: "hint" },
       "A note is of a type by the property “type: person”. A relation is a link with a name: “manages:: [[Ben]]”, “- works_at [[Acme]]”, or a link in a property."));
   }
 }
@@ -113,17 +113,13 @@ function around(note, edges) {
   }
   return h("section", { class: "entity", "aria-label": note.title },
     h("h3", {}, note.title, what(note)),
-    h("p", { class: "hint" }, noteLink(note.path), note.aliases?.length && ` also called ${note.aliases.join(", ")}`),
+    h("p", { class: "hint" }, cite(note.path), note.aliases?.length > 0 && ` also called ${note.aliases.join(", ")}`),
     groups.size
       ? [...groups].map(([name, items]) => h("div", { class: "relation" }, h("h4", {}, name), h("ul", { class: "edge-list", "aria-label": name }, items)))
       : h("p", { class: "hint" }, "It is related to no note."));
 }
 
 const what = ({ types = [] }) => types.length ? h("span", { class: "hint" }, ` ${types.join(", ")}`) : "";
-
-/** A note, opened beside. */
-const noteLink = (path, line, text = path) =>
-  h("a", { class: "cite", href: address({ ...route(), note: path, lines: line ? `${line}-${line}` : undefined }) }, text);
 
 /** What is around a note; of a name that no note has, the name. */
 const end = (path, title) => path
@@ -143,10 +139,7 @@ function said(edge) {
   ];
 }
 
-function source({ citation, text }) {
-  const place = /^(.*)#L(\d+)/.exec(citation);
-  return h("p", { class: "fact-more" }, place ? noteLink(place[1], place[2], citation) : citation, h("span", { class: "hint edge-text" }, text));
-}
+const source = ({ citation, text }) => h("p", { class: "fact-more" }, cite(citation), h("span", { class: "hint edge-text" }, readable(text)));
 
 const lineList = (edges) => h("ul", { class: "edge-list", "aria-label": "Relations" }, edges.map((edge) =>
   h("li", { class: `edge ${edge.state}` },
@@ -154,4 +147,4 @@ const lineList = (edges) => h("ul", { class: "edge-list", "aria-label": "Relatio
     source(edge))));
 
 const noteList = (notes, name) => notes.length ? h("ul", { class: "edge-list", "aria-label": name }, notes.map((note) =>
-  h("li", { class: "edge" }, h("p", { class: "fact-line" }, end(note.path, note.title), what(note)), h("p", { class: "fact-more" }, noteLink(note.path))))) : "";
+  h("li", { class: "edge" }, h("p", { class: "fact-line" }, end(note.path, note.title), what(note)), h("p", { class: "fact-more" }, cite(note.path))))) : "";

@@ -1,7 +1,7 @@
 // How the page comes to a token: by the code that `vault open` puts into the address, or by one that is pasted.
 
 import { ApiError, api, token } from "./api.js";
-import { byId, h } from "./dom.js";
+import { byId, h, replace } from "./dom.js";
 
 /** Trades the code in the address, if there is one, and takes it out of the address and the history. */
 export async function tradeCode() {
@@ -30,7 +30,7 @@ export function showLogin(error, then) {
       await api.check(pasted);
       token.set(pasted);
       place.hidden = true;
-      place.replaceChildren();
+      replace(place);
       then();
     } catch (problem) {
       said.textContent = problem.status === 401 ? "The vault does not know this token." : words(problem);
@@ -38,7 +38,7 @@ export function showLogin(error, then) {
       field.select();
     }
   };
-  place.replaceChildren(h("main", { class: "login" },
+  replace(place, h("main", { class: "login" },
     h("h1", {}, "My memory"),
     said,
     h("p", {}, "This page shows your vault to you alone. To open it, run"),

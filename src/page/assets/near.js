@@ -1,7 +1,8 @@
 // Below a note: the notes that link to it, and those that are near it.
 
 import { api } from "./api.js";
-import { h } from "./dom.js";
+import { readable } from "./cited.js";
+import { h, replace } from "./dom.js";
 import { address, route } from "./route.js";
 
 const MARKS = { out: "linked to", in: "links here", both: "linked both ways" };
@@ -16,12 +17,10 @@ export function near(note) {
 async function fill(place, path) {
   try {
     const [{ incoming }, { results, degraded }] = await Promise.all([api.links(path), api.related(path)]);
-    const lists = [
+    replace(place,
       list("Linked from", incoming.map((link) => entry(link.path, `${link.line}-${link.line}`, link.title, undefined, link.text))),
       list("Near this note", results.map((near) =>
-        entry(near.path, `${near.line_start}-${near.line_end}`, near.title, MARKS[near.linked], near.snippet)), degraded),
-    ];
-    place.replaceChildren(...lists.flat());
+        entry(near.path, `${near.line_start}-${near.line_end}`, near.title, MARKS[near.linked], near.snippet)), degraded));
     place.hidden = !place.childElementCount;
   } catch {
     // The note is read without them.
@@ -30,11 +29,11 @@ async function fill(place, path) {
 
 function list(name, entries, degraded) {
   if (!entries.length) return [];
-  return [h("h3", {}, name), degraded && h("p", { class: "hint" }, degraded), h("ul", {}, entries)].filter(Boolean);
+  return [h("h3", {}, name), degraded && h("p", { class: "hint" }, degraded), h("ul", {}, entries)];
 }
 
 function entry(path, lines, title, mark, text) {
   return h("li", {},
     h("a", { href: address({ ...route(), note: path, lines }), title: path }, title), mark && h("span", { class: "hint" }, ` ${mark}`),
-    h("p", { class: "hint" }, text));
+    h("p", { class: "hint" }, readable(text)));
 }

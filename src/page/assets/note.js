@@ -1,7 +1,7 @@
 // The reader: one note, with the passage that led there marked.
 
 import { api } from "./api.js";
-import { byId, failure, h, say, when } from "./dom.js";
+import { append, byId, failure, h, replace, say, when } from "./dom.js";
 import { copy, copyButton, focusedHit } from "./list.js";
 import { address, go, route } from "./route.js";
 import { elements, mark } from "./tree.js";
@@ -25,7 +25,7 @@ export async function show(now, before = {}) {
   document.body.classList.toggle("reading", Boolean(now.note));
   if (!now.note) {
     place().hidden = true;
-    place().replaceChildren();
+    replace(place());
     open = undefined;
     asked += 1;
     if (before.note) giveFocusBack(before);
@@ -75,7 +75,7 @@ async function load(path, first, line) {
     if (mine !== asked || (!first && error.status === 0)) return;
     open = undefined;
     place().hidden = false;
-    place().replaceChildren(h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true, line)));
+    replace(place(), h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true, line)));
     if (first) place().focus();
   }
 }
@@ -103,7 +103,7 @@ function render(note, line) {
   body.addEventListener("click", chosen);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
-  place().replaceChildren(
+  replace(place(),
     h("div", { class: "bar" }, closeButton(), tools),
     h("header", {},
       h("h2", {}, note.title),
@@ -114,7 +114,7 @@ function render(note, line) {
     elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "What is before"),
     body,
     elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "What follows"),
-    ...lost(note), near(note));
+    lost(note), near(note));
   // The title above says it already.
   const heading = body.firstElementChild;
   if (heading?.tagName === "H2" && heading.textContent.trim() === note.title) heading.classList.add("unseen");
@@ -147,17 +147,16 @@ function annotations(note) {
     const aside = h("aside", { class: "annotation", "aria-label": "Annotation" }, h("p", {}, one.note),
       h("a", { class: "hint", href: address({ ...route(), note: one.path, lines: undefined }) }, one.path));
     if (at) at.after(aside);
-    else open.body.append(aside);
+    else append(open.body, aside);
   }
 }
 
 /** What was written about passages that are gone. */
 function lost(note) {
   const gone = note.annotations.filter(({ found }) => !found);
-  if (!gone.length) return [];
-  return [h("section", { class: "lost" }, h("h3", {}, "About passages that are gone"), gone.map((one) =>
+  return gone.length > 0 && h("section", { class: "lost" }, h("h3", {}, "About passages that are gone"), gone.map((one) =>
     h("aside", { class: "annotation" }, h("blockquote", {}, one.quote), h("p", {}, one.note),
-      h("a", { class: "hint", href: address({ ...route(), note: one.path, lines: undefined }) }, one.path))))];
+      h("a", { class: "hint", href: address({ ...route(), note: one.path, lines: undefined }) }, one.path))));
 }
 
 /** The passage of the route: of these lines, or the one that they begin in. */
@@ -211,11 +210,11 @@ function citation(chosen) {
 
 function tools(chosen) {
   if (!chosen) {
-    return open.tools.replaceChildren(h("span", { class: "hint" }, open.note.chunks.length ? "Click a passage to cite, annotate or delete it" : ""));
+    return replace(open.tools, h("span", { class: "hint" }, open.note.chunks.length ? "Click a passage to cite, annotate or delete it" : ""));
   }
   const { line_start: from, line_end: to, hash } = chosen;
   const button = (text, click, kind = "") => h("button", { type: "button", class: `quiet ${kind}`, on: { click } }, text);
-  return open.tools.replaceChildren(
+  return replace(open.tools,
     h("span", { class: "lines" }, from === to ? `Line ${from}` : `Lines ${from}–${to}`),
     copyButton(citation(chosen)),
     h("a", { class: "quiet", href: open.note.obsidian_url }, "Obsidian"),

@@ -145,7 +145,7 @@ export function preview({ snippet, content, highlights = [], heading_path: headi
   const [around, start, skip] = placed(quoted, content ?? quoted);
   const { dropped, wraps } = marks(around);
   const lead = /^(#{1,6} .*\n\s*)+/.exec(around);
-  if (lead && lead[0].length < around.length && [...headings, title].length) dropped.fill(1, 0, lead[0].length);
+  if (lead && lead[0].length < around.length && [...headings, title].some(Boolean)) dropped.fill(1, 0, lead[0].length);
   const characters = Array.from(quoted);
   const marked = new Uint8Array(characters.length);
   for (const [from, to] of highlights) marked.fill(1, from, to);

@@ -1,13 +1,13 @@
 // What the chat model of the memory does, and what it costs.
 
 import { api } from "./api.js";
-import { bytes, count, failure, h, percent, say, when } from "./dom.js";
+import { bytes, count, failure, h, percent, replace, say, when } from "./dom.js";
 
 let place;
 
 export function show(main) {
   place = h("div", { class: "stats" });
-  main.replaceChildren(h("h2", {}, "Processing"), place);
+  replace(main, h("h2", {}, "Processing"), place);
   changed();
 }
 
@@ -17,18 +17,18 @@ export async function changed() {
   try {
     render(await api.processing());
   } catch (error) {
-    place.replaceChildren(failure(error, changed));
+    replace(place, failure(error, changed));
   }
 }
 
 function render(view) {
   const number = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
-  const since = view.since ? `since ${when(view.since)}` : "since the vault was made";
-  place.replaceChildren(
+  const since = view.since ? ["since ", when(view.since)] : "since the vault was made";
+  replace(place,
     h("p", {}, view.model ? `${view.model}: ${view.state}` : "No model reads conversations; [memory] in memory.toml names one."),
     view.reason && h("p", { class: "hint" }, view.reason),
     h("dl", { class: "numbers" },
-      number(view.calls.toLocaleString(), `${view.calls === 1 ? "call" : "calls"} ${since}`),
+      number(view.calls.toLocaleString(), [view.calls === 1 ? "call " : "calls ", since]),
       number(bytes(view.bytes_sent), "sent"),
       number(view.prompt_tokens.toLocaleString(), "tokens read, as the service has counted"),
       number(view.answer_tokens.toLocaleString(), "tokens written"),

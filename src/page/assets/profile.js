@@ -2,14 +2,15 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, failure, h } from "./dom.js";
+import { readable } from "./cited.js";
+import { byId, count, failure, h, replace } from "./dom.js";
 import { address, route } from "./route.js";
 
 let view;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }), said: h("p", { class: "hint", role: "status" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -24,13 +25,13 @@ export function changed() {
 const answers = answered({
   ask: () => api.profile(),
   draw: list,
-  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Profile"), failure(error, again)),
+  fail: (error, again) => replace(view.place, h("h2", { tabindex: -1 }, "Profile"), failure(error, again)),
 });
 
 function list({ overrides, user, profile, state, regenerate_after: after }) {
   const make = h("button", { type: "button", id: "profile-make", on: { click: () => makeNow(make) } }, "Make it now");
   const place = [user?.location_place, user?.timezone].filter(Boolean).join(", ");
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Profile"), make),
     view.said,
     part("Said in any case", "profile/overrides.md", overrides, "Yours alone: what agents are told first, whole. Nothing but you writes it."),
@@ -42,7 +43,7 @@ function list({ overrides, user, profile, state, regenerate_after: after }) {
 function part(title, path, text, hint) {
   const link = h("a", { class: "cite", href: address({ ...route(), note: path, lines: undefined }) }, path);
   return h("section", {}, h("h3", {}, title), text ? h("p", { class: "fact-more" }, link) : h("p", { class: "hint" }, hint),
-    text ? h("pre", { class: "profile-text" }, text.trim()) : "");
+    text && h("div", { class: "profile-text" }, readable(text.trim())));
 }
 
 function statement({ version, contributions, new: fresh, outdated, is_persons: isPersons }, after) {
@@ -59,7 +60,7 @@ async function makeNow(button) {
     view.said.textContent = checkpoint ? "Made anew." : "It says so already.";
     await answers.load();
   } catch (error) {
-    view.said.replaceChildren(failure(error));
+    replace(view.said, failure(error));
   } finally {
     const now = byId("profile-make");
     button.disabled = false;

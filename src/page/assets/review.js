@@ -2,7 +2,7 @@
 
 import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { count, failure, h, say } from "./dom.js";
+import { append, count, failure, h, replace, say } from "./dom.js";
 import { choice, entryLines, memories } from "./entries.js";
 import { route } from "./route.js";
 
@@ -17,7 +17,7 @@ let view;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -41,14 +41,14 @@ const answers = answered({
     return isWriting() ? undefined : answer;
   },
   draw: list,
-  fail: (error, again) => view.place.replaceChildren(title(), failure(error, again)),
+  fail: (error, again) => replace(view.place, title(), failure(error, again)),
 });
 
 const title = () => h("h2", { tabindex: -1 }, "Review");
 
 function list({ proposals, more = 0, degraded }) {
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, title()),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
     h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more wait` : ""}` : "Nothing waits"),
@@ -69,12 +69,12 @@ function item(proposal) {
       answers.load();
       view.place.querySelector("h2")?.focus();
     } catch (error) {
-      made.append(failure(error));
+      append(made, failure(error));
     }
   };
   const button = (id, text, click, kind) => h("button", { type: "button", id: `${id}-${entry.id}`, class: kind, on: { click } }, text);
   const source = entry.sources?.[0]?.split("#")[0];
-  made.append(
+  append(made,
     known ? h("div", { class: "diff" },
       h("p", { class: "hint" }, `It ${VERDICTS[verdict]}:`),
       h("p", {}, h("del", {}, `[${known.kind}] ${known.text}`)),
@@ -103,6 +103,6 @@ function ask(at, label, value, then) {
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
       h("button", { type: "button", on: { click: () => { form.remove(); answers.load({ quiet: true }); } } }, "Cancel")));
-  at.append(form);
+  append(at, form);
   text.focus();
 }

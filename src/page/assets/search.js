@@ -1,7 +1,7 @@
 // Search as you type. Without a query: what was written last.
 
 import { api } from "./api.js";
-import { count, debounced, failure, h, say } from "./dom.js";
+import { append, count, debounced, failure, h, replace, say } from "./dom.js";
 import { hit, keepingFocus, markOpen } from "./list.js";
 import { scoresShown, toggleScores } from "./keys.js";
 import { go, route } from "./route.js";
@@ -26,11 +26,11 @@ let controller;
 export function collectionChoice(chosen, onChange) {
   const select = h("select", { "aria-label": "Collection", on: { change: () => onChange(select.value || undefined) } },
     h("option", { value: "" }, "Everywhere"));
-  if (chosen) select.append(h("option", { value: chosen, selected: true }, chosen));
+  if (chosen) append(select, h("option", { value: chosen, selected: true }, chosen));
   api.collections().then(({ collections }) => {
     const options = collections.map((name) => h("option", { value: name, selected: name === chosen }, name));
     const gone = chosen && !collections.includes(chosen) ? [h("option", { value: chosen, selected: true }, chosen)] : [];
-    select.replaceChildren(h("option", { value: "" }, "Everywhere"), ...gone, ...options);
+    replace(select, h("option", { value: "" }, "Everywhere"), gone, options);
   }, () => {});
   return select;
 }
@@ -60,7 +60,7 @@ export function show(main) {
     summary: h("p", { class: "summary" }),
     list: h("ol", { class: "hits", "aria-label": "Passages" }),
   };
-  main.replaceChildren(
+  replace(main,
     h("form", { class: "ask", role: "search", on: { submit: (event) => event.preventDefault() } },
       h("div", { class: "query" }, input, h("kbd", { "aria-hidden": "true" }, "/")),
       h("div", { class: "filters" },
@@ -102,7 +102,7 @@ async function run(quiet = false) {
     // What is shown is better than nothing, where nobody asked for it anew.
     if (error.name === "AbortError" || mine !== asked || quiet) return;
     view.summary.textContent = "";
-    view.list.replaceChildren(h("li", { class: "plain" }, failure(error, () => run())));
+    replace(view.list, h("li", { class: "plain" }, failure(error, () => run())));
   } finally {
     clearTimeout(slow);
     if (mine === asked) view.list.classList.remove("waiting");
@@ -126,18 +126,18 @@ async function recent(collection, tag, since, signal) {
 }
 
 function render(words, { results, degraded, took_ms: took }, quiet) {
-  keepingFocus(() => view.list.replaceChildren(...results.map(hit)));
-  view.summary.replaceChildren();
+  keepingFocus(() => replace(view.list, results.map(hit)));
+  replace(view.summary);
   if (!words) {
-    view.summary.append(results.length ? "Written last" : "Nothing here yet. Save a snippet, or put Markdown into the vault’s folder.");
+    append(view.summary, results.length ? "Written last" : "Nothing here yet. Save a snippet, or put Markdown into the vault’s folder.");
   } else {
     const found = results.length ? count(results.length, "passage") : "Nothing found";
-    view.summary.append(found);
-    if (results.length) view.summary.append(h("span", { class: "took" }, ` in ${took < 10 ? took.toFixed(1) : Math.round(took)} ms`));
-    if (results.length) view.summary.append(scoresButton());
+    append(view.summary, found);
+    if (results.length) append(view.summary, h("span", { class: "took" }, ` in ${took < 10 ? took.toFixed(1) : Math.round(took)} ms`));
+    if (results.length) append(view.summary, scoresButton());
     if (!quiet) say(found);
   }
-  if (degraded) view.summary.append(h("span", { class: "degraded" }, degraded));
+  if (degraded) append(view.summary, h("span", { class: "degraded" }, degraded));
   markOpen();
 }
 

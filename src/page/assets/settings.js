@@ -1,7 +1,7 @@
 // What is kept, and what can be taken back.
 
 import { api, token } from "./api.js";
-import { bytes, failure, h, say, toggle, when } from "./dom.js";
+import { append, bytes, failure, h, replace, say, toggle, when } from "./dom.js";
 import { restore } from "./change.js";
 import { changeLog } from "./change-log.js";
 import { conflictList } from "./conflicts.js";
@@ -22,7 +22,7 @@ let view;
 
 export function show(main) {
   view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList() };
-  main.replaceChildren(h("h2", {}, "Settings"),
+  replace(main, h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is kept"),
       h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
     view.conflicts.section,
@@ -49,7 +49,7 @@ async function capture() {
   try {
     const settings = await api.settings();
     const rows = SWITCHES.filter(([key]) => typeof settings[key] === "boolean");
-    view.capture.replaceChildren(...rows.map(([key, name, hint]) => toggle(key, name, hint, settings[key], async (on, box) => {
+    replace(view.capture, rows.map(([key, name, hint]) => toggle(key, name, hint, settings[key], async (on, box) => {
       const said = box.closest(".switch").querySelector(".failure");
       said?.remove();
       try {
@@ -58,11 +58,11 @@ async function capture() {
         say(`${name}: ${box.checked ? "kept" : "not kept"}`);
       } catch (error) {
         box.checked = !on;
-        box.closest(".switch").append(failure(error));
+        append(box.closest(".switch"), failure(error));
       }
     })));
   } catch (error) {
-    view.capture.replaceChildren(failure(error, capture));
+    replace(view.capture, failure(error, capture));
   }
 }
 
@@ -71,11 +71,11 @@ export async function changed() {
   view.conflicts.refresh();
   try {
     const { checkpoints } = await api.checkpoints();
-    if (!checkpoints.length) return view.history.replaceChildren(h("p", {}, "Nothing yet."));
-    view.history.replaceChildren(h("ol", { class: "checkpoints" }, checkpoints.slice(0, 30).map(({ id, at, path, action, bytes: size }) =>
+    if (!checkpoints.length) return replace(view.history, h("p", {}, "Nothing yet."));
+    replace(view.history, h("ol", { class: "checkpoints" }, checkpoints.slice(0, 30).map(({ id, at, path, action, bytes: size }) =>
       h("li", {}, h("span", { class: "cite" }, path), h("span", { class: "hint" }, `before: ${action}, ${size === undefined ? "no such file" : bytes(size)}`), when(at),
         h("button", { type: "button", class: "quiet", "aria-label": `Restore ${path}`, on: { click: () => restore(id) } }, "Restore")))));
   } catch (error) {
-    view.history.replaceChildren(failure(error, changed));
+    replace(view.history, failure(error, changed));
   }
 }

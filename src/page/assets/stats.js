@@ -1,15 +1,15 @@
 // What there is, in numbers.
 
 import { api } from "./api.js";
-import { bytes, count, failure, h, percent, when } from "./dom.js";
-import { growthChart, monthName, shareBar } from "./charts.js";
+import { bytes, count, failure, h, percent, replace, when } from "./dom.js";
+import { growthChart, shareBar } from "./charts.js";
 import { address } from "./route.js";
 
 let place;
 
 export function show(main) {
   place = h("div", { class: "stats" });
-  main.replaceChildren(h("h2", {}, "Statistics"), place);
+  replace(main, h("h2", {}, "Statistics"), place);
   changed();
 }
 
@@ -19,7 +19,7 @@ export async function changed() {
   try {
     render(await api.stats());
   } catch (error) {
-    place.replaceChildren(failure(error, changed));
+    replace(place, failure(error, changed));
   }
 }
 
@@ -27,7 +27,7 @@ function render(stats) {
   const number = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
   const collections = Object.entries(stats.details).sort(([, one], [, two]) => two.chunks - one.chunks);
   const most = Math.max(...collections.map(([, { chunks }]) => chunks), 1);
-  place.replaceChildren(
+  replace(place,
     h("dl", { class: "numbers" },
       number(stats.files.toLocaleString(), stats.files === 1 ? "note" : "notes"),
       number(stats.total.toLocaleString(), stats.total === 1 ? "passage" : "passages"),
@@ -39,7 +39,7 @@ function render(stats) {
       stats.growth?.length > 0 && h("details", {}, h("summary", {}, "As a table"), h("div", { class: "table" }, h("table", {},
         h("thead", {}, h("tr", {}, ["Month", "New notes", "Passages"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, stats.growth.toReversed().map(({ month, notes, chunks }) =>
-          h("tr", {}, h("th", { scope: "row" }, monthName(month)), h("td", {}, notes.toLocaleString()), h("td", {}, chunks.toLocaleString())))))))),
+          h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, notes.toLocaleString()), h("td", {}, chunks.toLocaleString())))))))),
     h("section", {}, h("h3", {}, "Collections"),
       table(["Collection", "Notes", "Passages", "Share of all passages", "By meaning", "Text", "Last change"], collections.map(([name, one]) => [
         h("a", { href: address({ view: "browse", collection: name }) }, name),

@@ -3,7 +3,7 @@
 import { answered } from "./answered.js";
 import { api } from "./api.js";
 import { sections } from "./summary-lines.js";
-import { byId, count, failure, h, when } from "./dom.js";
+import { byId, count, failure, h, replace, when } from "./dom.js";
 import { address, go, route } from "./route.js";
 
 const FIRST = 50;
@@ -12,7 +12,7 @@ let view;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  main.replaceChildren(view.place);
+  replace(main, view.place);
   answers.begin();
 }
 
@@ -32,7 +32,7 @@ const answers = answered({
     return api.summaries({ of, all: Boolean(all) || undefined, limit: FIRST });
   },
   draw: list,
-  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Summaries"), failure(error, again)),
+  fail: (error, again) => replace(view.place, h("h2", { tabindex: -1 }, "Summaries"), failure(error, again)),
 });
 
 function list({ summaries, cut = false }) {
@@ -40,13 +40,13 @@ function list({ summaries, cut = false }) {
   const every = h("input", { type: "checkbox", id: "summaries-all", checked: Boolean(all), on: { change: () => go({ all: every.checked ? "1" : undefined }, { replace: true }) } });
   const make = h("button", { type: "button", id: "summaries-make", on: { click: () => makeNow(make) } }, "Make them now");
   view.said ??= h("p", { class: "hint", role: "status" });
-  view.place.replaceChildren(
+  replace(view.place,
     h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Summaries"), make),
     of ? h("p", {}, h("a", { class: "quiet", href: address({ ...route(), of: undefined }) }, "‹ All summaries"))
       : h("div", { class: "filters" }, h("span", { class: "tick" }, every, h("label", { for: "summaries-all" }, "Older ones, too"))),
     view.said,
     h("p", { class: "summary" }, summaries.length ? `${cut ? "The first " : ""}${count(summaries.length, "conversation")}` : ""),
-    ...summaries.map(one),
+    summaries.map(one),
     summaries.length ? "" : h("p", { class: "hint" },
       "A conversation is summarised when it has been quiet for a while. A summary is a file in summaries/: edit it, and it is yours."));
 }
@@ -58,7 +58,7 @@ async function makeNow(button) {
     view.said.textContent = `${count(made.length, "summary", "summaries")} made${kept.length ? `, ${kept.length} kept as they are` : ""}.`;
     await answers.load();
   } catch (error) {
-    view.said.replaceChildren(failure(error));
+    replace(view.said, failure(error));
   } finally {
     const now = byId("summaries-make");
     button.disabled = false;

@@ -1,6 +1,6 @@
 // A note's nodes as elements. The server's list of tags and attributes is checked once more: whatever is not on it is text.
 
-import { h } from "./dom.js";
+import { append, h } from "./dom.js";
 
 const TAGS = new Set(("p h1 h2 h3 h4 h5 h6 blockquote pre code ul ol li table tr th td em strong del sup sub a br hr div span")
   .split(" "));
@@ -23,7 +23,7 @@ function element(node, follow) {
     made.dataset.to = node.line_end;
   }
   if (node.tag === "a") link(made, attributes, follow);
-  made.append(...elements(node.children, follow));
+  append(made, elements(node.children, follow));
   if (node.tag === "table") return h("div", { class: "table" }, made);
   return made;
 }

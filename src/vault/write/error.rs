@@ -19,7 +19,7 @@ pub enum WriteError {
     #[error("`{0}` is there already")]
     Exists(VaultPath),
     /// There is nothing.
-    #[error("`{0}` is not there")]
+    #[error("there is no note `{0}`")]
     Gone(VaultPath),
     /// Somebody else has changed it since it was read.
     #[error("`{0}` has changed since; nothing was written")]

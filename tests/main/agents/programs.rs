@@ -81,7 +81,7 @@ fn an_agent_deletes_nothing_of_the_persons() {
     for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
         let reply = post(&vault, &ada, "/delete-chunk", &json!({"hash": hash}));
         assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.error(), format!("no passage has the hash {hash}; it changes when the text does"));
+        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; it changes when the text does"));
         assert!(vault.path(&path).exists(), "{path}");
     }
 }
