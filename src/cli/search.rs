@@ -23,8 +23,8 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 ///
 /// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is, a single "word" has to be
 /// there, as +word has; -word must not occur, and alone lists what is left. The last word may be half typed, begin* may be any; a
-/// slip of the finger is made good, and said. A note that is called what is typed comes first. A question works as well: the meaning
-/// is searched too. When nothing is found the exit code is 1.
+/// slip of the finger is made good, and said. A note that is called what is typed comes first, half typed or with a slip, too. A
+/// question works as well: the meaning is searched too. The number of a hit is how likely it answers, 0 to 1. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
 /// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; layer:entries|conversations|summaries|graph|notes; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
@@ -86,7 +86,7 @@ pub(super) struct SearchCommand {
     /// Where a passage is: at its head, below it too, or not said; `[search] citations` unless told. JSON always has it.
     #[arg(long, value_enum, value_name = "WHERE")]
     citations: Option<Citations>,
-    /// Say of each hit what its score is made of.
+    /// Say of each hit what its place and its relevance are made of.
     #[arg(long)]
     explain: bool,
     /// Print whole passages instead of snippets.
@@ -279,10 +279,9 @@ impl Printer {
             out.link(&url, TITLE, &chunk.citation)?;
             write!(out, "  ")?;
         }
-        let scores = &hit.scores;
         // What was only narrowed is listed, and no hit is better than another.
-        if [scores.keyword, scores.semantic, scores.late, scores.rerank].iter().any(Option::is_some) {
-            out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
+        if let Some(relevance) = hit.relevance {
+            out.paint(DIM, &format!("{relevance:.2}{}", if hit.perhaps { " perhaps" } else { "" }))?;
             write!(out, "  ")?;
         }
         out.paint(DIM, &place.join(" > "))?;
@@ -300,8 +299,9 @@ impl Printer {
         Ok(())
     }
 }
+        part("score", Some(hit.score), 3),
 
-/// What a hit's score is made of.
+/// What a hit's place and relevance are made of.
 fn explained(hit: &HitView) -> String {
     let scores = &hit.scores;
     let part = |name: &str, value: Option<f64>, digits: usize| value.map(|value| format!("{name} {value:.digits$}"));
