@@ -10,7 +10,6 @@ use clap::{Args, Command};
 use super::backend::{Backend, home, shown_by};
 use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
-use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Citations, MemoryLayer, Mode};
 use crate::path::VaultPath;
@@ -32,19 +31,12 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 /// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'\n  vault search --related notes/sourdough.md:12"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
 )]
 pub(super) struct SearchCommand {
     /// What to look for.
-    #[arg(required_unless_present = "related")]
+    #[arg(required = true)]
     query: Vec<String>,
-    /// Instead: the notes near this one, or near its passage on that line; those linked with it are marked.
-    #[arg(
-        long,
-        value_name = "PATH[:LINE]",
-        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "scope", "resolve", "layer", "topic", "since", "until", "min_score", "timeout_ms", "context", "full"]
-    )]
-    related: Option<String>,
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -162,9 +154,6 @@ fn is_negated_word(arg: &OsString) -> bool {
 
 impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        if let Some(what) = &self.related {
-            return related(what, self.limit, self.json, vault);
-        }
         let query = self.query.join(" ");
         if query.trim().is_empty() {
             let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
@@ -299,7 +288,6 @@ impl Printer {
         Ok(())
     }
 }
-        part("score", Some(hit.score), 3),
 
 /// What a hit's place and relevance are made of.
 fn explained(hit: &HitView) -> String {
@@ -311,6 +299,7 @@ fn explained(hit: &HitView) -> String {
         part("meaning", scores.semantic, 3),
         part("word by word", scores.late, 3),
         part("read and judged", scores.rerank, 2),
+        part("score", Some(hit.score), 3),
         part("relevance", hit.relevance, 3),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -151,16 +151,16 @@ fn daemon() -> Daemon {
 fn without_a_model_what_is_near_is_told_by_words_and_that_is_said() {
     let mut vault = daemon();
     for served in [false, true] {
-        let near = vault.run(&["search", "--related", "notes/sourdough.md:6", "-n", "2"]).ok();
+        let near = vault.run(&["related", "notes/sourdough.md:6", "-n", "2"]).ok();
         assert!(near.stdout.starts_with("notes/oven.md#L"), "{}", near.stdout);
         assert!(near.stdout.lines().next().unwrap().contains("  linked: out  Oven"), "{}", near.stdout);
         assert!(!near.stdout.contains("notes/sourdough.md"), "{}", near.stdout);
         assert_eq!(near.stderr, "vault: compared by words alone: `embed.model` is \"none\"\n");
-        let json = vault.run(&["search", "--related", "oven", "--json"]).ok().json();
+        let json = vault.run(&["related", "oven", "--json"]).ok().json();
         assert_eq!((&json["mode"], &json["path"]), (&json!("keyword"), &json!("notes/oven.md")));
         assert_eq!(json["results"][0]["linked"], "in", "{json}");
-        assert_eq!(vault.run(&["search", "--related", "notes/none.md"]).code, 1);
-        assert_eq!(vault.run(&["search", "--related", "notes/oven.md", "words"]).code, 2);
+        assert_eq!(vault.run(&["related", "notes/none.md"]).code, 1);
+        assert_eq!(vault.run(&["related", "notes/oven.md", "words"]).code, 2);
         if !served {
             vault.start();
         }
