@@ -62,7 +62,7 @@ mod verify;
 
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::outcome::Outcome;
 use crate::request::RequestError;
@@ -144,24 +144,30 @@ pub fn main() -> ! {
     exit::at_once(code)
 }
 
-/// What was asked: by the name of `vault`, or by that of `qmd`.
-fn parsed() -> Result<Cli, clap::Error> {
+/// What was asked, by the name of `vault` or by that of `qmd`, and whether `vault` is to answer in JSON.
+fn parsed() -> Result<(Cli, bool), clap::Error> {
     if qmd::is_called(std::env::args_os().next().as_deref()) {
         let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 0))?;
-        return Ok(Cli { vault: None, command: Command::Qmd(asked) });
+        return Ok((Cli { vault: None, command: Command::Qmd(asked) }, false));
     }
-    match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
-        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1)),
-        false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
+    if std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
+        return Ok((Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1))?, false));
     }
+    let matches = Cli::command().try_get_matches_from(search::negated_words_last(std::env::args_os()))?;
+    let mut asked = &matches;
+    while let Some((_, below)) = asked.subcommand() {
+        asked = below;
+    }
+    let in_json = matches!(asked.try_get_one::<bool>("json"), Ok(Some(true)));
+    Ok((Cli::from_arg_matches(&matches)?, in_json))
 }
 
 /// The exit code.
 fn run() -> u8 {
     crate::allocator::configure();
     terminal::tell_panics();
-    let cli = match parsed() {
-        Ok(cli) => cli,
+    let (cli, in_json) = match parsed() {
+        Ok(parsed) => parsed,
         Err(ended) => return terminal::parsing_ended(&ended),
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
@@ -182,13 +188,13 @@ fn run() -> u8 {
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Context(command) => command.run(vault),
+        Command::Related(command) => command.run(vault),
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
         Command::Profile(command) => command.run(vault),
         Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
-        Command::Related(command) => command.run(vault),
         Command::Summaries(command) => command.run(vault),
         Command::Digest(command) => command.run(vault),
         Command::Memory(command) => command.run(vault),
@@ -225,7 +231,10 @@ fn run() -> u8 {
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            terminal::remark!("vault: {}", output::explain(&error));
+            let in_json = in_json && terminal::stdout().json(&output::error_as_json(&error)).is_ok();
+            if !in_json {
+                terminal::remark!("vault: {}", output::explain(&error));
+            }
             error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())
         }
     }

@@ -234,6 +234,42 @@ fn a_note_is_got_by_its_name_by_a_part_of_it_or_by_a_slip() {
     assert!(vault.run(&["get", "zeppelin"]).stderr.starts_with("vault: there is no zeppelin in "));
 }
 
+#[test]
+fn a_folder_s_name_is_no_note_but_where_one_is_called_so() {
+    let mut vault = daemon();
+    vault.write("notes/my-notes.md", "# Mine\n");
+    for args in [["get", "notes"], ["get", "notes/"], ["links", "notes"], ["related", "notes"]] {
+        let ran = vault.run(&args);
+        let said = "vault: `notes` is a folder. `vault ls notes` lists its notes\n";
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", said), "{args:?}");
+    }
+    vault.write("journal/notes.md", "# Of the day\n");
+    assert_eq!(vault.run(&["get", "notes"]).ok().stdout, "# Of the day\n");
+}
+
+#[test]
+fn what_is_asked_in_json_fails_in_json() {
+    let vault = daemon();
+    for (args, code, kind) in [
+        (&["get", "notes", "--json"][..], 2, "invalid"),
+        (&["get", "zeppelin", "--json"], 1, "not_found"),
+        (&["get", "notes/oven.md:99", "--json"], 2, "invalid"),
+        (&["links", "--json", "zeppelin"], 1, "not_found"),
+        (&["eval", "--json", "none.md"], 2, "internal"),
+    ] {
+        let ran = vault.run(args);
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code, error["code"].as_str()), (code, Some(kind)), "{args:?} {error}");
+        assert!(
+            !error["message"].as_str().unwrap_or_default().is_empty() && ran.stderr.is_empty(),
+            "{error} {}",
+            ran.stderr
+        );
+    }
+    let hint = vault.run(&["get", "notes", "--json"]).json()["error"]["hint"].clone();
+    assert_eq!(hint, "`vault ls notes` lists its notes");
+}
+
 const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";
 const OPEN: [(&str, &str); 3] = [
     ("notes/open.md", "# Open\n\nThe quokka eats: [[secret]], [[plan]], [[Alias of the hidden]].\n"),
