@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 
 use super::backend::{Backend, home};
@@ -13,6 +13,7 @@ use super::output::count;
 use super::terminal::{say, stdout};
 use crate::note::Lines;
 use crate::path::AttachmentKind;
+use crate::request::RequestError;
 use crate::wire::{passage_citation, split_page};
 
 /// Print a note, some lines of it, or the passage with a hash.
@@ -45,7 +46,7 @@ impl GetCommand {
         if first == 0 || first > last || until < first {
             let asked =
                 if first == until { format!("line {first} was") } else { format!("lines {first} to {until} were") };
-            bail!("{name} has {}; {asked} asked for", count(last, "line"));
+            return Err(RequestError::invalid(format!("{name} has {}; {asked} asked for", count(last, "line"))).into());
         }
         let until = until.min(last);
         let page = split_page(without_brackets(&self.what)).map(|(_, page)| page);

@@ -64,7 +64,7 @@ mod verify;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::outcome::Outcome;
 use crate::request::RequestError;
@@ -96,6 +96,7 @@ enum Command {
     Search(search::SearchCommand),
     Get(get::GetCommand),
     Context(context::ContextCommand),
+    Related(related::RelatedCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
     Profile(profile::ProfileCommand),
@@ -150,23 +151,29 @@ pub fn main() -> ! {
     exit::at_once(code)
 }
 
-/// What was asked: by the name of `vault`, or by that of `qmd`.
-fn parsed() -> Result<Cli, clap::Error> {
+/// What was asked, by the name of `vault` or by that of `qmd`, and whether `vault` is to answer in JSON.
+fn parsed() -> Result<(Cli, bool), clap::Error> {
     if qmd::is_called(std::env::args_os().take(1)) {
         let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 0))?;
-        return Ok(Cli { vault: None, command: Command::Qmd(asked) });
+        return Ok((Cli { vault: None, command: Command::Qmd(asked) }, false));
     }
-    match qmd::is_called(std::env::args_os()) {
-        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1)),
-        false => parse(search::negated_words_last(std::env::args_os())),
+    if qmd::is_called(std::env::args_os()) {
+        return Ok((Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1))?, false));
     }
+    let matches = matched(search::negated_words_last(std::env::args_os()))?;
+    let mut asked = &matches;
+    while let Some((_, below)) = asked.subcommand() {
+        asked = below;
+    }
+    let in_json = matches!(asked.try_get_one::<bool>("json"), Ok(Some(true)));
+    Ok((Cli::from_arg_matches(&matches)?, in_json))
 }
 
-fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
-    Cli::try_parse_from(&args).or_else(|error| {
+fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    Cli::command().try_get_matches_from(&args).or_else(|error| {
         let root = Cli::command();
         match meant::listing(&error, &args, &root) {
-            Some(args) => Cli::try_parse_from(args),
+            Some(args) => Cli::command().try_get_matches_from(args),
             None => Err(meant::suggested(error, &args, &root)),
         }
     })
@@ -176,8 +183,8 @@ fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn run() -> u8 {
     crate::allocator::configure();
     terminal::tell_panics();
-    let cli = match parsed() {
-        Ok(cli) => cli,
+    let (cli, in_json) = match parsed() {
+        Ok(parsed) => parsed,
         Err(ended) => return terminal::parsing_ended(&ended),
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
@@ -198,6 +205,7 @@ fn run() -> u8 {
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Context(command) => command.run(vault),
+        Command::Related(command) => command.run(vault),
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
@@ -240,7 +248,10 @@ fn run() -> u8 {
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            terminal::remark!("vault: {}", output::explain(&error));
+            let in_json = in_json && terminal::stdout().json(&output::error_as_json(&error)).is_ok();
+            if !in_json {
+                terminal::remark!("vault: {}", output::explain(&error));
+            }
             error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())
         }
     }

@@ -104,11 +104,12 @@ impl<'h> NoteNames<'h> {
 
     /// The note that a name means, which is said; of several none.
     fn called(&self, name: &str, fit: NameFit) -> anyhow::Result<VaultPath> {
-        let is_path = can_be_note(&VaultPath::new(name)?);
         // What is the program's own means no note.
         if name.split('/').any(|part| part.starts_with('.')) {
             return Err(RequestError::no_note(name).into());
         }
+        let folder = self.folder(name).filter(|_| fit == NameFit::Near);
+        let is_path = can_be_note(&VaultPath::new(folder.as_deref().unwrap_or(name))?);
         let index = &self.config.index;
         let rules = NoteRules::new(self.home.root(), &index.exclude)?.with_outside(self.outside.clone());
         let rules = rules.with_attachments(index.attachments);
@@ -116,8 +117,12 @@ impl<'h> NoteNames<'h> {
             scan(self.home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
         let mut near = nearest_notes(name, &there);
         let maybe = near.first().copied();
-        if fit == NameFit::Exact {
+        if fit == NameFit::Exact || folder.is_some() {
             near.retain(|path| is_called(path, name));
+        }
+        if let (true, Some(folder)) = (near.is_empty(), folder) {
+            let hint = Some(format!("`vault ls {folder}` lists its notes"));
+            return Err(RequestError { hint, ..RequestError::invalid(format!("`{folder}` is a folder")) }.into());
         }
         if near.is_empty() && !is_path {
             near = self.titled(name, &there);
@@ -143,6 +148,13 @@ impl<'h> NoteNames<'h> {
                 Err(RequestError::not_found(message).into())
             }
         }
+    }
+
+    /// The folder of the vault that is called so.
+    fn folder(&self, name: &str) -> Option<String> {
+        let name = name.trim_end_matches('/');
+        let is_folder = |path: &VaultPath| self.outside.on_disk(self.home.root(), path).is_dir();
+        self.places(name).into_iter().find(is_folder).map(|path| path.to_string())
     }
 
     /// The notes whose title or alias it is, as links name them where no file is called so. Reads all of them.

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::terminal::{remark, say};
-use crate::request::RequestError;
+use crate::request::{ErrorKind, RequestError};
 
 /// Maximum number of entries that went to the archive and are named; more are counted.
 const FEW_ARCHIVED: usize = 3;
@@ -25,17 +27,33 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// What happened and why, each said once (some of our errors name their cause themselves), and what to do next.
+/// What happened and why, and what to do next.
 pub(super) fn explain(error: &anyhow::Error) -> String {
-    let said = error.chain().fold(String::new(), |said, cause| match cause.to_string() {
-        cause if said.contains(&cause) => said,
-        cause if said.is_empty() => cause,
-        cause => format!("{said}: {cause}"),
-    });
+    let said = chain(error);
     match error.downcast_ref::<RequestError>().and_then(|error| error.hint.as_ref()) {
         Some(hint) => format!("{said}. {hint}"),
         None => said,
     }
+}
+
+/// The same for programs, in the shape that HTTP has.
+pub(super) fn error_as_json(error: &anyhow::Error) -> Value {
+    let request = error.downcast_ref::<RequestError>();
+    let code = request.map_or(ErrorKind::Internal, |error| error.kind).code();
+    let mut detail = json!({ "code": code, "message": chain(error) });
+    if let Some(hint) = request.and_then(|error| error.hint.as_ref()) {
+        detail["hint"] = hint.as_str().into();
+    }
+    json!({ "error": detail })
+}
+
+/// What happened and why, each said once: some of our errors name their cause themselves.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.contains(&cause) => said,
+        cause if said.is_empty() => cause,
+        cause => format!("{said}: {cause}"),
+    })
 }
 
 /// A path as a shell takes it.

@@ -10,7 +10,6 @@ use clap::{Args, Command};
 use super::backend::{Backend, home, shown_by};
 use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
-use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Citations, MemoryLayer, Mode};
 use crate::path::VaultPath;
@@ -23,8 +22,8 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 ///
 /// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is, a single "word" has to be
 /// there, as +word has; -word must not occur, and alone lists what is left. The last word may be half typed, begin* may be any; a
-/// slip of the finger is made good, and said. A note that is called what is typed comes first. A question works as well: the meaning
-/// is searched too. When nothing is found the exit code is 1.
+/// slip of the finger is made good, and said. A note that is called what is typed comes first, half typed or with a slip, too. A
+/// question works as well: the meaning is searched too. The number of a hit is how likely it answers, 0 to 1. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
 /// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; layer:entries|conversations|summaries|graph|notes; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
@@ -32,19 +31,12 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 /// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'\n  vault search --related notes/sourdough.md:12"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
 )]
 pub(super) struct SearchCommand {
     /// What to look for.
-    #[arg(required_unless_present = "related")]
+    #[arg(required = true)]
     query: Vec<String>,
-    /// Instead: the notes near this one, or near its passage on that line; those linked with it are marked.
-    #[arg(
-        long,
-        value_name = "PATH[:LINE]",
-        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "scope", "resolve", "layer", "topic", "since", "until", "min_score", "timeout_ms", "context", "full"]
-    )]
-    related: Option<String>,
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -86,7 +78,7 @@ pub(super) struct SearchCommand {
     /// Where a passage is: at its head, below it too, or not said; `[search] citations` unless told. JSON always has it.
     #[arg(long, value_enum, value_name = "WHERE")]
     citations: Option<Citations>,
-    /// Say of each hit what its score is made of.
+    /// Say of each hit what its place and its relevance are made of.
     #[arg(long)]
     explain: bool,
     /// Print whole passages instead of snippets.
@@ -162,9 +154,6 @@ fn is_negated_word(arg: &OsString) -> bool {
 
 impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        if let Some(what) = &self.related {
-            return related(what, self.limit, self.json, vault);
-        }
         let query = self.query.join(" ");
         if query.trim().is_empty() {
             let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
@@ -279,10 +268,9 @@ impl Printer {
             out.link(&url, TITLE, &chunk.citation)?;
             write!(out, "  ")?;
         }
-        let scores = &hit.scores;
         // What was only narrowed is listed, and no hit is better than another.
-        if [scores.keyword, scores.semantic, scores.late, scores.rerank].iter().any(Option::is_some) {
-            out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
+        if let Some(relevance) = hit.relevance {
+            out.paint(DIM, &format!("{relevance:.2}{}", if hit.perhaps { " perhaps" } else { "" }))?;
             write!(out, "  ")?;
         }
         out.paint(DIM, &place.join(" > "))?;
@@ -301,7 +289,7 @@ impl Printer {
     }
 }
 
-/// What a hit's score is made of.
+/// What a hit's place and relevance are made of.
 fn explained(hit: &HitView) -> String {
     let scores = &hit.scores;
     let part = |name: &str, value: Option<f64>, digits: usize| value.map(|value| format!("{name} {value:.digits$}"));
@@ -311,6 +299,7 @@ fn explained(hit: &HitView) -> String {
         part("meaning", scores.semantic, 3),
         part("word by word", scores.late, 3),
         part("read and judged", scores.rerank, 2),
+        part("score", Some(hit.score), 3),
         part("relevance", hit.relevance, 3),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -14,6 +14,10 @@ use crate::path::{AttachmentKind, folded};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
+/// Maximum number of words of a name that is known by how they begin.
+const MAX_NAME_WORDS: usize = 12;
+/// Minimum length of a beginning of a word, in letters; shorter words are known as they are.
+const MIN_BEGINNING: usize = 3;
 /// Maximum number of names by which it is known that a note links to others. Of one with more, which is data of some program, the rest lead
 /// somewhere and are not found from there.
 const MAX_LINKS: usize = 10_000;
@@ -33,6 +37,26 @@ impl Label {
     /// Of a name. Case, accents, marks and blanks do not count; `None` where there is nothing else.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         Self::named("name", name)
+    }
+
+    /// Of a name of so many words, of which one begins so.
+    pub(crate) fn of_beginning(words: usize, beginning: &str) -> Self {
+        Self::new("name begins", &format!("{words}\0{beginning}"))
+    }
+
+    /// All beginnings of a name's words; a number is meant as it stands.
+    fn of_beginnings(name: &str) -> Vec<Self> {
+        let words = plain_words(name, false);
+        if words.len() > MAX_NAME_WORDS {
+            return Vec::new();
+        }
+        let ends = |word: &str| {
+            let may_be_half = !word.contains(char::is_numeric);
+            let halves = word.char_indices().skip(MIN_BEGINNING).map(|(at, _)| at).take_while(|_| may_be_half);
+            halves.chain([word.len()]).collect::<Vec<_>>()
+        };
+        let beginnings = words.iter().flat_map(|word| ends(word).into_iter().map(|end| &word[..end]));
+        beginnings.map(|beginning| Self::of_beginning(words.len(), beginning)).collect()
     }
 
     /// Of a link to what has a name; the same names are the same.
@@ -98,7 +122,7 @@ impl Label {
         Self::new("language", code)
     }
 
-    /// All of a note: title, file name, aliases, properties, inline fields, what its text has, what it links to and how, its conversation, its language by
+    /// All of a note: title, file name and aliases with how their words begin, properties, inline fields, what its text has, what it links to and how, its conversation, its language by
     /// its code, and who speaks in it; sorted, each once.
     pub(crate) fn all<'a>(
         note: &Note,
@@ -109,7 +133,8 @@ impl Label {
     ) -> Box<[Self]> {
         let aliases = aliases(&note.metadata);
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
-        let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
+        let mut labels: Vec<Self> = names.clone().filter_map(Self::of_name).collect();
+        labels.extend(names.flat_map(Self::of_beginnings));
         labels.extend(Self::of_properties(&note.metadata));
         if source.contains("::") {
             let keys: BTreeSet<String> = inline_fields(note, source).into_iter().map(|field| field.key).collect();
@@ -234,7 +259,15 @@ mod tests {
         let has = |key, value| labels.contains(&Label::of_property(key, value));
         assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
         assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
-        assert_eq!(labels.len(), 11, "title and file name are one");
+        let beginnings =
+            ["bla blad blade run runn runne runner", "do and andr andro androi android androids dre drea dream"];
+        for (count, beginnings) in [2, 3].into_iter().zip(beginnings) {
+            assert!(
+                beginnings.split(' ').all(|start| labels.contains(&Label::of_beginning(count, start))),
+                "{beginnings}"
+            );
+        }
+        assert_eq!(labels.len(), 11 + 7 + 10, "title and file name are one");
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);

@@ -10,6 +10,7 @@ use crate::fs::folder_bytes;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, rfc3339};
 use crate::state::{Digest, Job, JobState};
+use crate::sync::FreshPatience;
 use crate::wire::{
     DeadLetter, ProcessingCall, ProcessingDay, ProcessingOutcome, ProcessingState, ProcessingView, Retried,
     RetryParams, StoreSizes,
@@ -19,7 +20,7 @@ use crate::wire::{
 const LISTED: usize = 50;
 const TIMED: usize = 1_000;
 /// Maximum time that it is waited until what was saved can be found.
-const SAVED_WITHIN: Duration = Duration::from_secs(5);
+const SAVED_WITHIN: FreshPatience = FreshPatience { most: Duration::from_secs(5), stalled: Duration::from_secs(5) };
 /// Dead letters that are listed.
 const MOST_DEAD: usize = 200;
 

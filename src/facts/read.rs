@@ -8,7 +8,7 @@ use super::properties::properties;
 use super::scopes::{Sight, asked, is_tag_of_all};
 use super::view::{gone, history, line_citation, of_file, of_other_window, of_standing, of_window};
 use crate::config::MemoryScope;
-use crate::derive::facts::{FactChange, FactWindow, Validity, full_name, windows};
+use crate::derive::facts::{FactChange, FactWindow, Validity, full_name, split_name, windows};
 use crate::ledger::FactsBook;
 use crate::path::folded;
 use crate::request::{RequestError, Room, Viewer, limit};
@@ -133,7 +133,10 @@ fn of_scope(
                 is_unread: false,
             }));
         }
-        let question = FactQuestion { params, moments, name: &scope.to_string(), book };
+        // The headings of a file are read in lower case.
+        let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
+        let question =
+            FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
         for (namespace, key) in question.names() {
             sight.given().go_on()?;
             facts.extend(question.answer(namespace, key));
@@ -168,6 +171,8 @@ fn near(viewer: &Viewer, sight: &Sight, key: &str) -> Result<Vec<FactNear>, Requ
 /// A question to the facts of one scope.
 struct FactQuestion<'a> {
     params: &'a FactsParams,
+    /// The namespace that is asked for, in lower case.
+    namespace: Option<&'a str>,
     moments: &'a Moments,
     /// The scope's name.
     name: &'a str,
@@ -178,13 +183,13 @@ impl<'a> FactQuestion<'a> {
     /// The names of the facts that may be meant, by namespace and key.
     fn names(&self) -> Vec<(&'a str, &'a str)> {
         let (params, book) = (self.params, self.book);
-        if let (Some(namespace), Some(key)) = (&params.namespace, &params.key) {
+        if let (Some(namespace), Some(key)) = (self.namespace, &params.key) {
             let known =
                 book.history.of(namespace, key).next().map(|change| (change.namespace.as_str(), change.key.as_str()));
             let there = book.facts.get(namespace, key).map(|fact| (fact.namespace.as_str(), fact.key.as_str()));
             return there.or(known).into_iter().collect();
         }
-        let there: Vec<(&str, &str)> = match &params.namespace {
+        let there: Vec<(&str, &str)> = match self.namespace {
             Some(namespace) => {
                 book.facts.namespace(namespace).map(|fact| (fact.namespace.as_str(), fact.key.as_str())).collect()
             }
@@ -200,9 +205,9 @@ impl<'a> FactQuestion<'a> {
 
     fn means(&self, (namespace, key): &(&str, &str)) -> bool {
         let Self { params, book, .. } = self;
-        params.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+        self.namespace.is_none_or(|wanted| wanted == *namespace)
             && params.key.as_ref().is_none_or(|wanted| wanted == key)
-            && params.prefix.as_ref().is_none_or(|prefix| full_name(namespace, key).starts_with(prefix.as_str()))
+            && params.prefix.as_ref().is_none_or(|prefix| begins(namespace, key, prefix))
             && params.tag.as_ref().is_none_or(|wanted| {
                 let wanted = folded(wanted.trim_start_matches('#'));
                 let fact = book.facts.get(namespace, key);
@@ -217,7 +222,7 @@ impl<'a> FactQuestion<'a> {
 
     /// What is to be said of a fact; nothing where it has no answer at that moment.
     fn answer(&self, namespace: &str, key: &str) -> Option<FactView> {
-        let Self { params, moments, name, book } = self;
+        let Self { params, moments, name, book, .. } = self;
         let known = || {
             book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.noticed() <= at))
         };
@@ -317,4 +322,10 @@ fn take(room: &mut Room, fact: &FactView) -> bool {
     let said: usize = texts.map(|text| text.chars().count()).sum();
     let windows: usize = fact.windows.iter().chain(&fact.next).map(|window| chars(&window.value)).sum();
     room.take(said + chars(&fact.value) + fact.history.iter().map(of_change).sum::<usize>() + windows)
+}
+
+/// Whether a fact's name begins so. Headings are read in lower case, so that the case of a namespace does not count.
+fn begins(namespace: &str, key: &str, prefix: &str) -> bool {
+    let (name, (above, last)) = (full_name(namespace, key), split_name(prefix));
+    name.starts_with(&full_name(&above.to_lowercase(), last)) || name.starts_with(&prefix.to_lowercase())
 }

@@ -46,6 +46,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
     };
     // What the person writes into it counts at once, too.
     writer.make_fresh();
+    writer.await_model(config.mode, config);
     writer.own_memory()?.find(request, config, Given { highlights: false, times: 1, timeout: None }, started)
 }
 

@@ -10,7 +10,7 @@ use super::tags::is_private;
 /// One Markdown file, read: what its frontmatter says, and where everything in its body is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// Frontmatter `title`, else the first level-1 heading that has text, else the file's stem.
+    /// Frontmatter `title`, else a level-1 heading that is the first block, else the file's stem.
     pub title: String,
     /// The whole frontmatter as JSON, in the order written (TOML: by key). Empty when it is broken.
     pub metadata: serde_json::Map<String, serde_json::Value>,

@@ -3,7 +3,8 @@
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{
-    Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields, frontmatter, tags, visibility,
+    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields,
+    frontmatter, tags, visibility,
 };
 use crate::access::session_marks;
 
@@ -49,16 +50,13 @@ impl Note {
             problems.push(Problem::new(*line, format!("{what}; until the note is split, only you see it")));
         }
 
-        let mut headings = body.headings.iter();
-        let title = headings.find(|heading| heading.level == 1 && !heading.text.is_empty());
-        let title = title.map_or(stem, |heading| &heading.text);
-        let title = fields.title.unwrap_or_else(|| title.to_owned());
         let span = frontmatter.body_start..source.len();
         // Lines of the text as it was read: the last of them may go on.
         let read = &source[..body.end];
         let lines_read = (read.len() < source.len()).then(|| Lines::new(read));
         let lines_read = lines_read.as_ref().unwrap_or(&lines);
         let blocks = blocks::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
+        let title = fields.title.unwrap_or_else(|| title_of(&blocks, &body.headings).unwrap_or(stem).to_owned());
         Self {
             title,
             visibility,
@@ -77,4 +75,11 @@ impl Note {
             lines,
         }
     }
+}
+
+/// What the first block says where it is a level-1 heading with text. Further down such a heading is of a part: of what was clipped, say.
+fn title_of<'a>(blocks: &[Block], headings: &'a [Heading]) -> Option<&'a str> {
+    let first = blocks.iter().find(|block| block.kind != BlockKind::Comment)?;
+    let heading = (first.kind == BlockKind::Heading(1)).then(|| headings.get(first.section?)).flatten()?;
+    Some(heading.text.as_str()).filter(|text| !text.is_empty())
 }

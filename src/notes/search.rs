@@ -61,6 +61,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
         turn: viewer.turn().clone(),
     };
     let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
+    viewer.await_model(request.mode, &config);
     let mut found = match topic(query) {
         Some(topic) => {
             let mut of_topic = request.clone();

@@ -88,8 +88,7 @@ impl ReadScope {
         };
         let mut degraded = found.degraded.filter(|lacks| !self.is_chosen(lacks, found.asked));
         let mut text = request.text.clone();
-        let shown = found.corrections.iter().flat_map(|correction| &correction.shown);
-        shown.for_each(|word| text += &format!(" {word}"));
+        found.corrections.iter().for_each(|correction| text += &format!(" {}", correction.shown));
         let mut highlighter = Highlighter::new(&text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
         let mut room = Room::of(self.limits, given.times);
@@ -288,10 +287,9 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
 
 /// Says which words stand in the place of others.
 fn said_corrected(corrections: &[Correction]) -> String {
-    let shown = |correction: &Correction| correction.shown.join(", ");
     let typed: Vec<String> = corrections.iter().map(|correction| format!("`{}`", correction.typed)).collect();
     let (is, it) = if typed.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let shown: Vec<String> = corrections.iter().map(shown).collect();
+    let shown: Vec<&str> = corrections.iter().map(|correction| correction.shown.as_str()).collect();
     format!("{} {is} in no passage; shown: {}. Put {it} in quotes to insist", typed.join(" and "), shown.join(" and "))
 }
 

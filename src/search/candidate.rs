@@ -48,13 +48,13 @@ pub(super) struct Candidate {
     pub(super) scores: CandidateScores,
     /// What the hits are ordered by.
     pub(super) score: f64,
-    /// Whether its note is called what was typed, so that it comes first.
-    pub(super) named: bool,
+    /// Its relevance at least, where its note is called what was typed, so that it comes first.
+    pub(super) named: Option<f64>,
 }
 
 impl Candidate {
     pub(super) fn new(row: u64, file: Arc<FileEntry>, ordinal: usize) -> Self {
-        Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0, named: false }
+        Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0, named: None }
     }
 
     /// The name of what is embedded of it; `None` where that is nothing.

@@ -35,7 +35,7 @@ const OVER_FETCH: usize = 2;
 /// `lambda`) · its highest cosine with one that stands before it, scores scaled to 0..1. With a `lambda` of 1 nothing changes. The scores are
 /// given out again in their order, so that hits stay in the order of their scores; what is called as was typed stays first.
 pub(super) fn spread(ranked: &mut [Candidate], reader: &dyn Reader, lambda: f64, limit: usize) {
-    let first = ranked.iter().take_while(|candidate| candidate.named).count();
+    let first = ranked.iter().take_while(|candidate| candidate.named.is_some()).count();
     let end = ranked.len().min(limit.saturating_mul(OVER_FETCH)).max(first);
     let best = &mut ranked[first..end];
     if lambda >= 1.0 || best.len() < 2 {

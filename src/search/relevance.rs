@@ -5,8 +5,6 @@ use super::rerank::JUDGED;
 use crate::config::Mode;
 use crate::models::Calibration;
 
-/// What a note has that is called what was typed.
-const NAMED: f64 = 1.0;
 /// Maximum relevance of a chunk that is found by other words than were typed alone: as likely as not.
 const BY_OTHER_WORDS: f64 = 0.5;
 /// The share that the scores keep where they say more of a chunk than whoever has read it, as in the order.
@@ -32,18 +30,12 @@ impl Relevance<'_> {
         score.filter(|_| self.most > 0.0).map(|score| rounded((score / self.most).min(1.0)))
     }
 
-    /// How likely a candidate answers, 0 to 1; `None` where the model was never measured, and nobody has judged it. It is never less
+    /// How likely a candidate answers, 0 to 1; `None` where the model was never measured, nobody has judged it, and it is not called so. It is never less
     /// likely than whoever has read it says. Nothing that is hidden counts, nor a filter.
     pub(super) fn of(&self, candidate: &Candidate) -> Option<f64> {
-        if candidate.named {
-            return Some(NAMED);
-        }
         let by_scores = self.by_scores(&candidate.scores);
-        let relevance = match candidate.scores.rerank {
-            Some(judged) => judged_or(judged, by_scores),
-            None => by_scores?,
-        };
-        Some(rounded(relevance))
+        let judged = candidate.scores.rerank.map(|judged| judged_or(judged, by_scores)).or(by_scores);
+        [judged, candidate.named].into_iter().flatten().reduce(f64::max).map(rounded)
     }
 
     /// As what was typed says, or what was looked for besides, which says less.

@@ -23,7 +23,7 @@ pub(super) fn rerank(
     assistant: &Assistant<'_>,
 ) -> Result<Vec<Unassisted>, EngineError> {
     let Some(reranker) = &assistant.reranker else { return Ok(Vec::new()) };
-    let named = candidates.iter().take_while(|candidate| candidate.named).count();
+    let named = candidates.iter().take_while(|candidate| candidate.named.is_some()).count();
     let rest = &mut candidates[named..];
     let (best, others) = rest.split_at_mut(rest.len().min(MOST_RERANKED));
     if best.len() < 2 || query.trim().is_empty() {

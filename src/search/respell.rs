@@ -1,20 +1,21 @@
 //! Words that the vault does not have: the one that is being typed goes on, and slips of the finger are made good.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
-use crate::derive::words::{is_word, plain_words};
+use crate::derive::words::{Stemming, is_word, plain_words};
 use crate::engine::{EngineError, Like, WordQuery};
 use crate::models::Embedder;
 
-/// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
+/// A word that no chunk has which is seen, and the one that was looked for in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// As it was typed, folded.
     pub typed: String,
     /// What was looked for.
-    pub shown: Vec<String>,
+    pub shown: String,
 }
 
 /// Minimum length of a word that goes on, in letters, where letters have case.
@@ -23,12 +24,12 @@ const MIN_PREFIX: usize = 3;
 const MIN_PREFIX_WITHOUT_CASE: usize = 2;
 /// Minimum length of a word in which one letter may be wrong. Two neighbours that changed places are one.
 const MIN_ONE_EDIT: usize = 4;
+/// Minimum length of a word in which a letter may be another one. Of shorter words that is another word: `bike`, `bake`, `like`.
+const MIN_OTHER_LETTER: usize = 5;
 /// Minimum length of a word in which two letters may be wrong.
 const MIN_TWO_EDITS: usize = 8;
 /// Maximum number of words that one goes on to.
 const MAX_COMPLETIONS: usize = 8;
-/// Maximum number of words that one was perhaps meant to be.
-const MAX_CORRECTIONS: usize = 3;
 
 /// A query with the words that were looked for beside those that were typed.
 #[derive(Debug, Default)]
@@ -59,10 +60,8 @@ pub(super) fn respell(
         // A word that no note has is one all the same: its meaning is searched for as it is.
         let is_word = || embedder.is_some_and(|embedder| embedder.has_word(word));
         if shown.is_empty() && !completes && !is_word() {
-            shown = near(word, retriever)?;
-            if !shown.is_empty() {
-                corrections.push(Correction { typed: word.clone(), shown: shown.clone() });
-            }
+            shown.extend(near(word, retriever)?);
+            corrections.extend(shown.first().map(|shown| Correction { typed: word.clone(), shown: shown.clone() }));
         }
         if let Some(best) = shown.first() {
             query.semantic = replaced(&query.semantic, word, best);
@@ -90,23 +89,44 @@ fn completions(word: &str, asked: bool, retriever: &Retriever<'_>) -> Result<Vec
     Ok(found.into_iter().map(|(word, _)| word).collect())
 }
 
-/// The words that are the fewest letters away, those of most chunks first. In scripts without case words have other lengths, and their
-/// slips are other ones.
-fn near(word: &str, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
-    let edits = match word.chars().count() {
-        _ if !word.chars().all(char::is_lowercase) => return Ok(Vec::new()),
-        ..MIN_ONE_EDIT => return Ok(Vec::new()),
-        MIN_ONE_EDIT..MIN_TWO_EDITS => 1,
-        _ => 2,
-    };
-    let like = Like::Edits(word.to_owned(), edits);
+/// The word that is the fewest letters away and that most chunks have, its forms among them; none where another is as likely. In scripts
+/// without case words have other lengths, and their slips are other ones.
+fn near(word: &str, retriever: &Retriever<'_>) -> Result<Option<String>, EngineError> {
+    let length = word.chars().count();
+    if length < MIN_ONE_EDIT || !word.chars().all(char::is_lowercase) {
+        return Ok(None);
+    }
+    let like = Like::Edits(word.to_owned(), if length < MIN_TWO_EDITS { 1 } else { 2 });
     let found = retriever.reader.like(&like, retriever.scope)?.into_iter();
-    let mut found: Vec<(usize, Reverse<u64>, String)> =
-        found.filter_map(|(near, chunks)| Some((like.distance(&near)?, Reverse(chunks), near))).collect();
-    found.sort();
-    let nearest = found.first().map_or(0, |(distance, ..)| *distance);
-    let nearest = found.into_iter().take_while(|(distance, ..)| *distance == nearest);
-    Ok(nearest.take(MAX_CORRECTIONS).map(|(.., word)| word).collect())
+    let may =
+        |near: &str| length >= MIN_OTHER_LETTER || near.chars().count() != length || letters(near) == letters(word);
+    let found: Vec<(usize, u64, String)> = found
+        .filter(|(near, _)| may(near))
+        .filter_map(|(near, chunks)| Some((like.distance(&near)?, chunks, near)))
+        .collect();
+    let Some(nearest) = found.iter().map(|(distance, ..)| *distance).min() else { return Ok(None) };
+    let mut stemming = Stemming::new(retriever.language);
+    let mut by_stem: BTreeMap<String, (u64, Vec<(u64, String)>)> = BTreeMap::new();
+    for (_, chunks, near) in found.into_iter().filter(|(distance, ..)| *distance == nearest) {
+        let (all, forms) = by_stem.entry(stemming.stem(&near).to_owned()).or_default();
+        *all += chunks;
+        forms.push((chunks, near));
+    }
+    let most = by_stem.values().map(|(all, _)| *all).max();
+    let mut likeliest = by_stem.into_values().filter(|(all, _)| Some(*all) == most);
+    let (Some((_, forms)), None) = (likeliest.next(), likeliest.next()) else { return Ok(None) };
+    // Of forms that are as common the whole word, and not its stem.
+    Ok(forms
+        .into_iter()
+        .max_by_key(|(chunks, form)| (*chunks, form.len(), Reverse(form.clone())))
+        .map(|(_, form)| form))
+}
+
+/// The letters of a word, whatever their order.
+fn letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// A text with a word in place of another.

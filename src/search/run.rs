@@ -12,7 +12,7 @@ use super::fuse::rank;
 use super::late::LateInteraction;
 use super::meaning::{QueryMeaning, embed_beside};
 use super::misread::misread;
-use super::named::named_first;
+use super::named::{Named, Names, named_first};
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
 use super::relevance::Relevance;
@@ -27,7 +27,7 @@ use super::window::HitWindows;
 use crate::access::Turn;
 use crate::config::{LateTokens, Mode, SearchConfig, VaultPart};
 use crate::derive::Label;
-use crate::engine::{Condition, EngineError, FileSet, QueryVector, Reader, Wanted, WordQuery};
+use crate::engine::{Condition, EngineError, QueryVector, Reader, Wanted, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
@@ -102,7 +102,7 @@ pub(crate) fn assisted_search(
     let allow = reader.resolve(&filter, &request.turn)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
-    let typed = query.semantic.clone();
+    let (typed, typed_words) = (query.semantic.clone(), query.keyword.clone());
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever, embedder)?;
     if let Some(likeliest) = &likeliest {
         words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
@@ -178,12 +178,8 @@ pub(crate) fn assisted_search(
     }
 
     let (limit, turn) = (request.limit, &request.turn);
-    let named = query.name.filter(|_| mode != Mode::Semantic).map(|name| {
-        let mut named = reader.files().facets().labelled(name);
-        allow.iter().for_each(|allow| named.intersect(allow));
-        named
-    });
-    let named = named.filter(|named| !named.is_empty());
+    let names = Names { files, allow: allow.as_ref(), language: config.stemmer };
+    let named = names.find(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
     let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
     let assisted = assistant.map(|assistant| (texts.typed.as_str(), assistant));
@@ -319,7 +315,7 @@ struct Ranking<'a> {
     config: &'a SearchConfig,
     limit: usize,
     /// The files that are called what was typed, when there are any.
-    named: Option<FileSet>,
+    named: Option<Named>,
     turn: &'a Turn,
     /// Now, in milliseconds since 1970.
     now_ms: i64,
@@ -367,7 +363,7 @@ impl Ranking<'_> {
             if let Some(named) = &self.named {
                 let by = (self.mode, self.vector);
                 let known = candidates.len();
-                self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
+                self.retriever.add_named(&mut candidates, &named.files, words, by, self.limit)?;
                 drop_same_copies(&mut candidates, files, allow);
                 self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);

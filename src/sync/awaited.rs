@@ -32,7 +32,7 @@ impl Worker<'_> {
     pub(super) fn await_told(&mut self, told: u64) {
         let since = Instant::now();
         // Nobody waits any more for what could not be had in time.
-        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN);
+        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN.most);
         self.debounce.hurry();
         self.awaited.push(Awaited { told, since, unseen: self.rescans.look_soon(since) });
     }
@@ -45,7 +45,11 @@ impl Worker<'_> {
             || self.rescans.distrusts_events()
             || !self.backlog.is_empty()
             || !self.large.is_empty();
-        if self.awaited.is_empty() || is_behind {
+        if self.awaited.is_empty() {
+            return;
+        }
+        self.shared.fresh().get_on();
+        if is_behind {
             return;
         }
         let now = Instant::now();

@@ -28,7 +28,7 @@ mod verify;
 mod watching;
 mod worker;
 
-pub(crate) use fresh::FRESH_WITHIN;
+pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
 pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::SyncProgress;

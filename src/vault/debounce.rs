@@ -26,7 +26,7 @@ const AFTER_CLOSE: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_millis(1000);
 /// Editors that move the old file away before they write the new one leave it missing for some milliseconds.
 const REMOVAL_GRACE: Duration = Duration::from_millis(150);
-/// Grace period of a removal where a search waits for what has changed, which it does for a tenth of a second.
+/// Grace period of a removal where a search waits for what has changed.
 const HURRIED_REMOVAL_GRACE: Duration = Duration::from_millis(60);
 
 /// Paths with changes, and when each is due.

@@ -44,7 +44,7 @@ pub struct AgentSearchParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
-    /// Whether what was saved just before is waited for, a tenth of a second at most. Over the Unix socket it is, unless this is
+    /// Whether what was saved just before is waited for, a second at most. Over the Unix socket it is, unless this is
     /// `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<bool>,

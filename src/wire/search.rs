@@ -71,7 +71,7 @@ pub struct SearchQuery {
     /// Whether each hit says where its snippet has words of the query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
-    /// Whether what was saved just before is waited for, a tenth of a second at most, until it can be found by its words. Over the
+    /// Whether what was saved just before is waited for, a second at most, until it can be found by its words. Over the
     /// Unix socket it is, unless this is `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<bool>,
@@ -98,7 +98,7 @@ pub struct SearchResponse {
     /// Where no note is seen in the collection that was asked for: those that there are.
     #[serde(skip)]
     pub no_such_collection: Option<Vec<String>>,
-    /// Whether all that was saved before can be found, where that was waited for; in a tenth of a second it cannot always be made
+    /// Whether all that was saved before can be found, where that was waited for; in a second it cannot always be made
     /// sure of. Agents are not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<bool>,

@@ -87,7 +87,7 @@ describe("searching", () => {
     assert.equal(await page.locator(".scores").first().isVisible(), false);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("s");
-    assert.match(await text(page, ".scores"), /score 0\.\d+ · words [\d.]+ · meaning [\d.]+/);
+    assert.match(await text(page, ".scores"), /relevance 0\.\d+ · words [\d.]+ · meaning [\d.]+/);
     await page.click(".toggle-scores");
     assert.equal(await page.locator(".scores").first().isVisible(), false);
     await page.click(".toggle-scores");

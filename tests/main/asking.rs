@@ -255,6 +255,56 @@ fn a_slip_of_the_finger_is_made_good_and_said() {
 }
 
 #[test]
+fn no_word_is_taken_for_one_that_is_no_likelier_or_for_two() {
+    let mut vault = TestVault::new();
+    vault.write("notes/oven.md", "# Oven\n\nI like to bake. We like it. The horse and the house.\n").sync();
+    let said = |query: &str| vault.search_by(Mode::Keyword, query).0.degraded;
+    assert_eq!(said("bike basement key"), None, "another letter makes another word of a short one");
+    assert_eq!(said("hoise"), None, "horse or house");
+    vault.write("notes/home.md", "# Home\n\nA house.\n").sync();
+    let said = |query: &str| vault.search_by(Mode::Keyword, query).0.degraded.unwrap_or_default();
+    assert!(said("hoise").contains("shown: house. "), "{}", said("hoise"));
+    assert!(said("liek").contains("shown: like. "), "{}", said("liek"));
+}
+
+#[test]
+fn half_a_name_and_a_slip_in_one_are_that_note() {
+    let mut vault = TestVault::new();
+    // Each has the words more often than the note that is called so.
+    vault.write("guide/search.md", "# Quick search\n\nQuick quick ref, a quick ref and quick refs.\n");
+    vault.write("guide/Quick Reference.md", "A table of all of them.\n");
+    vault
+        .write("guide/tasks.md", "# Recurring things\n\nRecurring tasks, tasks that are recurring, recurring tasks.\n");
+    vault.write("guide/recurring-tasks.md", "---\ntitle: Recurring Tasks\n---\nThey come back.\n");
+    vault.write("people/kk.md", "---\naliases: [Kevin Kelly]\n---\nAn author.\n");
+    vault.write("notes/books.md", "# Books\n\nKevin Kelly wrote it. Kevin Kelly also wrote Kelly.\n").sync();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        for (query, path) in [
+            ("quick ref", "guide/Quick Reference.md"),
+            ("reference quick", "guide/Quick Reference.md"),
+            ("recuring tasks", "guide/recurring-tasks.md"),
+            ("recurr task", "guide/recurring-tasks.md"),
+            ("Kevin Kely", "people/kk.md"),
+            ("kevin k", "notes/books.md"),
+            ("kevi kell", "people/kk.md"),
+        ] {
+            let found = vault.search_by(mode, query);
+            assert_eq!(found.paths()[0], path, "{query} {mode:?}");
+            let relevance = found.0.results[0].relevance.unwrap_or_default();
+            assert!(path == "notes/books.md" || relevance >= 0.5, "{query}: {relevance}");
+        }
+    }
+    // What every text has names nothing, and so does what more than a few are called.
+    vault.write("notes/theory.md", "# Theory\n\nNo such word.\n");
+    for at in 0..6 {
+        vault.write(&format!("notes/kiln {at}.md"), "An oven.\n");
+    }
+    vault.write("notes/z.md", "The the the. Kiln kiln kiln.\n").sync();
+    assert_eq!(vault.words("the").paths()[0], "notes/z.md");
+    assert_eq!(vault.words("kil").paths()[0], "notes/z.md");
+}
+
+#[test]
 fn stop_words_do_not_weigh_like_names_in_a_small_vault() {
     let mut vault = TestVault::new();
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("vault-template");

@@ -147,6 +147,28 @@ fn what_was_only_narrowed_has_no_score() {
 }
 
 #[test]
+fn the_number_that_is_shown_says_the_same_of_every_question() {
+    let vault = vault();
+    let mut seen = Vec::new();
+    for query in ["dough rests overnight", "walked xylophones zebras quantum finance"] {
+        let json = vault.run(&["search", query, "--json", "-n", "1"]).ok().json();
+        let hit = &json["results"][0];
+        let (relevance, perhaps) = (hit["relevance"].as_f64().unwrap(), hit["perhaps"] == true);
+        let shown = vault.run(&["search", query, "-n", "1"]).ok().stdout;
+        let number = shown.split("  ").nth(1).unwrap();
+        assert_eq!(number, format!("{relevance:.2}{}", if perhaps { " perhaps" } else { "" }), "{shown}");
+        assert_eq!(perhaps, relevance < 0.1);
+        seen.push(perhaps);
+        let explained = vault.run(&["search", query, "-n", "1", "--explain"]).ok().stdout;
+        assert!(
+            explained.contains(&format!(", score {:.3}, relevance {relevance:.3}", hit["score"].as_f64().unwrap())),
+            "{explained}"
+        );
+    }
+    assert_eq!(seen, [false, true]);
+}
+
+#[test]
 fn search_as_json_has_the_api_s_shape() {
     let found = vault().run(&["search", "dough", "--json"]).ok().json();
     assert_eq!((&found["query"], &found["mode"]), (&"dough".into(), &"keyword".into()));

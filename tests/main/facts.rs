@@ -76,6 +76,13 @@ fn facts_are_looked_up_by_their_exact_name() {
     assert_eq!(value(&vault, "namespace=project&key=Test_command"), Value::Null);
     assert_eq!(facts(&vault, "namespace=project").len(), 3);
     assert_eq!(facts(&vault, "prefix=project/").len(), 4);
+    // Headings are read in lower case, keys as they stand.
+    assert_eq!(value(&vault, "namespace=Project&key=test_command"), "make test");
+    assert_eq!(
+        ["namespace=PROJECT", "prefix=Project/", "prefix=Project/Conv", "prefix=Proj"]
+            .map(|query| facts(&vault, query).len()),
+        [3, 4, 1, 4]
+    );
     let tagged = facts(&vault, "tag=deploy");
     assert_eq!((tagged.len(), tagged[0]["citation"].as_str().unwrap()), (1, "facts.md#L12"));
     let changed = facts(&vault, "changed_since=1h");

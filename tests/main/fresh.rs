@@ -18,7 +18,7 @@ fn daemon() -> Daemon {
 }
 
 /// Makes a change and searches at once, until searches were sure to see it often enough. One that is sure must see it; on a busy
-/// machine a tenth of a second is not enough for each. The words looked for begin with `kind`; `search` gives the paths that were
+/// machine a second is not enough for each. The words looked for begin with `kind`; `search` gives the paths that were
 /// found, and whether it was sure.
 #[track_caller]
 fn sees(
@@ -228,14 +228,14 @@ fn other_commands_see_the_save_before_them_too() {
     let daemon = daemon();
     let asked: [(&str, &[&str]); 6] = [
         ("links", &["links", "notes/NAME.md"]),
-        ("related", &["search", "--related", "notes/NAME.md"]),
+        ("related", &["related", "notes/NAME.md"]),
         ("graph", &["graph", "NAME"]),
         ("ls", &["ls", "--json"]),
         ("tags", &["tags", "--json"]),
         ("annotate", &["annotate", "notes/NAME.md", "A remark."]),
     ];
     for (command, args) in asked {
-        // On a busy machine a tenth of a second is not enough for each; without the wait none would see it.
+        // On a busy machine a second is not enough for each; without the wait none would see it.
         let seen = (0..6).filter(|at| {
             let name = format!("{command}{at}");
             fs::write(daemon.path(&format!("notes/{name}.md")), format!("# {name}\n\nSaid once. #tag{name}\n"))

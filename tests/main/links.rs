@@ -151,16 +151,16 @@ fn daemon() -> Daemon {
 fn without_a_model_what_is_near_is_told_by_words_and_that_is_said() {
     let mut vault = daemon();
     for served in [false, true] {
-        let near = vault.run(&["search", "--related", "notes/sourdough.md:6", "-n", "2"]).ok();
+        let near = vault.run(&["related", "notes/sourdough.md:6", "-n", "2"]).ok();
         assert!(near.stdout.starts_with("notes/oven.md#L"), "{}", near.stdout);
         assert!(near.stdout.lines().next().unwrap().contains("  linked: out  Oven"), "{}", near.stdout);
         assert!(!near.stdout.contains("notes/sourdough.md"), "{}", near.stdout);
         assert_eq!(near.stderr, "vault: compared by words alone: `embed.model` is \"none\"\n");
-        let json = vault.run(&["search", "--related", "oven", "--json"]).ok().json();
+        let json = vault.run(&["related", "oven", "--json"]).ok().json();
         assert_eq!((&json["mode"], &json["path"]), (&json!("keyword"), &json!("notes/oven.md")));
         assert_eq!(json["results"][0]["linked"], "in", "{json}");
-        assert_eq!(vault.run(&["search", "--related", "notes/none.md"]).code, 1);
-        assert_eq!(vault.run(&["search", "--related", "notes/oven.md", "words"]).code, 2);
+        assert_eq!(vault.run(&["related", "notes/none.md"]).code, 1);
+        assert_eq!(vault.run(&["related", "notes/oven.md", "words"]).code, 2);
         if !served {
             vault.start();
         }
@@ -232,6 +232,42 @@ fn a_note_is_got_by_its_name_by_a_part_of_it_or_by_a_slip() {
     assert!(path.code == 1 && path.stderr.ends_with("did you mean notes/oven.md?\n"), "{}", path.stderr);
     assert_eq!(vault.run(&["get", "2026-01-06"]).code, 1);
     assert!(vault.run(&["get", "zeppelin"]).stderr.starts_with("vault: there is no note `zeppelin`"));
+}
+
+#[test]
+fn a_folder_s_name_is_no_note_but_where_one_is_called_so() {
+    let mut vault = daemon();
+    vault.write("notes/my-notes.md", "# Mine\n");
+    for args in [["get", "notes"], ["get", "notes/"], ["links", "notes"], ["related", "notes"]] {
+        let ran = vault.run(&args);
+        let said = "vault: `notes` is a folder. `vault ls notes` lists its notes\n";
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", said), "{args:?}");
+    }
+    vault.write("journal/notes.md", "# Of the day\n");
+    assert_eq!(vault.run(&["get", "notes"]).ok().stdout, "# Of the day\n");
+}
+
+#[test]
+fn what_is_asked_in_json_fails_in_json() {
+    let vault = daemon();
+    for (args, code, kind) in [
+        (&["get", "notes", "--json"][..], 2, "invalid"),
+        (&["get", "zeppelin", "--json"], 1, "not_found"),
+        (&["get", "notes/oven.md:99", "--json"], 2, "invalid"),
+        (&["links", "--json", "zeppelin"], 1, "not_found"),
+        (&["eval", "--json", "none.md"], 2, "internal"),
+    ] {
+        let ran = vault.run(args);
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code, error["code"].as_str()), (code, Some(kind)), "{args:?} {error}");
+        assert!(
+            !error["message"].as_str().unwrap_or_default().is_empty() && ran.stderr.is_empty(),
+            "{error} {}",
+            ran.stderr
+        );
+    }
+    let hint = vault.run(&["get", "notes", "--json"]).json()["error"]["hint"].clone();
+    assert_eq!(hint, "`vault ls notes` lists its notes");
 }
 
 const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";

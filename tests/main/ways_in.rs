@@ -352,13 +352,12 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     let less = |left_out: &[&str]| -> BTreeSet<String> {
         http.iter().filter(|name| !left_out.contains(&name.as_str())).cloned().collect()
     };
-    assert!(help.contains("[QUERY]..."), "{help}");
-    // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something. What is near a
-    // note has an address and a tool of its own.
+    assert!(help.contains("<QUERY>..."), "{help}");
+    // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something.
     let of_command = same(
         &command,
         &[("min-score", "min_score"), ("timeout-ms", "timeout_ms")],
-        &["related", "full", "explain", "citations", "json", "vault", "help"],
+        &["full", "explain", "citations", "json", "vault", "help"],
     );
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
     let tool = tools.iter().find(|tool| tool["name"] == "search").unwrap();

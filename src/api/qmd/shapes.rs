@@ -31,7 +31,7 @@ pub(in crate::api) struct Searching {
     tags: Option<String>,
     /// Which sides are asked, instead of the one that the address stands for.
     mode: Option<Mode>,
-    /// Whether what was saved just before is waited for, a tenth of a second at most.
+    /// Whether what was saved just before is waited for, a second at most.
     fresh: Option<bool>,
     #[serde(rename = "dbPath")]
     #[param(ignore)]
@@ -54,7 +54,7 @@ pub(in crate::api) struct SearchBody {
     tags: Option<Vec<String>>,
     /// Which sides are asked, instead of the one that the address stands for.
     mode: Option<Mode>,
-    /// Whether what was saved just before is waited for, a tenth of a second at most.
+    /// Whether what was saved just before is waited for, a second at most.
     fresh: Option<bool>,
     #[serde(rename = "dbPath")]
     #[schema(ignore)]

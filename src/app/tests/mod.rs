@@ -106,6 +106,35 @@ fn a_vault_is_served_with_another_engine() {
 }
 
 #[test]
+fn a_search_waits_for_a_model_that_is_being_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    write(root, "memory.toml", "");
+    write(root, "notes/river.md", "# River\n\nThe boat lies by the bridge.\n");
+    let (home, (load, loads)) = (Home::open(root).unwrap(), std::sync::mpsc::channel::<()>());
+    let lock = home.lock().unwrap();
+    let model: crate::models::LoadEmbedder = Box::new(move || {
+        let _ = loads.recv_timeout(PATIENCE);
+        Ok(Arc::new(HashEmbedder::new(32)))
+    });
+    let app = App::with_model(home, Config::default(), lock, false, Some(model)).unwrap();
+    app.shared().wait(PATIENCE, |progress| progress.caught_up);
+    let by_words = SearchQuery { q: "boat".into(), mode: Some(Mode::Keyword), ..SearchQuery::default() };
+    assert_eq!(notes::search(&app.owner(), &by_words).unwrap().results.len(), 1, "the words need none");
+    let not_long = SearchQuery { q: "boat".into(), timeout_ms: Some(1), ..SearchQuery::default() };
+    assert_eq!(notes::search(&app.owner(), &not_long).unwrap().mode, Mode::Keyword);
+    let mode = std::thread::scope(|scope| {
+        let search = scope.spawn(|| {
+            let query = SearchQuery { q: "boat".into(), ..SearchQuery::default() };
+            notes::search(&app.owner(), &query).unwrap().mode
+        });
+        load.send(()).unwrap();
+        search.join().unwrap()
+    });
+    assert_eq!(mode, Mode::Hybrid);
+}
+
+#[test]
 #[cfg(feature = "bundled-model")]
 fn a_cross_encoder_puts_the_best_in_order_anew() {
     use crate::models::reranker_tests::{DIMENSION, cross_encoder};

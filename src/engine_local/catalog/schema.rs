@@ -10,7 +10,7 @@ use super::error::CatalogError;
 use super::meta::Meta;
 use crate::fs::crash;
 
-/// Counts up whenever the tables, the chunking, the names of embeddings or what counts as the sources of a note change; an index of another format is rebuilt. The columns of `vectors` had
+/// Counts up whenever the tables, the chunking, titles, labels, the names of embeddings or what counts as the sources of a note change; an index of another format is rebuilt. The columns of `vectors` had
 /// better stay as they are: embeddings are salvaged from any format that has them so.
 pub(super) const FORMAT: i64 = 21;
 

@@ -144,9 +144,12 @@ fn headings_are_plain_text() {
 }
 
 #[test]
-fn the_title_is_from_the_first_level_one_heading_with_text() {
-    assert_eq!(parse("## no\n#\n# Yes\n# No\n").title, "Yes");
-    assert_eq!(parse("## only two\n").title, "stem");
+fn the_title_is_a_level_one_heading_that_is_the_first_block() {
+    assert_eq!(parse("# Yes\n# No\n").title, "Yes");
+    assert_eq!(parse("---\na: 1\n---\n\n%% mine %%\n<!-- x -->\nYes\n===\n").title, "Yes");
+    for source in ["## Books\n\n# Clippings\n", "Clipped:\n\n# Clippings\n", "#\n# No\n", "> # No\n", "## only two\n"] {
+        assert_eq!(parse(source).title, "stem", "{source}");
+    }
     assert_eq!(parse("---\ntitle: 2024\n---\n# Heading\n").title, "2024");
     assert_eq!(parse("---\nTitle: ' From  front '\n---\n").title, "From front");
     assert_eq!(parse("---\ntitle: ''\n---\n# Heading\n").title, "Heading");

@@ -30,11 +30,12 @@ export function hit(chunk) {
   return item;
 }
 
-function scores({ score, scores: sides }) {
-  if (score === undefined) return undefined;
-  const side = (name, value) => (value === undefined ? undefined : ` · ${name} ${value.toFixed(name === "words" ? 1 : 2)}`);
+function scores({ relevance, scores: sides }) {
+  if (!sides) return undefined;
+  const all = [["relevance", relevance], ["words", sides.keyword], ["meaning", sides.semantic], ["word by word", sides.late]];
+  const said = all.filter(([, value]) => value !== undefined);
   return h("span", { class: "scores", hidden: !scoresShown() },
-    `score ${score.toFixed(2)}`, side("words", sides.keyword), side("meaning", sides.semantic), side("word by word", sides.late));
+    said.map(([name, value]) => `${name} ${value.toFixed(name === "words" ? 1 : 2)}`).join(" · "));
 }
 
 export function copyButton(citation) {

@@ -48,3 +48,38 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
     notes.reverse();
     assert_eq!(found(&notes), first);
 }
+
+#[test]
+fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
+    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let notes = [
+        ("notes/Kiln repair manual.md", "It is long."),
+        ("notes/b.md", "The kiln repair, a kiln repair."),
+        ("hidden/Kiln repairs.md", "Mine."),
+    ];
+    let updates = notes.map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE));
+    writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
+    let reader = writer.publish().unwrap();
+    let found = |visible: &Visible| -> Vec<(String, Option<f64>)> {
+        let request = SearchRequest {
+            parts: Vec::new(),
+            text: "kiln repair".into(),
+            mode: Mode::Keyword,
+            limit: 9,
+            filter: Filter::default(),
+            at: Timestamp::UNIX_EPOCH,
+            min_relevance: None,
+            context: None,
+            turn: Turn::default(),
+        };
+        let found = search(reader.as_ref(), None, visible, &SearchConfig::default(), &request).unwrap();
+        found.hits.iter().map(|hit| (hit.file.path.to_string(), hit.relevance)).collect()
+    };
+    let files = reader.files();
+    let seen = files.iter().filter(|file| !file.path.as_str().starts_with("hidden/")).map(|file| file.id);
+    let seen = found(&Visible::only(seen.collect()));
+    assert_eq!(seen[0].0, "notes/Kiln repair manual.md");
+    assert!(seen[0].1 >= Some(0.5) && seen.len() == 2, "{seen:?}");
+    let all = found(&Visible::of(&crate::access::Scope::Everything, files));
+    assert_eq!(all[0].0, "hidden/Kiln repairs.md", "the shorter name is nearer to what was typed");
+}

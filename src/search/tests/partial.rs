@@ -108,6 +108,6 @@ fn a_correction_is_said_whatever_else_is() {
         turn: Turn::default(),
     };
     let found = search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request).unwrap();
-    assert_eq!(found.corrections.iter().map(|one| one.shown.as_slice()).collect::<Vec<_>>(), [["river".to_owned()]]);
+    assert_eq!(found.corrections.iter().map(|one| one.shown.as_str()).collect::<Vec<_>>(), ["river"]);
     assert_eq!((found.hits.len(), found.degraded), (1, Some(Degraded::NoModel)));
 }
