@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, root, text, violations } from "./support.mjs";
+import { Vault, eventually, focused, inBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const HOSTILE = "<img src=x onerror=window.__xss=7>";

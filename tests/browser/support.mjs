@@ -29,7 +29,7 @@ export async function eventually(what, probe) {
 }
 
 /** A vault made by `vault init`, and its daemon. */
-class Vault {
+export class Vault {
   constructor() {
     this.scratch = mkdtempSync(join(tmpdir(), "vault-page-"));
     this.folder = join(this.scratch, "vault");
