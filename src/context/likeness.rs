@@ -8,7 +8,7 @@ use crate::derive::entries::MemoryEntry;
 use crate::derive::stop_words;
 use crate::derive::words::{Stemming, fold, plain_words};
 
-/// Maximum number of words of a question that are held against texts.
+/// Maximum number of words of a question that are held against texts: as many as bits of which are told.
 const MAX_WORDS: usize = 100;
 /// Words with which people ask, in several languages: they are about nothing.
 const ASKING: &str = "know tell say said show list give find search look everything anything something happened happen doing done remember recall \
@@ -90,14 +90,28 @@ impl QuestionWords {
         found > 0 && (found * 2 >= self.words.len() || (found >= 2 && found * 4 >= self.words.len()))
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Which of them a text has, the first as the lowest bit.
+    pub(super) fn which(&mut self, text: &str) -> u128 {
+        self.which_of(&plain_words(text, true).into_iter().collect())
+    }
+
     fn among(&mut self, has: HashSet<String>) -> usize {
+        self.which_of(&has).count_ones() as usize
+    }
+
+    fn which_of(&mut self, has: &HashSet<String>) -> u128 {
         let Self { words, stemming } = self;
-        let has_it = |(word, stem): &&(String, String)| {
+        let mut has_it = |(word, stem): &(String, String)| {
             has.contains(word.as_str())
                 // Few words begin alike, and only of those a stem is worked out.
                 || has.iter().any(|other| other.chars().take(2).eq(word.chars().take(2)) && stemming.stem(other) == stem)
         };
-        words.iter().filter(has_it).count()
+        words.iter().enumerate().fold(0, |all, (at, word)| all | (u128::from(has_it(word)) << at))
     }
 }
 

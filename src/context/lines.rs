@@ -8,6 +8,7 @@ use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
 use super::said::{without_marks, without_sources};
 use super::then::{EntriesThen, lines_of, text_at};
+use super::trust::is_planted;
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, is_trace_of};
 use crate::derive::generated::is_generated;
@@ -46,6 +47,10 @@ impl SeenPage {
     }
 }
 
+/// Where a person writes about themselves.
+pub(super) const ABOUT: &str = "profile/";
+/// What the person says in any case.
+pub(super) const OVERRIDES: &str = "profile/overrides.md";
 /// The page of who the person is.
 pub(super) const PROFILE: &str = "profile/profile.md";
 /// The page of what is known of the person.
@@ -252,6 +257,16 @@ impl LineSight {
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
         book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
+    }
+
+    /// What the person writes about themselves in `profile/`, beside what is said in any case and the page that is made.
+    pub(super) fn about(&self) -> Vec<MemoryLine> {
+        let is_about = |path: &&str| path.starts_with(ABOUT) && ![OVERRIDES, PROFILE].contains(path);
+        let mut paths: Vec<&str> = self.given.files().map(|file| file.path.as_str()).filter(is_about).collect();
+        paths.sort_unstable();
+        let files = self.given.reader().files();
+        paths.retain(|path| self.file_as_now(path).is_some_and(|file| !is_planted(files, file)));
+        paths.into_iter().flat_map(|path| self.lines(path)).collect()
     }
 
     /// What the person is called, as `USER.md` says.

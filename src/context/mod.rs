@@ -12,6 +12,7 @@ mod likeness;
 mod lines;
 mod matching;
 mod names;
+mod passages;
 mod past_words;
 mod phrases;
 mod run;

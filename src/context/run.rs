@@ -216,7 +216,7 @@ fn of_gate(
         // It is about something of the person's, and a note may say more of that.
         Gate::Profile => {
             let entries = sections.entries(query, EntriesWanted::AnyLike);
-            vec![sections.profile_like(query), entries, sections.excerpts(&gated.rest)?]
+            vec![sections.profile_like(query), entries, sections.excerpts(&gated.rest)?.1]
         }
         Gate::Transcript => vec![sections.transcript(&telling(&gated.rest))?],
         Gate::Summaries => {
@@ -234,17 +234,17 @@ fn of_gate(
         Gate::Entries => {
             vec![sections.entries(&gated.rest, EntriesWanted::AnyLike), sections.memories(&gated.rest)?]
         }
-        Gate::Search => vec![
-            sections.entries(&gated.rest, EntriesWanted::MuchLike),
-            sections.excerpts(&gated.rest)?,
-            sections.memories(&gated.rest)?,
-        ],
+        Gate::Search => {
+            let (about, excerpts) = sections.excerpts(&gated.rest)?;
+            let entries = sections.entries(&gated.rest, EntriesWanted::MuchLike);
+            vec![about, entries, excerpts, sections.memories(&gated.rest)?]
+        }
         Gate::Full => {
             let mut all = vec![sections.profile(), sections.entries(query, EntriesWanted::All)];
             all.extend([sections.summaries(None), sections.relations(named)?]);
             if !query.is_empty() {
                 all.extend([
-                    sections.excerpts(query)?,
+                    sections.excerpts(query)?.1,
                     sections.memories(query)?,
                     sections.found_summaries(query, None)?,
                 ]);
@@ -266,7 +266,7 @@ fn of_gate(
                     ContextPart::Transcript => sections.transcript(query)?,
                     ContextPart::Summaries if query.is_empty() => sections.summaries(None),
                     ContextPart::Summaries => sections.found_summaries(query, None)?,
-                    ContextPart::Excerpts => sections.excerpts(query)?,
+                    ContextPart::Excerpts => sections.excerpts(query)?.1,
                     ContextPart::Memories => sections.memories(query)?,
                 });
             }

@@ -1,6 +1,5 @@
 //! The sections of a context, each as far as who asks sees it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,10 +10,11 @@ use super::block::{BlockSection, MemoryLine};
 use super::day_span::DaySpan;
 use super::facts_then::facts_of;
 use super::likeness::{QuestionWords, telling};
-use super::lines::{LineSight, PROFILE};
+use super::lines::{ABOUT, LineSight, OVERRIDES, PROFILE};
 use super::names::is_known;
+use super::passages::{Passage, parts};
 use super::summary_days::{SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
-use super::talks::{Talks, around};
+use super::talks::Talks;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
 use crate::derive::citations::CitedPaths;
@@ -25,12 +25,10 @@ use crate::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
 };
 use crate::search::SearchRequest;
-use crate::wire::HitView;
+use crate::wire::{HitView, citation};
 
-/// What the person says in any case.
-const OVERRIDES: &str = "profile/overrides.md";
 /// What has a section of its own, or is no memory of what is so now.
-const NO_EXCERPTS: [&str; 3] = ["profile/", "memories/", SUMMARIES];
+const NO_EXCERPTS: [&str; 4] = [OVERRIDES, PROFILE, "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
 /// Of an agent's folder what says how it is to be, and its entries, which are given as entries.
 const AGENT_FILES: [&str; 4] = ["agent.md", "entries.md", "pending.md", "archive.md"];
@@ -40,10 +38,12 @@ const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
 const NEWEST_SUMMARIES: usize = 5;
-/// Characters of a turn that is asked for word by word.
-const TURN_CHARS: usize = 1_500;
-/// Characters of a turn of which only a part was said by somebody.
-const SNIPPET_CHARS: usize = 500;
+/// Maximum length of a turn that is asked for word by word, in words.
+const TURN_WORDS: usize = 250;
+/// Maximum length of what is given of any other paragraph, in words.
+const PART_WORDS: usize = 50;
+/// Maximum length of a line, in characters.
+const LINE_CHARS: usize = 1_500;
 /// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
 
@@ -110,10 +110,15 @@ impl<'a> Sections<'a> {
     /// Who the person is.
     pub(super) fn profile(&mut self) -> BlockSection {
         let mut lines = self.sight.user();
+        lines.extend(self.sight.about());
         for (line, sources) in self.sight.cited_lines(PROFILE) {
             self.entries.extend(sources.into_iter().map(|source| (line.place.clone(), source)));
             lines.push(line);
         }
+        self.of_user(lines)
+    }
+
+    fn of_user(&self, lines: Vec<MemoryLine>) -> BlockSection {
         BlockSection::new("profile", "The user", Some(self.memory().profile_tokens), lines)
     }
 
@@ -255,8 +260,8 @@ impl<'a> Sections<'a> {
         self.found(("transcript", "What was said"), budget, looking, |_| true)
     }
 
-    /// Passages of notes and conversations.
-    pub(super) fn excerpts(&mut self, query: &str) -> Result<BlockSection, RequestError> {
+    /// What of notes and conversations answers a question, and before that what the person writes about themselves.
+    pub(super) fn excerpts(&mut self, query: &str) -> Result<(BlockSection, BlockSection), RequestError> {
         let looking = Looking {
             text: query,
             filter: self.filter(),
@@ -266,10 +271,11 @@ impl<'a> Sections<'a> {
         };
         let budget = self.memory().chunk_tokens;
         let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
+        let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
         if let Some(at) = self.sight.as_of {
             section.lines.splice(0..0, facts_of(self.sight, query, at));
         }
-        Ok(section)
+        Ok((self.of_user(about), section))
     }
 
     /// Passages of an agent's own memory.
@@ -279,16 +285,17 @@ impl<'a> Sections<'a> {
         let Some(own) = self.sight.own.clone() else { return Ok(section) };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
-        let mut withheld = 0;
+        let (mut withheld, mut hits) = (0, Vec::new());
         for hit in self.look(own.clone(), &looking)? {
             let file = own.reader().files().at(&hit.chunk.path);
             // Entries are given as entries, each by its trust, and those that do not count not at all.
             let Some(file) = file.filter(|file| shelf_of(&file.path).is_none()) else { continue };
             match is_planted(own.reader().files(), file) {
                 true => withheld += 1,
-                false => section.lines.extend(self.line(&own, &hit, &looking)),
+                false => hits.push(hit),
             }
         }
+        section.lines = self.lines(&own, &hits, &looking);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
     }
@@ -338,17 +345,13 @@ impl<'a> Sections<'a> {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<BlockSection, RequestError> {
         let mut section = BlockSection::new(name, heading, Some(budget), Vec::new());
-        let mut withheld = 0;
-        for hit in self.look(self.sight.given.clone(), &looking)? {
-            if !is_wanted(&hit.chunk.path) {
-                continue;
-            }
-            if !is_trusted(&self.sight.given, &hit) {
-                withheld += 1;
-                continue;
-            }
-            section.lines.extend(self.line(&self.sight.given, &hit, &looking));
-        }
+        let given = self.sight.given.clone();
+        let mut hits = self.look(given.clone(), &looking)?;
+        hits.retain(|hit| is_wanted(&hit.chunk.path));
+        let wanted = hits.len();
+        hits.retain(|hit| is_trusted(&given, hit));
+        let withheld = wanted - hits.len();
+        section.lines = self.lines(&given, &hits, &looking);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
     }
@@ -377,36 +380,61 @@ impl<'a> Sections<'a> {
         Ok(found)
     }
 
-    /// What a hit says; `None` where nobody says it.
-    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> Option<MemoryLine> {
-        let is_talk = hit.chunk.collection == CONVERSATIONS;
-        let file = scope.reader().files().at(&hit.chunk.path);
-        let said = || {
-            let names = || self.sight.user_name().into_iter().collect::<Vec<_>>();
-            // What began in another passage may go on in this one.
-            let said = self.talks.said(scope.workspace(), file?, (hit.chunk.line_start, hit.chunk.line_end), names)?;
-            Some(Cow::Owned(said))
-        };
-        let said = is_talk.then(|| said().unwrap_or_else(|| without_machinery(&hit.chunk.content)));
-        let text: String = match (said, looking.whole) {
-            // A snippet may begin within what a program put in.
-            (Some(Cow::Owned(said)), whole) => {
-                around(&said, &hit.snippet, if whole { TURN_CHARS } else { SNIPPET_CHARS })
+    /// What of some hits answers best, the best first; what stands on the same lines is one line.
+    fn lines(&mut self, scope: &ReadScope, hits: &[HitView], looking: &Looking<'_>) -> Vec<MemoryLine> {
+        let scores = || hits.iter().map(|hit| hit.score);
+        let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(f64::NEG_INFINITY, f64::max));
+        let scaled = |score: f64| if high > low { (score - low) / (high - low) } else { 1.0 };
+        let passages: Vec<Passage> = hits.iter().map(|hit| self.passage(scope, hit, scaled(hit.score))).collect();
+        let most = if looking.whole { TURN_WORDS } else { PART_WORDS };
+        let mut lines: Vec<MemoryLine> = Vec::new();
+        for part in parts(&passages, &mut self.words_of(looking.text), most) {
+            let hit = &hits[part.passage];
+            let place = part.lines.map(|(first, last)| citation(&hit.chunk.path, first, last));
+            let place = place.unwrap_or_else(|| hit.chunk.citation.clone());
+            let text: String = part.text.chars().take(LINE_CHARS).collect();
+            if let Some(known) = lines.iter_mut().find(|known| known.place == place) {
+                if known.text.chars().count() + text.chars().count() <= LINE_CHARS {
+                    known.text = format!("{} … {text}", known.text);
+                }
+                continue;
             }
-            (_, true) => hit.chunk.content.chars().take(TURN_CHARS).collect(),
-            (Some(_), false) => without_machinery(&hit.snippet).into_owned(),
-            (None, false) => hit.snippet.clone(),
-        };
-        if text.trim().is_empty() {
-            return None;
+            self.hits.push((place.clone(), hit.chunk.hash.clone()));
+            self.sight.look_at_indexed(scope, &hit.chunk.path);
+            let file = scope.reader().files().at(&hit.chunk.path);
+            let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk(hit)).map(str::to_owned);
+            lines.push(MemoryLine { text, place, day: file.and_then(|file| day_of(file)).or_else(of_talk) });
         }
-        let place = hit.chunk.citation.clone();
-        self.hits.push((place.clone(), hit.chunk.hash.clone()));
-        self.sight.look_at_indexed(scope, &hit.chunk.path);
-        let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk).map(str::to_owned);
-        let day = file.and_then(|file| day_of(file)).or_else(of_talk);
-        Some(MemoryLine { text, place, day })
+        lines
     }
+
+    /// What a hit says, without what nobody says.
+    fn passage(&self, scope: &ReadScope, hit: &HitView, score: f64) -> Passage {
+        let file = scope.reader().files().at(&hit.chunk.path).filter(|_| is_talk(hit));
+        let names = || self.sight.user_name().into_iter().collect::<Vec<_>>();
+        let (first, last) = (hit.chunk.line_start, hit.chunk.line_end);
+        // What began in another passage may go on in this one.
+        if let Some(said) = file.and_then(|file| self.talks.said(scope.workspace(), file, (first, last), names)) {
+            let (lines, text): (Vec<u32>, Vec<String>) = said.into_iter().unzip();
+            return Passage { text: text.join("\n"), lines, score };
+        }
+        let content = hit.chunk.content.as_str();
+        let text = if file.is_some() { without_machinery(content) } else { content.into() };
+        // A heading may stand right above its text, and is shown with a blank line between them.
+        let (count, span) = (text.lines().count() as u32, last - first + 1);
+        let is_as_it_stands = hit.chunk.page.is_none() && text.len() == content.len();
+        let fits = is_as_it_stands && (count == span || count == span + 1 && text.starts_with('#'));
+        let lines = if fits {
+            (0..count).map(|at| (last + 1 + at).saturating_sub(count).max(first)).collect()
+        } else {
+            Vec::new()
+        };
+        Passage { text: text.into_owned(), lines, score }
+    }
+}
+
+fn is_talk(hit: &HitView) -> bool {
+    hit.chunk.collection == CONVERSATIONS
 }
 
 /// Whether a note may be an excerpt.

@@ -26,15 +26,15 @@ struct TalkText {
 }
 
 impl Talks {
-    /// What is left of some lines of a conversation, the first and the last; `None` where nothing is taken out of these, or the file is not
-    /// on disk as it was indexed. `names` are the person's.
+    /// What is left of some lines of a conversation, the first and the last, each with its number; `None` where nothing is taken out of these, or
+    /// the file is not on disk as it was indexed. `names` are the person's.
     pub(super) fn said(
         &self,
         workspace: &Workspace,
         file: &FileEntry,
         (first, last): (u32, u32),
         names: impl Fn() -> Vec<String>,
-    ) -> Option<String> {
+    ) -> Option<Vec<(u32, String)>> {
         let mut read = self.read.borrow_mut();
         let talk = read.entry(file.path.clone()).or_insert_with(|| {
             let source = workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
@@ -52,7 +52,7 @@ impl TalkText {
         Self { text, lines, note: None }
     }
 
-    fn said(&mut self, (first, last): (usize, usize), stem: &str, names: &[String]) -> Option<String> {
+    fn said(&mut self, (first, last): (usize, usize), stem: &str, names: &[String]) -> Option<Vec<(u32, String)>> {
         let around = turns_around(&|at| &self.text[self.lines[at].clone()], self.lines.len(), (first, last));
         let (from, end) = (self.lines.get(around.start)?.start, self.lines.get(around.end.checked_sub(1)?)?.end);
         // Most have nothing of it.
@@ -66,36 +66,10 @@ impl TalkText {
         let left = lines_with_machinery(&seen.join("\n"), names);
         let own = first.checked_sub(around.start)? + 1..=(last.min(around.end - 1) - around.start) + 1;
         left.range(own.clone()).next()?;
-        let said = own.filter_map(|number| match left.get(&number) {
-            Some(left) => (!left.trim().is_empty()).then_some(left.as_str()),
-            None => seen.get(number - 1).map(String::as_str),
+        let said = own.map(|number| {
+            let line = left.get(&number).or_else(|| seen.get(number - 1)).cloned();
+            ((around.start + number) as u32, line.unwrap_or_default())
         });
-        Some(said.collect::<Vec<_>>().join("\n").trim().to_owned())
-    }
-}
-
-/// At most `most` characters of what was said: its beginning, or where a passage of it begins that would else be cut off. Of a passage that
-/// is not in it, as one that was thought, the beginning.
-pub(super) fn around(said: &str, passage: &str, most: usize) -> String {
-    let passage = passage.trim_matches(|mark: char| mark == '…' || mark.is_whitespace());
-    let at = said.find(passage).filter(|at| said[..at + passage.len()].chars().nth(most).is_some());
-    match at {
-        Some(at) if at > 0 => std::iter::once('…').chain(said[at..].chars()).take(most).collect(),
-        _ => said.chars().take(most).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::around;
-
-    #[test]
-    fn a_passage_is_given_where_it_stands() {
-        let said = format!("{}The drawer is blue.", "wind ".repeat(10));
-        assert_eq!(around(&said, "…The drawer…\n", 12), "…The drawer ");
-        assert_eq!(around(&said, "wind", 9), "wind wind");
-        assert_eq!(around(&said, "thought", 9), "wind wind");
-        assert_eq!(around(&said, "…", 4), "wind");
-        assert_eq!(around("é drawer", "drawer", 4), "…dra");
+        Some(said.collect())
     }
 }

@@ -34,7 +34,9 @@ pub mod words;
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
-pub(crate) use chunk::{CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, speaker_term};
+pub(crate) use chunk::{
+    CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, speaker_term, turn_start,
+};
 pub(crate) use common::CommonWords;
 pub use labels::Label;
 pub use language::TextLanguage;

@@ -453,7 +453,7 @@ fn what_was_recalled_does_not_become_memory() {
     assert!(text.contains("What is a numbat?") && !text.contains("tabs") && !text.contains("==="), "{text}");
     // What the person wrote stays to the byte, whatever names the speaker before, and is there once, whatever was recalled beside it.
     let code = "    fn  quokka() {}\n\n=== a heading ===\n\t<b>kept</b>";
-    let named = "Between the next line and the one li…";
+    let named = "The user's memory, between two === l…";
     for recalled in [block.as_str(), &block.replace("Today", "Tomorrow"), ""] {
         let mut event = message("3", format!("{recalled}{code}"));
         (event["session"], event["title"]) = (json!("code"), json!(named));
@@ -466,7 +466,7 @@ fn what_was_recalled_does_not_become_memory() {
     let quoted: String = code.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
     assert!(text.contains(&quoted) && text.contains("User: a wombat"), "{text}");
     assert!(
-        text.matches("fn  quokka").count() == 1 && !text.contains("tabs") && !path.contains("between"),
+        text.matches("fn  quokka").count() == 1 && !text.contains("tabs") && !path.contains("between-two"),
         "{path}: {text}"
     );
 }
@@ -645,5 +645,75 @@ fn what_is_asked_of_a_time_is_given_of_its_days() {
     ] {
         let view = ask(&vault, None, &json!({ "query": query }));
         assert!(gate(&view) == "summaries" && lines(&view).join(" ").contains(has), "{query} {view:#}");
+    }
+}
+
+#[test]
+fn what_answers_is_given_as_it_reads_each_with_its_own_lines() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault
+        .write(
+            "notes/cards.md",
+            "# Cards\n\n## The problem\n\nThe paper cards of the library get lost.\n\n## Tools\n\n- The tile cutter is at the\n  library.\n- The saw is blunt.\n",
+        )
+        .write("notes/tight.md", "# Tight\nThe ladder of the library is short.\n")
+        .write(
+            "conversations/2026-03-02-tools.md",
+            "---\nsession: t\ncreated: 2026-03-02\n---\n# Tools\n\n**18:32 · Maya:** Where is the drill of the library?\n\n\
+             **18:33 · Priya:** In my cellar.\n",
+        );
+    vault.start().settle();
+    let given = |query: &str| {
+        let view = ask(&vault, None, &json!({ "query": query, "sections": ["excerpts"] }));
+        let text = view["text"].as_str().unwrap().to_owned();
+        assert!(!text.contains("- #") && !text.contains("- - ") && !text.contains("**"), "{text}");
+        text
+    };
+    for (query, line) in [
+        ("paper cards library", "- The paper cards of the library get lost. [notes/cards.md#L5]\n"),
+        ("tile cutter library", "- The tile cutter is at the library. [notes/cards.md#L9-L10]\n"),
+        ("ladder library", "- The ladder of the library is short. [notes/tight.md#L2]\n"),
+        ("drill library", "- 2026-03-02: Priya: In my cellar. [conversations/2026-03-02-tools.md#L9]\n"),
+    ] {
+        let text = given(query);
+        assert!(text.contains(line) && text.matches(line).count() == 1, "{query}: {text}");
+    }
+}
+
+#[test]
+fn what_a_person_writes_about_themselves_is_given_first_to_who_may_read_it() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let about = "# What assistants should know\n\n- The answer first, in two sentences.\n- Metric units, and euros.\n";
+    vault
+        .write("profile/about-me.md", about)
+        .write("profile/profile.md", "# Profile\n\n- Sings in a choir.\n")
+        .write("notes/units.md", "# Units\n\nMetric units were defined in Paris.\n")
+        .write("agents/ada/agent.md", ADA);
+    vault.start().settle();
+    let ada = token(&vault, "ada");
+    for token in [None, Some(ada.as_str())] {
+        let me = lines(&ask(&vault, token, &json!({ "query": "What do you know about me?" })));
+        assert_eq!(me, ["The answer first, in two sentences.", "Metric units, and euros.", "Sings in a choir."]);
+        let units = lines(&ask(&vault, token, &json!({ "query": "Which metric units?" })));
+        assert_eq!(units[0], "Metric units, and euros.", "{units:?}");
+        assert!(units.iter().any(|line| line.contains("Paris")), "{units:?}");
+    }
+    vault.write("profile/about-me.md", format!("---\nprivate: true\n---\n{about}"));
+    vault.settle();
+    for query in ["What do you know about me?", "Which metric units?"] {
+        let hidden = ask(&vault, Some(&ada), &json!({ "query": query })).to_string();
+        assert!(!hidden.contains("euros") && !hidden.contains("about-me"), "{hidden}");
+        assert!(ask(&vault, None, &json!({ "query": query })).to_string().contains("euros"));
+    }
+}
+
+#[test]
+fn of_opposite_preferences_the_newest_is_given() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start().settle();
+    vault.run(&["memory", "add", "--kind", "preference", "Tea over coffee"]).ok();
+    vault.run(&["memory", "add", "coffee over tea"]).ok();
+    for query in ["Do you remember whether I take tea or coffee?", "tea or coffee for the guest"] {
+        assert_eq!(lines(&ask(&vault, None, &json!({ "query": query }))), ["coffee over tea"], "{query}");
     }
 }

@@ -9,6 +9,9 @@ use crate::config::MemoryKind;
 use crate::derive::calendar_words::is_calendar_word;
 use crate::derive::numerals::is_number;
 
+/// Words that put one thing before another.
+const COMPARING: &str = "over than rather prefer prefers preferred";
+
 /// How alike the meaning of two texts is, 0 to 1; `None` where nobody can tell.
 pub(crate) type Likeness<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
 
@@ -53,6 +56,24 @@ impl Pair<'_> {
     pub(super) fn is_many_at_once(&self) -> bool {
         let of = |kind| matches!(kind, MemoryKind::Commitment | MemoryKind::Relationship | MemoryKind::Skill);
         of(self.new.kind) && of(self.known.kind)
+    }
+
+    /// Whether one prefers what the other does not: the same words in another order, "tea over coffee", "coffee over tea".
+    pub(super) fn is_turned_around(&self) -> bool {
+        let is_preference = |entry: &MemoryEntry| entry.kind == MemoryKind::Preference;
+        let compares = || self.says.words.iter().any(|word| is_in(COMPARING, word));
+        let content = |statement: &Statement| {
+            let words = statement.content.iter().filter(|word| !is_in(PERSON, word));
+            words.cloned().collect::<Vec<_>>()
+        };
+        let (mut says, mut said) = (content(self.says), content(self.said));
+        let is_other_order = says != said;
+        says.sort_unstable();
+        said.sort_unstable();
+        is_other_order
+            && says == said
+            && !self.says.differs(self.said)
+            && (compares() || is_preference(self.new) && is_preference(self.known))
     }
 
     /// Whether one is in a script without capitals.

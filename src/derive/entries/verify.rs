@@ -26,7 +26,7 @@ pub(crate) enum Verdict {
     Contradicts(String),
     /// It says the same as that one, and more.
     Supersedes(String),
-    /// It says something else than that one in its place: it corrects it, or is so later.
+    /// It says something else than that one in its place: it corrects it, is so later, or is the preference the other way round.
     Replaces(String),
 }
 
@@ -67,6 +67,9 @@ impl Pair<'_> {
         }
         if says.words == said.words && !says.differs(said) {
             return Some((Rank::Duplicate, 1.0));
+        }
+        if self.is_turned_around() {
+            return Some((Rank::Replaces, overlap));
         }
         if !self.is_of_same_kind() {
             return None;
@@ -245,6 +248,26 @@ mod tests {
             let found = verdict(kind, known, new);
             assert_eq!(found, is, "{known} / {new}");
         }
+    }
+
+    #[test]
+    fn a_preference_the_other_way_round_takes_the_place_of_the_one_before() {
+        use MemoryKind::{Fact, Preference};
+        for (kind, known, new, is) in [
+            (Preference, "Tea over coffee", "coffee over tea", "replaces"),
+            (Preference, "User prefers tea to coffee", "Prefers coffee to tea", "replaces"),
+            (Preference, "Mag Tee lieber als Kaffee", "Mag Kaffee lieber als Tee", "replaces"),
+            (Fact, "Tea over coffee", "coffee over tea", "replaces"),
+            (Fact, "Prefers tea to coffee", "Prefers coffee to tea", "replaces"),
+            (Preference, "Tea over coffee", "tea over coffee.", "duplicate"),
+            (Preference, "Tea over coffee", "Tea over juice", "new"),
+            (Fact, "Alice manages Bob", "Bob manages Alice", "new"),
+        ] {
+            assert_eq!(verdict(kind, known, new), is, "{known} / {new}");
+        }
+        let other_kind =
+            verify(&entry("new", Fact, "coffee over tea"), &[&entry("e-1", Preference, "Tea over coffee")], &RULES);
+        assert_eq!(other_kind, Verdict::Replaces("e-1".into()));
     }
 
     #[test]
