@@ -234,7 +234,7 @@ pub struct SearchConfig {
     pub per_file: usize,
     /// How the sides' scores become one.
     pub fusion: Fusion,
-    /// The weight of the semantic side in min-max fusion.
+    /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
     pub semantic_weight: f64,
     /// The constant of reciprocal rank fusion.
     pub rrf_k: u32,
@@ -345,7 +345,7 @@ pub enum LateTokens {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fusion {
-    /// As min-max, with a weight that goes by how many of the query's words the best candidate has.
+    /// As min-max, with a weight of prose that goes by how many of the query's words the best of it has.
     Adaptive,
     /// Each side scaled to 0..1 over the candidates, then weighted.
     MinMax,

@@ -152,12 +152,8 @@ impl TokenEmbedder for HashEmbedder {
         Ok(self.tokens_of(text))
     }
 
-    fn document_tokens(
-        &self,
-        documents: &[Document],
-        deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        documents.iter().map(|document| self.query_tokens(&document.input(), deadline).map(Some)).collect()
+    fn document_tokens(&self, documents: &[Document], deadline: Instant) -> Result<Vec<TokenVectors>, ModelError> {
+        documents.iter().map(|document| self.query_tokens(&document.input(), deadline)).collect()
     }
 }
 

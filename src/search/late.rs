@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::candidate::{Candidate, CandidateScores, sort};
-use super::fuse::{AskedWords, meaning_weight, min_max};
+use super::fuse::{AskedWords, meaning_weights, min_max};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
 use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
@@ -22,7 +22,7 @@ pub(super) struct LateInteraction<'a> {
 }
 
 enum TokenSource<'a> {
-    /// They are computed now, until the deadline.
+    /// They are computed now: all of them by the deadline, or the order stays as it was.
     Computed { query: TokenVectors, model: &'a dyn TokenEmbedder, deadline: Instant },
     /// They were kept when the chunk was embedded.
     Stored(TokenQuery),
@@ -61,10 +61,10 @@ impl<'a> LateInteraction<'a> {
         Ok(query.map(|query| Self { reader, tokens: TokenSource::Stored(query), config }))
     }
 
-    /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order.
+    /// Ranks the best candidates anew; the others stay behind them. `candidates` are in order.
     ///
     /// # Errors
-    /// When the store cannot be read; within, when the model fails on a chunk, and all is as it was.
+    /// When the store cannot be read; within, when the model fails on a chunk or takes too long, and all is as it was.
     pub(super) fn rank(
         &self,
         candidates: &mut [Candidate],
@@ -75,7 +75,6 @@ impl<'a> LateInteraction<'a> {
             TokenSource::Stored(query) => self.stored_scores(query, &candidates[..best])?,
             TokenSource::Computed { query, model, deadline } => {
                 match self.computed_scores(query, *model, *deadline, &candidates[..best])? {
-                    Ok(late) if late.is_empty() && best > 0 => return Ok(Err(ModelError::TimedOut)),
                     Ok(late) => late,
                     Err(error) => return Ok(Err(error)),
                 }
@@ -96,7 +95,7 @@ impl<'a> LateInteraction<'a> {
         Ok(Ok(()))
     }
 
-    /// MaxSim of those that were ready in time, which are the first.
+    /// MaxSim of all of them, or none: an order that hangs on how many were ready in time is another each time.
     fn computed_scores(
         &self,
         query: &TokenVectors,
@@ -114,10 +113,8 @@ impl<'a> LateInteraction<'a> {
             };
             documents.push(text.map_or_else(Document::default, |text| text.document(&candidate.file.title)));
         }
-        Ok(model.document_tokens(&documents, deadline).map(|tokens| {
-            let ready = tokens.iter().map_while(Option::as_ref);
-            ready.map(|tokens| Some(query.max_sim(tokens))).collect()
-        }))
+        let tokens = model.document_tokens(&documents, deadline);
+        Ok(tokens.map(|tokens| tokens.iter().map(|tokens| Some(query.max_sim(tokens))).collect()))
     }
 
     /// The same of those whose tokens are stored; `None` of one that has no vector here, be it that its text has one elsewhere.
@@ -142,9 +139,9 @@ fn scores(candidates: &[Candidate], asked: AskedWords, config: &SearchConfig) ->
     let words = side(|candidate| candidate.scores.keyword);
     let whole = side(|candidate| candidate.scores.semantic);
     let tokens = side(|candidate| candidate.scores.late);
-    let all: Vec<CandidateScores> = candidates.iter().map(|candidate| candidate.scores).collect();
-    let meaning = meaning_weight(&all, asked, config);
+    let weights = meaning_weights(candidates, asked, config);
     let sum = |at: usize| {
+        let meaning = weights[at];
         let (whole, tokens) = match candidates[at].scores {
             CandidateScores { waits: true, late: None, .. } => (words[at], words[at]),
             CandidateScores { waits: true, .. } => (words[at], tokens[at]),

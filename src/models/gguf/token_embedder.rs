@@ -20,11 +20,7 @@ impl TokenEmbedder for GgufEmbedder {
         tokens.pop().map(|(_, tokens)| tokens).ok_or(ModelError::TimedOut)
     }
 
-    fn document_tokens(
-        &self,
-        documents: &[Document],
-        deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
+    fn document_tokens(&self, documents: &[Document], deadline: Instant) -> Result<Vec<TokenVectors>, ModelError> {
         let names: Vec<ContentHash> = documents.iter().map(ContentHash::of).collect();
         let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<Option<TokenVectors>> = {
@@ -38,11 +34,12 @@ impl TokenEmbedder for GgufEmbedder {
             (at, sequence, own)
         };
         let sequences = missing.map(sequence).collect();
+        // What was ready in time is there for whoever asks again.
         for (at, tokens) in self.token_vectors(sequences, deadline)? {
             cache().put(names[at], &tokens);
             found[at] = Some(tokens);
         }
-        Ok(found)
+        found.into_iter().collect::<Option<Vec<_>>>().ok_or(ModelError::TimedOut)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::models::{
 };
 use crate::search::Results;
 
-/// A model that has time for so many documents, fails on all, or has no tokens.
+/// A model that has time for so many documents at once, fails on all, or has no tokens.
 struct Hurried {
     of: HashEmbedder,
     tokens: Tokens,
@@ -52,15 +52,12 @@ impl TokenEmbedder for Hurried {
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
         self.of.query_tokens(text, deadline)
     }
-    fn document_tokens(
-        &self,
-        documents: &[Document],
-        deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        let Tokens::For(count) = self.tokens else { return Err(ModelError::Panicked("no tokens".into())) };
-        let mut found = self.of.document_tokens(documents, deadline)?;
-        found.iter_mut().skip(count).for_each(|late| *late = None);
-        Ok(found)
+    fn document_tokens(&self, documents: &[Document], deadline: Instant) -> Result<Vec<TokenVectors>, ModelError> {
+        match self.tokens {
+            Tokens::For(count) if documents.len() <= count => self.of.document_tokens(documents, deadline),
+            Tokens::For(_) => Err(ModelError::TimedOut),
+            Tokens::None | Tokens::Failing => Err(ModelError::Panicked("no tokens".into())),
+        }
     }
 }
 
@@ -115,19 +112,33 @@ fn paths(results: &Results) -> Vec<&str> {
 }
 
 #[test]
-fn what_there_is_no_time_for_stays_behind_in_its_order() {
+fn what_is_not_looked_at_stays_behind_in_its_order() {
     let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    for ready in [1, 7, 20] {
-        let deep = found(&with(Tokens::For(ready)), Mode::Deep);
+    for best in [1, 7, 20] {
+        let config = SearchConfig { deep_candidates: best, ..SearchConfig::default() };
+        let deep = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
         assert_eq!((deep.mode, &deep.degraded), (Mode::Deep, &None));
-        assert!(deep.hits.iter().enumerate().all(|(at, hit)| hit.late.is_some() == (at < ready)), "{ready}");
-        assert_eq!(paths(&deep)[ready..], paths(&hybrid)[ready..], "{ready}");
-        let mut looked_at = paths(&deep)[..ready].to_vec();
-        let mut before = paths(&hybrid)[..ready].to_vec();
+        assert!(deep.hits.iter().enumerate().all(|(at, hit)| hit.late.is_some() == (at < best)), "{best}");
+        assert_eq!(paths(&deep)[best..], paths(&hybrid)[best..], "{best}");
+        let mut looked_at = paths(&deep)[..best].to_vec();
+        let mut before = paths(&hybrid)[..best].to_vec();
         looked_at.sort_unstable();
         before.sort_unstable();
-        assert_eq!(looked_at, before, "{ready}");
-        assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{ready}");
+        assert_eq!(looked_at, before, "{best}");
+        assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{best}");
+    }
+}
+
+#[test]
+fn under_load_the_order_is_that_of_all_or_of_none() {
+    let config = SearchConfig { deep_candidates: 20, ..SearchConfig::default() };
+    let hybrid = found(&with(Tokens::None), Mode::Hybrid);
+    let all = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
+    assert_ne!(paths(&all), paths(&hybrid));
+    for ready in 0..20 {
+        let some = found_with(&with(Tokens::For(ready)), Mode::Deep, &config);
+        assert_eq!((some.mode, paths(&some)), (Mode::Hybrid, paths(&hybrid)), "{ready}");
+        assert_eq!(some.degraded, Some(Degraded::NotDeep("the model took too long".into())), "{ready}");
     }
 }
 
