@@ -2,7 +2,7 @@
 
 use super::entry::FileEntry;
 use crate::derive::words::{Stemming, Words};
-use crate::derive::{Chunk, Label, Speakers, TextLanguage, other_names};
+use crate::derive::{CONVERSATIONS, Chunk, Label, Speakers, TextLanguage, other_names};
 use crate::models::{ContentHash, Document};
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -132,13 +132,13 @@ pub struct NewChunk {
 }
 
 impl NewChunk {
-    /// Takes the words out of a chunk of the note with the given title.
-    pub fn new(chunk: Chunk, title: &str, stemming: &mut Stemming) -> Self {
+    /// Takes the words out of a chunk of the note with the given title. Of a conversation's chunk the tokens are kept.
+    fn new(chunk: Chunk, title: &str, keeps_tokens: bool, stemming: &mut Stemming) -> Self {
         let context = embedded_context(title, &chunk.heading_path);
         let own = stemming.words(chunk.body());
         let heading = stemming.words(&context);
         let content = (own.count + heading.count > 0)
-            .then(|| ContentHash::of(&Document { context, text: chunk.prose().to_owned() }));
+            .then(|| ContentHash::of(&Document { context, text: chunk.prose().to_owned(), keeps_tokens }));
         Self { own, heading, speakers: Vec::new(), content, chunk }
     }
 
@@ -151,7 +151,9 @@ impl NewChunk {
         stemming: &mut Stemming,
     ) -> Vec<Self> {
         stemming.turn_to(language.and_then(TextLanguage::stemmer));
-        let mut chunks: Vec<Self> = chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, stemming)).collect();
+        let keeps_tokens = path.collection() == CONVERSATIONS;
+        let new = |chunk| Self::new(chunk, &note.title, keeps_tokens, stemming);
+        let mut chunks: Vec<Self> = chunks.into_iter().map(new).collect();
         let mut speakers = Speakers::of(path.collection());
         for new in &mut chunks {
             new.speakers = speakers.next(new.chunk.body());

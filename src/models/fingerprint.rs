@@ -53,7 +53,8 @@ impl ContentHash {
     pub fn of(document: &Document) -> Self {
         // Context and text are hashed apart: `a` + `b⏎c` and `a⏎b` + `c` read the same but are cut differently.
         let parts = [document.context.as_bytes(), document.text.as_bytes()];
-        let hash = blake3_of(b"memory-vault content", &parts);
+        let domain: &[u8] = if document.keeps_tokens { b"memory-vault tokens" } else { b"memory-vault content" };
+        let hash = blake3_of(domain, &parts);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash.as_bytes()[..16]);
         Self(bytes)
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     fn document(context: &str, text: &str) -> Document {
-        Document { context: context.to_owned(), text: text.to_owned() }
+        Document { context: context.to_owned(), text: text.to_owned(), keeps_tokens: false }
     }
 
     #[test]
@@ -142,5 +143,7 @@ mod tests {
         assert_ne!(model, Fingerprint::of(&[b"", b"model"]));
         let hash = ContentHash::of(&document("a", "b\nc"));
         assert_ne!(hash, ContentHash::of(&document("a\nb", "c")));
+        let kept = Document { keeps_tokens: true, ..document("a", "b\nc") };
+        assert_ne!(hash, ContentHash::of(&kept), "what is kept of a text is no matter of which came first");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::derive::CONVERSATIONS;
 use crate::engine::{ContentHash, FileEntry};
 use crate::path::VaultPath;
 
@@ -61,11 +60,6 @@ impl Candidate {
     /// The name of what is embedded of it; `None` where that is nothing.
     pub(super) fn content(&self) -> Option<ContentHash> {
         self.file.chunks.get(self.ordinal)?.content
-    }
-
-    /// Whether it is of a conversation, where it is what somebody said; else it is prose.
-    pub(super) fn is_of_conversation(&self) -> bool {
-        self.file.path.collection() == CONVERSATIONS
     }
 
     /// Whether there is something of it to embed.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::Turn;
-use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
+use crate::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::models::{
@@ -64,13 +64,13 @@ impl TokenEmbedder for Hurried {
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// Notes of which more and more have half of the words in two, so that the meaning of each word tells them apart.
-fn vault(embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
+fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
     let filler = "stone cloud paper";
     let note = |at: usize| {
         let words = ["river", "boat", "garden", "apple"];
         let (near, far) = (words[..at % 5].join(" "), filler.repeat(at % 3));
-        FileUpdate::of_text(&format!("notes/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
+        FileUpdate::of_text(&format!("{folder}/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
     };
     writer.apply(writer.batch((0..20).map(note).collect(), Vec::new())).unwrap();
     writer.use_model(&EmbeddingSpace::of(embedder)).unwrap();
@@ -87,7 +87,11 @@ fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
 }
 
 fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
-    let reader = vault(embedder);
+    found_in("notes", embedder, mode, config)
+}
+
+fn found_in(folder: &str, embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
+    let reader = vault(folder, embedder);
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let request = SearchRequest {
         parts: Vec::new(),
@@ -196,31 +200,23 @@ fn a_model_that_is_slower_than_the_budget_is_left_out_and_said() {
 }
 
 #[test]
-fn tokens_that_are_kept_serve_every_hybrid_search() {
-    let stored = SearchConfig { late_interaction: LateTokens::Stored, ..SearchConfig::default() };
-    let keeps = HashEmbedder::default().with_tokens();
-    let found = found_with(&keeps, Mode::Hybrid, &stored);
+fn what_was_said_is_looked_at_token_by_token_in_every_hybrid_search() {
+    let embedder = HashEmbedder::default();
+    let config = SearchConfig::default();
+    let found = found_in("conversations", &embedder, Mode::Hybrid, &config);
     assert_eq!((found.mode, &found.degraded), (Mode::Hybrid, &None));
     assert!(found.hits.iter().all(|hit| hit.late.is_some()));
-    let words = |at: usize| {
-        found.hits[at].chunk.text.split_whitespace().filter(|word| "river boat garden apple".contains(word)).count()
-    };
-    assert!(words(0) > words(19), "{} {}", words(0), words(19));
-    // They agree with those that are computed about what is best.
-    let deep = self::found(&with(Tokens::For(20)), Mode::Deep);
-    assert_eq!(found.hits[0].late.is_some(), deep.hits[0].late.is_some());
-    let best = |results: &Results| results.hits[0].chunk.text.contains("river boat garden apple");
-    assert!(best(&found) && best(&deep));
-    // Nobody else asks for them, and of a model that keeps none all is as it was.
-    for (embedder, mode, config) in [
-        (&keeps as &dyn Embedder, Mode::Semantic, &stored),
-        (&keeps, Mode::Keyword, &stored),
-        (&keeps, Mode::Hybrid, &SearchConfig::default()),
-        (&HashEmbedder::default(), Mode::Hybrid, &stored),
+    assert!(found.hits[0].chunk.text.contains("river boat garden apple"), "{}", found.hits[0].chunk.text);
+    // Nobody else asks for them, and of other notes, or by a model that keeps none, all is as it was.
+    let (rrf, none) = (SearchConfig { fusion: Fusion::Rrf, ..config.clone() }, with(Tokens::None));
+    for (folder, embedder, mode, config) in [
+        ("conversations", &embedder as &dyn Embedder, Mode::Semantic, &config),
+        ("conversations", &embedder, Mode::Keyword, &config),
+        ("conversations", &embedder, Mode::Hybrid, &rrf),
+        ("conversations", &none, Mode::Hybrid, &config),
+        ("notes", &embedder, Mode::Hybrid, &config),
     ] {
-        let found = found_with(embedder, mode, config);
-        assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{mode:?}");
+        let found = found_in(folder, embedder, mode, config);
+        assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{folder} {mode:?}");
     }
-    let plain = self::found(&with(Tokens::None), Mode::Hybrid);
-    assert_eq!(paths(&plain), paths(&found_with(&HashEmbedder::default(), Mode::Hybrid, &stored)));
 }

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::super::{Document, Embedder, ModelError};
-use super::super::{GgufEmbedder, GgufOptions, ModelSource};
-use super::{cosine, document, documents, open, options, shared};
+use super::{cosine, document, documents, open, shared};
 
 #[test]
 fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
@@ -49,27 +48,25 @@ fn tokens_are_given_of_all_texts_or_of_none() {
 
 #[test]
 fn tokens_are_kept_beside_the_same_vector() {
-    let keeps = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { tokens: true, ..options() }).unwrap();
-    let (plain, documents) = (shared(), documents(6));
-    assert_ne!(keeps.fingerprint(), plain.fingerprint());
-    let vectors = plain.embed_documents(&documents, None).unwrap();
-    let kept = keeps.embed(&documents, None).unwrap();
-    assert_eq!(keeps.embed(&documents, None).unwrap(), kept, "the same text gives the same");
-    for ((document, vector), kept) in documents.iter().zip(&vectors).zip(&kept) {
+    let embedder = shared();
+    let keeps = |document: Document| Document { keeps_tokens: true, ..document };
+    let mut documents: Vec<Document> = documents(6).into_iter().map(keeps).collect();
+    documents.push(document("whose tokens nobody keeps"));
+    let vectors = embedder.embed_documents(&documents, None).unwrap();
+    let kept = embedder.embed(&documents, None).unwrap();
+    assert_eq!(embedder.embed(&documents, None).unwrap(), kept, "the same text gives the same");
+    assert!(kept[6].tokens.as_bytes().is_empty());
+    for ((document, vector), kept) in documents.iter().zip(&vectors).zip(&kept).take(6) {
         let halved: Vec<f32> = kept.vector.iter().map(|value| value.to_f32()).collect();
         assert!(cosine(vector, &halved) > 0.9999, "{document:?}");
-        let sequence = plain.working.tokenizer.document(document);
-        let tokens = plain.working.tokenizer.text_in_document(&sequence).len();
+        let sequence = embedder.working.tokenizer.document(document);
+        let tokens = embedder.working.tokenizer.text_in_document(&sequence).len();
         assert_eq!(kept.tokens.as_bytes().len(), tokens.div_ceil(2).min(42) * 48);
     }
-    let query = "quartz violin";
-    assert!(cosine(&keeps.embed_query(query, None).unwrap(), &plain.embed_query(query, None).unwrap()) > 0.9999);
-    assert!(plain.token_query(None, query, None).unwrap().is_none());
-    assert!(plain.embed(&documents, None).unwrap().iter().all(|made| made.tokens.as_bytes().is_empty()));
     // What says the query's words is nearest.
-    let asked = keeps.token_query(None, query, None).unwrap().unwrap();
+    let asked = embedder.token_query(None, "quartz violin", None).unwrap().unwrap();
     let texts = ["A violin of quartz stood in the window.", "The ledger lists every engine.", "Saffron grows here."];
-    let kept = keeps.embed(&texts.map(document), None).unwrap();
+    let kept = embedder.embed(&texts.map(|text| keeps(document(text))), None).unwrap();
     let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();
     assert!(near[0] > near[1] && near[0] > near[2], "{near:?}");
 }
