@@ -172,7 +172,12 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     if let Some(next) = &status.model.next {
         let text = match (next.state.as_str(), &next.trouble) {
             ("ready", None) => {
-                format!("{} takes its place: {} of {}", next.detail, next.embedded, count(next.of, "passage"))
+                format!(
+                    "another set of vectors is being made, by {}: {} of {}; then it serves",
+                    next.detail,
+                    next.embedded,
+                    count(next.of, "passage")
+                )
             }
             ("ready", Some(why)) => format!("{} is to take its place, and is tried again: {why}", next.detail),
             ("failed", _) => format!("the one that memory.toml names cannot be used: {}", next.detail),

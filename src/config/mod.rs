@@ -36,6 +36,6 @@ pub use memory::{MemoryConfig, MemoryKind, ProfileWriteMode};
 pub(crate) use memory_scope::MemoryScope;
 pub use part::VaultPart;
 pub use sections::{Citations, Config, Mode, SHIPPED, StemmerLanguage, WatchMode};
-pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, LateTokens, PoolingChoice, SearchConfig};
+pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice, SearchConfig};
 pub use sessions::{ChannelScope, SessionProgram, SessionsConfig};
 pub(crate) use switches::Switches;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::agents::{AgentsConfig, ScopeConfig};
@@ -234,7 +235,7 @@ pub struct SearchConfig {
     pub per_file: usize,
     /// How the sides' scores become one.
     pub fusion: Fusion,
-    /// The weight of the semantic side in min-max fusion.
+    /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
     pub semantic_weight: f64,
     /// The constant of reciprocal rank fusion.
     pub rrf_k: u32,
@@ -250,12 +251,13 @@ pub struct SearchConfig {
     pub usage_weight: f64,
     /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
     pub mmr_lambda: f64,
-    /// How long a deep search may compute, in milliseconds.
+    /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
     pub deep_ms: u64,
-    /// Candidates that a deep search looks at closely, as far as there is time.
+    /// Candidates that a deep search looks at closely.
     pub deep_candidates: usize,
-    /// Whether hybrid searches, too, look at the best candidates token by token.
-    pub late_interaction: LateTokens,
+    /// Of earlier versions, whose `vault init` wrote it: it says nothing any more.
+    #[serde(skip_serializing)]
+    pub late_interaction: IgnoredAny,
     /// Who puts the best in order anew.
     pub rerank: Rerank,
     /// The GGUF file of a cross-encoder.
@@ -289,9 +291,9 @@ impl Default for SearchConfig {
             half_life_days: 0.0,
             usage_weight: 0.0,
             mmr_lambda: 1.0,
-            deep_ms: 250,
-            deep_candidates: 50,
-            late_interaction: LateTokens::Off,
+            deep_ms: 1000,
+            deep_candidates: 20,
+            late_interaction: IgnoredAny,
             rerank: Rerank::Off,
             rerank_model: String::new(),
             expand: false,
@@ -314,7 +316,7 @@ pub enum Mode {
     Semantic,
     /// Both, fused.
     Hybrid,
-    /// Both, and the best looked at token by token (late interaction): better, in a quarter of a second.
+    /// Both, and the best looked at token by token (late interaction): better, in a third of a second.
     Deep,
 }
 
@@ -331,21 +333,11 @@ pub enum Citations {
     Off,
 }
 
-/// What is kept for late interaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LateTokens {
-    /// Nothing: a deep search computes the tokens that it needs.
-    Off,
-    /// The tokens of every chunk, beside its vector.
-    Stored,
-}
-
 /// How keyword and semantic scores become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fusion {
-    /// As min-max, with a weight that goes by how many of the query's words the best candidate has.
+    /// As min-max, with a weight of prose that goes by how many of the query's words the best of it has.
     Adaptive,
     /// Each side scaled to 0..1 over the candidates, then weighted.
     MinMax,

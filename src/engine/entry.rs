@@ -1,7 +1,7 @@
 //! What is known of a file and a chunk without asking a store.
 
 use super::bm25::{FIELDS, Statistics};
-use crate::derive::{ChunkId, Label, TextLanguage};
+use crate::derive::{CONVERSATIONS, ChunkId, Label, TextLanguage};
 use crate::models::ContentHash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -44,6 +44,11 @@ impl FileEntry {
     /// Whether the index has all of it. Of a large one that is being brought in part by part it has the first chunks, and no hash.
     pub fn is_whole(&self) -> bool {
         self.hash != [0; 32]
+    }
+
+    /// Whether it is a conversation, so that its chunks are what somebody said; else they are prose.
+    pub(crate) fn is_conversation(&self) -> bool {
+        self.path.collection() == CONVERSATIONS
     }
 
     /// What the file adds to the statistics of a scope.

@@ -6,6 +6,7 @@ use super::bm25::Statistics;
 use super::candidates::{CandidateQuery, Candidates, VectorSide, collect};
 use super::condition::FilteredFiles;
 use super::cosine::QueryVector;
+use super::entry::FileEntry;
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
@@ -41,10 +42,11 @@ pub struct ChunkText {
 }
 
 impl ChunkText {
-    /// What is embedded of it, in a note with the given title.
-    pub(crate) fn document(&self, title: &str) -> Document {
+    /// What is embedded of it, given its file.
+    pub(crate) fn document(&self, file: &FileEntry) -> Document {
         let text = self.text.get(self.prose.clone()).unwrap_or_default().to_owned();
-        Document { context: embedded_context(title, &self.heading_path), text }
+        let context = embedded_context(&file.title, &self.heading_path);
+        Document { context, text, keeps_tokens: file.is_conversation() }
     }
 }
 

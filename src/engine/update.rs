@@ -6,7 +6,7 @@ use super::entry::FileEntry;
 use crate::access::is_agents;
 use crate::derive::generated::is_generated;
 use crate::derive::words::{Stemming, Words};
-use crate::derive::{Chunk, Label, Speakers, TextLanguage, other_names};
+use crate::derive::{CONVERSATIONS, Chunk, Label, Speakers, TextLanguage, other_names};
 use crate::models::{ContentHash, Document};
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -136,13 +136,14 @@ pub struct NewChunk {
 }
 
 impl NewChunk {
-    /// Takes the words out of a chunk of the note with the given title, whose vectors are those of the file `within` alone.
-    fn new(chunk: Chunk, title: &str, within: Option<&str>, stemming: &mut Stemming) -> Self {
+    /// Takes the words out of a chunk of the note with the given title, whose vectors are those of the file `within` alone. Of a
+    /// conversation's chunk the tokens are kept.
+    fn new(chunk: Chunk, title: &str, within: Option<&str>, keeps_tokens: bool, stemming: &mut Stemming) -> Self {
         let context = embedded_context(title, &chunk.heading_path);
         let own = stemming.words(chunk.body());
         let heading = stemming.words(&context);
         let content = (own.count + heading.count > 0).then(|| {
-            let document = Document { context, text: chunk.prose().to_owned() };
+            let document = Document { context, text: chunk.prose().to_owned(), keeps_tokens };
             within.map_or_else(|| ContentHash::of(&document), |path| ContentHash::within(path, &document))
         });
         Self { own, heading, speakers: Vec::new(), content, chunk }
@@ -158,8 +159,9 @@ impl NewChunk {
     ) -> Vec<Self> {
         stemming.turn_to(language.and_then(TextLanguage::stemmer));
         let within = is_of_others(path, &note.metadata).then_some(path.as_str());
-        let mut chunks: Vec<Self> =
-            chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, within, stemming)).collect();
+        let keeps_tokens = path.collection() == CONVERSATIONS;
+        let new = |chunk| Self::new(chunk, &note.title, within, keeps_tokens, stemming);
+        let mut chunks: Vec<Self> = chunks.into_iter().map(new).collect();
         let mut speakers = Speakers::of(path.collection());
         for new in &mut chunks {
             new.speakers = speakers.next(new.chunk.body());

@@ -173,7 +173,7 @@ impl Store {
         let mut pending = Vec::with_capacity(chunks.len());
         for (file, row, content) in chunks {
             let (Some(file), Some(text)) = (self.files.get(file), self.catalog.chunk(row)?) else { continue };
-            pending.push(PendingText { content, document: text.document(&file.title) });
+            pending.push(PendingText { content, document: text.document(file) });
         }
         Ok(pending)
     }

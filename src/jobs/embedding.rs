@@ -18,7 +18,7 @@ pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<
     let embedded = match kind {
         EmbeddedAs::Query => model.embed_query(&content, viewer.turn().until_when()),
         EmbeddedAs::Document => {
-            let document = Document { context: String::new(), text: content };
+            let document = Document { context: String::new(), text: content, ..Document::default() };
             let one = |mut vectors: Vec<Vec<f32>>| vectors.pop().ok_or(ModelError::Stopped);
             model.embed_documents(&[document], viewer.turn().until_when()).and_then(one)
         }

@@ -68,16 +68,18 @@ fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView 
     }
 }
 
-/// How many chunks wait to be embedded. The model is handed each text once, however many chunks have it, so its own count
-/// is another, and tells when nothing waits.
+/// How many chunks wait to be embedded, by the model that serves or by the next one, which makes another set of vectors beside its. The model
+/// is handed each text once, however many chunks have it, so its own count is another, and tells when nothing waits.
 pub(crate) fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     let without = embeddable.saturating_sub(embedded);
-    match progress.model {
+    let serving = match progress.model {
         ModelStatus::Loading => without,
         ModelStatus::Ready { .. } if progress.pending_embeddings > 0 => without.max(progress.pending_embeddings),
         ModelStatus::Ready { .. } | ModelStatus::Off | ModelStatus::Failed(_) => 0,
-    }
+    };
+    let next = progress.next.as_ref().filter(|next| matches!(next.model, ModelStatus::Ready { .. }));
+    serving.max(next.map_or(0, |next| next.of.saturating_sub(next.embedded)))
 }
 
 /// A phase of the indexer in a word.

@@ -76,7 +76,7 @@ fn is_other(one: &ModelConfig, other: &ModelConfig) -> bool {
     let shape = |config: &ModelConfig| {
         let EmbedConfig { model, query_prefix, document_prefix, pooling, max_tokens, endpoint, .. } = &config.embed;
         let texts = [model, query_prefix, document_prefix, endpoint].map(String::clone);
-        (texts, *pooling, *max_tokens, config.tokens)
+        (texts, *pooling, *max_tokens)
     };
     shape(one) != shape(other)
 }
@@ -106,8 +106,6 @@ mod tests {
         let config = ModelConfig::from(EmbedConfig::default());
         ModelInUse::of(index.path()).write(&Fingerprint::of(&[b"m"]), &config).unwrap();
         assert!(ModelChoice::of(&config, index.path(), index.path()).unwrap().former.is_none());
-        let with_tokens = ModelConfig { tokens: true, ..config };
-        assert!(ModelChoice::of(&with_tokens, index.path(), index.path()).unwrap().former.is_some());
         let none = EmbedConfig { model: "none".into(), ..EmbedConfig::default() };
         assert!(ModelChoice::of(&none.into(), index.path(), index.path()).is_none());
     }

@@ -7,6 +7,8 @@ pub struct Document {
     pub context: String,
     /// The chunk's own text.
     pub text: String,
+    /// Whether the vectors of its tokens are kept beside its own, by a model that has them.
+    pub keeps_tokens: bool,
 }
 
 impl Document {

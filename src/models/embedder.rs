@@ -155,16 +155,16 @@ pub trait TokenEmbedder: Send + Sync {
     /// As [`Embedder::embed_query`].
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError>;
 
-    /// The tokens of chunks, in their order and begun in it; `None` for those that were not ready by the deadline. They go before
-    /// documents that are waiting, and what was computed lately under the same name is not computed again.
+    /// The tokens of chunks, in their order. They go before documents that are waiting, and what was computed lately under the same name is not
+    /// computed again.
     ///
     /// # Errors
-    /// When the model fails on one, or is stopped; not when the time is over.
+    /// When the model fails on one, is stopped, or has not read all of them by the deadline.
     fn document_tokens(
         &self,
         documents: &[(ContentHash, Document)],
         deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError>;
+    ) -> Result<Vec<TokenVectors>, ModelError>;
 }
 
 /// A service that makes the vectors of many texts in its own time: they are handed over as a file, and so are its answers.

@@ -52,16 +52,17 @@ impl ContentHash {
     /// Hashes a document. What model embeds it is not part of the name, so that a change of model renames nothing.
     pub fn of(document: &Document) -> Self {
         // Context and text are hashed apart: `a` + `b⏎c` and `a⏎b` + `c` read the same but are cut differently.
-        Self::hashed(&[document.context.as_bytes(), document.text.as_bytes()])
+        Self::hashed(document, &[document.context.as_bytes(), document.text.as_bytes()])
     }
 
     /// The name of a document that shares its vector with no text outside of this file, whatever they say.
     pub(crate) fn within(path: &str, document: &Document) -> Self {
-        Self::hashed(&[document.context.as_bytes(), document.text.as_bytes(), path.as_bytes()])
+        Self::hashed(document, &[document.context.as_bytes(), document.text.as_bytes(), path.as_bytes()])
     }
 
-    fn hashed(parts: &[&[u8]]) -> Self {
-        let hash = blake3_of(b"memory-vault content", parts);
+    fn hashed(document: &Document, parts: &[&[u8]]) -> Self {
+        let domain: &[u8] = if document.keeps_tokens { b"memory-vault tokens" } else { b"memory-vault content" };
+        let hash = blake3_of(domain, parts);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash.as_bytes()[..16]);
         Self(bytes)
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     fn document(context: &str, text: &str) -> Document {
-        Document { context: context.to_owned(), text: text.to_owned() }
+        Document { context: context.to_owned(), text: text.to_owned(), keeps_tokens: false }
     }
 
     #[test]
@@ -152,5 +153,7 @@ mod tests {
         assert_ne!(hash, ContentHash::of(&document("a\nb", "c")));
         let within = |path| ContentHash::within(path, &document("a", "b\nc"));
         assert!(within("x.md") != hash && within("x.md") != within("y.md") && within("x.md") == within("x.md"));
+        let kept = Document { keeps_tokens: true, ..document("a", "b\nc") };
+        assert_ne!(hash, ContentHash::of(&kept), "what is kept of a text is no matter of which came first");
     }
 }

@@ -18,7 +18,6 @@ use super::{
 pub struct HashEmbedder {
     fingerprint: Fingerprint,
     dimension: usize,
-    keeps_tokens: bool,
     name: &'static str,
     documents: AtomicUsize,
 }
@@ -34,7 +33,6 @@ impl HashEmbedder {
         Self {
             fingerprint: Fingerprint::of(&[b"hashed words", &dimension.to_le_bytes()]),
             dimension,
-            keeps_tokens: false,
             name: "hashed words (for tests)",
             documents: AtomicUsize::new(0),
         }
@@ -44,13 +42,6 @@ impl HashEmbedder {
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
-    }
-
-    /// The same with the tokens of documents kept.
-    #[must_use]
-    pub fn with_tokens(self) -> Self {
-        let fingerprint = Fingerprint::of(&[b"hashed words and tokens", &self.dimension.to_le_bytes()]);
-        Self { fingerprint, keeps_tokens: true, ..self }
     }
 
     /// Returns how many documents were embedded so far.
@@ -117,7 +108,7 @@ impl Embedder for HashEmbedder {
         let vectors = self.embed_documents(documents, deadline)?;
         let embedding = |(document, vector): (&Document, Vec<f32>)| {
             let mut embedding = EmbeddedText::of(&vector);
-            if self.keeps_tokens {
+            if document.keeps_tokens {
                 embedding.tokens = PackedTokens::of(&self.tokens_of(&document.input()), &vec![0.0; self.dimension]);
             }
             embedding
@@ -131,7 +122,7 @@ impl Embedder for HashEmbedder {
         text: &str,
         _: Option<Instant>,
     ) -> Result<Option<TokenQuery>, ModelError> {
-        Ok(self.keeps_tokens.then(|| TokenQuery::new(&self.tokens_of(text))))
+        Ok(Some(TokenQuery::new(&self.tokens_of(text))))
     }
 
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
@@ -156,8 +147,8 @@ impl TokenEmbedder for HashEmbedder {
         &self,
         documents: &[(ContentHash, Document)],
         deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        documents.iter().map(|(_, document)| self.query_tokens(&document.input(), deadline).map(Some)).collect()
+    ) -> Result<Vec<TokenVectors>, ModelError> {
+        documents.iter().map(|(_, document)| self.query_tokens(&document.input(), deadline)).collect()
     }
 }
 

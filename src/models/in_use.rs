@@ -62,7 +62,7 @@ mod tests {
         let record = ModelInUse::of(folder.path());
         assert_eq!(record.read(), None);
         let embed = EmbedConfig { threads: 3, ..EmbedConfig::default() };
-        let (fingerprint, config) = (Fingerprint::of(&[b"a"]), ModelConfig { embed, tokens: true });
+        let (fingerprint, config) = (Fingerprint::of(&[b"a"]), ModelConfig { embed });
         record.write(&fingerprint, &config).unwrap();
         assert_eq!(record.read(), Some((fingerprint, config)));
         for bad in ["", "{", "[]", r#"{"fingerprint":"x","embed":{}}"#, r#"{"fingerprint":"0","embed":{"of_later":1}}"#]

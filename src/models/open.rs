@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, ModelError, Reranker};
-use crate::config::{ChatConfig, Config, EmbedConfig, LateTokens, MemoryConfig};
+use crate::config::{ChatConfig, Config, EmbedConfig, MemoryConfig};
 
 /// Loads an embedder; called on a thread of its own, as it takes its time, and again when it failed in a way that may pass.
 pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
@@ -17,31 +17,28 @@ pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, Mode
 pub(crate) struct ModelConfig {
     /// `[embed]`.
     pub(crate) embed: EmbedConfig,
-    /// Whether the tokens of every chunk are kept, where the model has them to give.
-    #[serde(default)]
-    pub(crate) tokens: bool,
 }
 
 impl ModelConfig {
     /// What a vault's configuration says.
     pub(crate) fn of(config: &Config) -> Self {
-        Self { embed: config.embed.clone(), tokens: config.search.late_interaction == LateTokens::Stored }
+        Self { embed: config.embed.clone() }
     }
 }
 
 impl From<EmbedConfig> for ModelConfig {
     fn from(embed: EmbedConfig) -> Self {
-        Self { embed, tokens: false }
+        Self { embed }
     }
 }
 
 /// How to load the embedder that is named; `None` where it is "none". `root` is the vault's folder, from which paths count, and
 /// `index` the folder of its index.
 pub(crate) fn open(config: &ModelConfig, root: &Path, index: &Path) -> Option<LoadEmbedder> {
-    let ModelConfig { embed: config, tokens } = config;
+    let ModelConfig { embed: config } = config;
     match (config.model.as_str(), config.endpoint.as_str()) {
         ("none", _) => None,
-        (_, "") => Some(gguf(config, *tokens, root)),
+        (_, "") => Some(gguf(config, root)),
         _ => Some(endpoint(config, root, index)),
     }
 }
@@ -101,7 +98,7 @@ fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
 }
 
 #[cfg(feature = "gguf")]
-fn gguf(config: &EmbedConfig, tokens: bool, root: &Path) -> LoadEmbedder {
+fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
     use super::folders::{cache_folder, model_file};
     use super::{GgufEmbedder, GgufOptions, ModelSource};
     use crate::config::PoolingChoice;
@@ -121,7 +118,6 @@ fn gguf(config: &EmbedConfig, tokens: bool, root: &Path) -> LoadEmbedder {
             PoolingChoice::Last => Some(super::Pooling::Last),
         },
         max_tokens: config.max_tokens,
-        tokens,
         ..GgufOptions::new(cache_folder())
     };
     Box::new(move || Ok(Arc::new(GgufEmbedder::shared(&source, &options)?) as Arc<dyn Embedder>))
@@ -155,7 +151,7 @@ pub(crate) fn model_loads() -> u64 {
 }
 
 #[cfg(not(feature = "gguf"))]
-fn gguf(_: &EmbedConfig, _: bool, _: &Path) -> LoadEmbedder {
+fn gguf(_: &EmbedConfig, _: &Path) -> LoadEmbedder {
     Box::new(|| Err(ModelError::NoModels))
 }
 

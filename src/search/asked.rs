@@ -50,7 +50,7 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
-    /// MaxSim of the query's tokens, in a deep search of what it had time for.
+    /// MaxSim of the query's tokens, of what was said in a conversation, and in a deep search of the best.
     pub late: Option<f64>,
     /// What a model says of it that has read it, 0 to 1.
     pub rerank: Option<f64>,

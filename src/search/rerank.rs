@@ -46,7 +46,7 @@ pub(super) fn rerank(
         }
         match reader.chunk(candidate.row) {
             Ok(Some(chunk)) => {
-                let context = chunk.document(&candidate.file.title).context;
+                let context = chunk.document(&candidate.file).context;
                 sent.push(at);
                 passages.push(format!("{context}\n{}", chunk.text));
             }

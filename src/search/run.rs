@@ -1,5 +1,6 @@
 //! The search itself: the stages one after the other.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use super::asked::{Degraded, Hit, Results, SearchRequest};
@@ -9,7 +10,7 @@ use super::diversify::{diversify, left_of, spread};
 use super::expand::{Expansion, expand};
 use super::foreign::unread;
 use super::fuse::rank;
-use super::late::LateInteraction;
+use super::late::{LateInteraction, StoredTokens};
 use super::meaning::{QueryMeaning, embed_beside};
 use super::misread::misread;
 use super::named::{Named, Names, named_first};
@@ -25,7 +26,7 @@ use super::visible::Visible;
 use super::weigh::{GivenCounts, weigh};
 use super::window::HitWindows;
 use crate::access::Turn;
-use crate::config::{LateTokens, Mode, SearchConfig, VaultPart};
+use crate::config::{Fusion, Mode, SearchConfig, VaultPart};
 use crate::derive::Label;
 use crate::engine::{Condition, EngineError, QueryVector, Reader, Wanted, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
@@ -160,14 +161,10 @@ pub(crate) fn assisted_search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
-    if asked == Mode::Hybrid
-        && mode == Mode::Hybrid
-        && config.late_interaction == LateTokens::Stored
-        && let Some(model) = embedder
-    {
-        // What the model fails on now, it did not a moment ago: then the order is that of the fusion.
-        late = LateInteraction::stored(texts.of_model(), (model, asker), reader, config, until).ok().flatten();
-    }
+    let stored = embedder.filter(|_| mode == Mode::Hybrid && config.fusion != Fusion::Rrf).map(|embedder| {
+        let query = texts.of_model();
+        StoredTokens { embedder, asker, query, until, tokens: OnceCell::new() }
+    });
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
         let of = |model| LateInteraction::of(texts.of_model(), model, reader, config, until);
@@ -194,6 +191,7 @@ pub(crate) fn assisted_search(
         named,
         turn,
         now_ms,
+        stored,
         late,
         not_deep: None,
         assisted,
@@ -319,6 +317,8 @@ struct Ranking<'a> {
     turn: &'a Turn,
     /// Now, in milliseconds since 1970.
     now_ms: i64,
+    /// The tokens of conversations, in a hybrid search.
+    stored: Option<StoredTokens<'a>>,
     /// How the best are looked at closely, in a deep search.
     late: Option<LateInteraction<'a>>,
     /// Why they were not, when the model failed on the way.
@@ -352,6 +352,9 @@ impl Ranking<'_> {
                 drop_same_copies(&mut candidates, files, allow);
             }
             self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
+            if let Some(stored) = &self.stored {
+                stored.score(&mut candidates, self.retriever.reader)?;
+            }
             rank(&mut candidates, self.mode, words.asked(), self.config);
             if let Some(late) = &self.late
                 && let Err(error) = late.rank(&mut candidates, words.asked())?

@@ -210,7 +210,7 @@ mod tests {
     fn outcome(texts: &[&str]) -> [usize; 3] {
         let pending = |(at, text): (usize, &&str)| PendingText {
             content: ContentHash::from_bytes([at as u8; 16]),
-            document: Document { context: String::new(), text: (*text).to_owned() },
+            document: Document { context: String::new(), text: (*text).to_owned(), ..Document::default() },
         };
         let outcome = embed(&Picky(HashEmbedder::new(8)), texts.iter().enumerate().map(pending).collect());
         [outcome.embeddings.len(), outcome.failed.len(), outcome.later.map_or(0, |(texts, _)| texts.len())]

@@ -27,7 +27,7 @@ pub struct ProgressView {
     pub pending_files: usize,
     /// Notes read since the start.
     pub files_done: usize,
-    /// Passages that wait to be embedded.
+    /// Passages that wait to be embedded, by the model that serves or by the next one.
     pub pending_embeddings: usize,
     /// Texts embedded since the start.
     pub embeddings_done: usize,

@@ -195,8 +195,8 @@ pub struct Scores {
     /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic: Option<f64>,
-    /// MaxSim, the mean over the query's tokens of the best cosine with one of the passage's; in deep searches, of the passages that there
-    /// was time for.
+    /// MaxSim, the mean over the query's tokens of the best cosine with one of the passage's; of passages of
+    /// conversations, and in deep searches of the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
     /// What a model says of the passage that has read it, 0 to 1; where `[search] rerank` has one, of the best.

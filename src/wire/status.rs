@@ -46,7 +46,7 @@ pub struct Status {
     pub given_times: u64,
     /// Notes that wait to be read.
     pub pending_files: usize,
-    /// Passages that wait to be embedded.
+    /// Passages that wait to be embedded, by the model that serves or by the next one.
     pub pending_embeddings: usize,
     /// Notes read since the start.
     pub files_done: usize,

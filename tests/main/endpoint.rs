@@ -38,7 +38,10 @@ fn open(options: EndpointOptions) -> Result<EndpointEmbedder, ModelError> {
 }
 
 fn documents(texts: &[&str]) -> Vec<Document> {
-    texts.iter().map(|text| Document { context: String::new(), text: (*text).to_owned() }).collect()
+    texts
+        .iter()
+        .map(|text| Document { context: String::new(), text: (*text).to_owned(), ..Document::default() })
+        .collect()
 }
 
 fn config(endpoint: &Endpoint, more: &str) -> Config {

@@ -84,6 +84,7 @@ fn the_model_before_answers_until_the_next_one_is_through() {
         let is_loaded = |next: &ModelToCome| next.state == "ready";
         let coming = eventually("the next model", || status(&app).model.next.filter(is_loaded));
         assert_eq!((coming.embedded, coming.of > 0), (0, true));
+        assert_eq!(status(&app).pending_embeddings, coming.of, "all of the other set waits");
         assert_eq!(nearest(&app, "river"), "notes/a.md");
         let word = if note == "notes/c.md" { "lighthouse" } else { "volcano" };
         vault.write(note, format!("# {word}\n\nA quokka at the {word}.\n"));

@@ -46,8 +46,10 @@ pub(super) fn run(
     let model = open()?;
     let loaded = begun.elapsed();
 
-    let texts: Vec<Document> =
-        pieces(PASSAGE_CHARS, passages).into_iter().map(|text| Document { context: String::new(), text }).collect();
+    let texts: Vec<Document> = pieces(PASSAGE_CHARS, passages)
+        .into_iter()
+        .map(|text| Document { context: String::new(), text, ..Document::default() })
+        .collect();
     let bar = Bar::embeddings();
     let begun = Instant::now();
     for (at, batch) in texts.chunks(BATCH).enumerate() {

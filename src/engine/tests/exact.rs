@@ -227,7 +227,7 @@ impl ExactStores {
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
             if !(set.vectors.contains_key(&content) || set.withholds_private && file.private) {
-                waiting.insert(content, PendingText { content, document: chunk.text.document(&file.title) });
+                waiting.insert(content, PendingText { content, document: chunk.text.document(&file) });
             }
         }
         waiting.into_values().collect()

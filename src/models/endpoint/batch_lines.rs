@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_file_has_a_request_a_line() {
-        let document = |text: &str| Document { context: "River".into(), text: text.into() };
+        let document = |text: &str| Document { context: "River".into(), text: text.into(), ..Document::default() };
         let texts = [(content(1), document("a\nb")), (content(2), document("--memory-vault-batch--"))];
         let file = batch_file("m", "passage: ", &texts);
         let form = String::from_utf8(file.form).unwrap();

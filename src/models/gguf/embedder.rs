@@ -43,10 +43,6 @@ impl GgufEmbedder {
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let embedder = Self::by(Arc::new(WorkingModel::start(model, options)?));
-        if embedder.working.model.keeps_tokens {
-            let typical = embedder.typical_token()?;
-            embedder.working.typical.get_or_init(|| typical);
-        }
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
             return Err(ModelError::UnsuitableModel {
@@ -72,12 +68,12 @@ impl GgufEmbedder {
     pub(super) fn encode(
         &self,
         documents: &[Document],
-        wanted: impl Fn(&[LlamaToken]) -> EncoderOutput,
+        wanted: impl Fn(&Document, &[LlamaToken]) -> EncoderOutput,
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let sequence = |(index, document)| {
+        let sequence = |(index, document): (usize, &Document)| {
             let tokens = self.working.tokenizer.document(document);
-            let wanted = wanted(&tokens);
+            let wanted = wanted(document, &tokens);
             Sequence { index, tokens, wanted }
         };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
@@ -87,9 +83,9 @@ impl GgufEmbedder {
         collect(documents.len(), &replies, deadline)
     }
 
-    /// The mean of its tokens, where those of chunks are kept.
-    pub(super) fn typical(&self) -> Option<&[f32]> {
-        self.working.typical.get().map(Vec::as_slice)
+    /// Whether its tokens stand for something: where one token's vector stands for the whole text, the others were never taught to.
+    fn has_tokens(&self) -> bool {
+        self.working.model.pooling == Pooling::Mean
     }
 }
 
@@ -111,7 +107,7 @@ impl Embedder for GgufEmbedder {
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        if self.typical().is_some() {
+        if self.has_tokens() {
             return Ok(self.query_with_tokens(None, text, deadline)?.0);
         }
         let sequence = Sequence { index: 0, tokens: self.working.tokenizer.query(text), wanted: EncoderOutput::Pooled };
@@ -125,20 +121,18 @@ impl Embedder for GgufEmbedder {
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<Vec<f32>, ModelError> {
-        if self.typical().is_some() {
+        if self.has_tokens() {
             return Ok(self.query_with_tokens(asker, text, deadline)?.0);
         }
         self.queries.get_or(asker, text, || self.embed_query(text, deadline))
     }
 
     fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
-        match self.typical() {
-            Some(typical) => self.embed_with_tokens(documents, typical, deadline),
-            None => {
-                let vectors = self.embed_documents(documents, deadline)?;
-                Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
-            }
+        if self.has_tokens() && documents.iter().any(|document| document.keeps_tokens) {
+            return self.embed_with_tokens(documents, deadline);
         }
+        let vectors = self.embed_documents(documents, deadline)?;
+        Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
     }
 
     fn token_query(
@@ -147,14 +141,14 @@ impl Embedder for GgufEmbedder {
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<Option<TokenQuery>, ModelError> {
-        if self.typical().is_none() {
+        if !self.has_tokens() {
             return Ok(None);
         }
         Ok(Some(TokenQuery::new(&self.query_with_tokens(asker, text, deadline)?.1)))
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.encode(documents, |_| EncoderOutput::Pooled, deadline)
+        self.encode(documents, |_, _| EncoderOutput::Pooled, deadline)
     }
 
     fn has_word(&self, word: &str) -> bool {
@@ -166,8 +160,7 @@ impl Embedder for GgufEmbedder {
     }
 
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
-        // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
-        (self.working.model.pooling == Pooling::Mean).then_some(self)
+        self.has_tokens().then_some(self)
     }
 
     fn stop(&self) {

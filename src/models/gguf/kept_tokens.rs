@@ -26,13 +26,18 @@ const TYPICAL: [&str; 12] = [
 ];
 
 impl GgufEmbedder {
-    /// The mean of the tokens of ordinary texts.
+    /// The mean of the tokens of ordinary texts, computed when it is first wanted.
     ///
     /// # Errors
     /// When the model fails on one.
-    pub(super) fn typical_token(&self) -> Result<Vec<f32>, ModelError> {
-        let documents = TYPICAL.map(|text| Document { context: String::new(), text: text.to_owned() });
-        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.working.tokenizer.text_in_document(tokens));
+    fn typical_token(&self) -> Result<&[f32], ModelError> {
+        if let Some(typical) = self.working.typical.get() {
+            return Ok(typical);
+        }
+        let documents = TYPICAL.map(|text| Document { text: text.to_owned(), ..Document::default() });
+        let own = |_: &Document, tokens: &[LlamaToken]| {
+            EncoderOutput::Tokens(self.working.tokenizer.text_in_document(tokens))
+        };
         let mut sum = vec![0.0_f64; self.working.model.dimension];
         let mut count = 0.0_f64;
         for vectors in self.encode(&documents, own, None)? {
@@ -41,25 +46,33 @@ impl GgufEmbedder {
                 count += 1.0;
             }
         }
-        Ok(sum.into_iter().map(|sum| (sum / count.max(1.0)) as f32).collect())
+        let mean = || sum.into_iter().map(|sum| (sum / count.max(1.0)) as f32).collect();
+        Ok(self.working.typical.get_or_init(mean))
     }
 
-    /// Embeds chunks, with their tokens packed by `mean`.
+    /// Embeds chunks, with the tokens packed of those that keep them.
     pub(super) fn embed_with_tokens(
         &self,
         documents: &[Document],
-        mean: &[f32],
         deadline: Option<Instant>,
     ) -> Result<Vec<EmbeddedText>, ModelError> {
-        let own =
-            |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens));
-        let dimension = self.working.model.dimension;
-        let packed = |both: Vec<f32>| {
-            let (vector, tokens) = both.split_at(dimension);
-            let tokens = PackedTokens::of(&TokenVectors::new(dimension, tokens), mean);
-            EmbeddedText { tokens, ..EmbeddedText::of(vector) }
+        let mean = self.typical_token()?;
+        let wanted = |document: &Document, tokens: &[LlamaToken]| match document.keeps_tokens {
+            true => EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens)),
+            false => EncoderOutput::Pooled,
         };
-        Ok(self.encode(documents, own, deadline)?.into_iter().map(packed).collect())
+        let dimension = self.working.model.dimension;
+        let packed = |(document, computed): (&Document, Vec<f32>)| {
+            let (vector, tokens) = computed.split_at(dimension);
+            let embedded = EmbeddedText::of(vector);
+            match document.keeps_tokens {
+                true => {
+                    EmbeddedText { tokens: PackedTokens::of(&TokenVectors::new(dimension, tokens), mean), ..embedded }
+                }
+                false => embedded,
+            }
+        };
+        Ok(documents.iter().zip(self.encode(documents, wanted, deadline)?).map(packed).collect())
     }
 
     /// A query's vector and its tokens, of one pass; remembered for whoever asked.

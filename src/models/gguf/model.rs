@@ -86,8 +86,6 @@ pub struct GgufOptions {
     /// The most tokens of a text that the model reads, 16 or more. 0 is 256 for the bundled model and 512 for others; a
     /// model's own limit is never passed.
     pub max_tokens: usize,
-    /// Whether what is kept of a chunk has its tokens, too; not of a model that does not pool by their mean.
-    pub tokens: bool,
     /// Where the bundled model is unpacked.
     pub cache_dir: PathBuf,
 }
@@ -101,7 +99,6 @@ impl GgufOptions {
             document_prefix: String::new(),
             pooling: None,
             max_tokens: 0,
-            tokens: false,
             cache_dir: cache_dir.into(),
         }
     }
@@ -117,9 +114,6 @@ const LEAST_MAX_TOKENS: usize = 16;
 /// Raised when the same text gives another token sequence than before, so that old vectors are not taken for new ones.
 const PREPARATION_VERSION: &[u8] = b"1";
 
-/// The same where tokens are kept: raised when they are packed in another way.
-const PREPARATION_WITH_TOKENS: &[u8] = b"1, tokens 1";
-
 /// A loaded model and what is known of it.
 pub(super) struct LoadedModel {
     pub(super) llama: LlamaModel,
@@ -127,8 +121,6 @@ pub(super) struct LoadedModel {
     pub(super) name: String,
     pub(super) fingerprint: Fingerprint,
     pub(super) pooling: Pooling,
-    /// Whether what is kept of a chunk has its tokens.
-    pub(super) keeps_tokens: bool,
     pub(super) dimension: usize,
     pub(super) max_tokens: usize,
     /// The vocabulary is of word pieces without accents, and wants its text decomposed.
@@ -201,20 +193,17 @@ impl LoadedModel {
             return Err(unsuitable(&format!("it reads only {positions} tokens")));
         }
         let dimension = usize::try_from(llama.n_embd_out()).unwrap_or(0);
-        // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
-        let keeps_tokens = options.tokens && pooling == Pooling::Mean;
         let file_name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             name: header.text("general.name").map_or_else(file_name, str::to_owned),
             fingerprint: Fingerprint::of(&[
-                if keeps_tokens { PREPARATION_WITH_TOKENS } else { PREPARATION_VERSION },
+                PREPARATION_VERSION,
                 hash.as_bytes(),
                 pooling.as_str().as_bytes(),
                 options.query_prefix.as_bytes(),
                 options.document_prefix.as_bytes(),
                 max_tokens.to_string().as_bytes(),
             ]),
-            keeps_tokens,
             pooling,
             dimension,
             max_tokens,

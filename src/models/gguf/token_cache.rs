@@ -45,7 +45,9 @@ mod tests {
     #[test]
     fn the_least_recently_used_goes_first_and_all_is_counted() {
         let mut cache = TokenCache::default();
-        let name = |text: &str| ContentHash::of(&Document { context: String::new(), text: text.to_owned() });
+        let name = |text: &str| {
+            ContentHash::of(&Document { context: String::new(), text: text.to_owned(), ..Document::default() })
+        };
         let tokens = TokenVectors::new(MAX_BYTES / 3, &vec![1.0; MAX_BYTES / 3]);
         for text in ["a", "b", "a", "c"] {
             cache.put(name(text), &tokens);

@@ -24,7 +24,7 @@ impl TokenEmbedder for GgufEmbedder {
         &self,
         documents: &[(ContentHash, Document)],
         deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
+    ) -> Result<Vec<TokenVectors>, ModelError> {
         let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<Option<TokenVectors>> = {
             let mut cache = cache();
@@ -37,11 +37,12 @@ impl TokenEmbedder for GgufEmbedder {
             (at, sequence, own)
         };
         let sequences = missing.map(sequence).collect();
+        // What was ready in time is there for whoever asks again.
         for (at, tokens) in self.token_vectors(sequences, deadline)? {
             cache().put(documents[at].0, &tokens);
             found[at] = Some(tokens);
         }
-        Ok(found)
+        found.into_iter().collect::<Option<Vec<_>>>().ok_or(ModelError::TimedOut)
     }
 }
 

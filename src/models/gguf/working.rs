@@ -14,7 +14,7 @@ pub(super) struct WorkingModel {
     pub(super) model: Arc<LoadedModel>,
     pub(super) tokenizer: Tokenizer,
     pub(super) queue: Arc<TextQueue>,
-    /// The mean of its tokens, where those of chunks are kept.
+    /// The mean of its tokens, once those of a chunk are kept.
     pub(super) typical: OnceLock<Vec<f32>>,
     threads: Vec<JoinHandle<()>>,
 }

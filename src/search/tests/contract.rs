@@ -10,7 +10,7 @@ use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
 use super::steps::{DIMENSIONS, PATHS, Step, steps};
 use crate::access::Turn;
 use crate::chance::proptest_config;
-use crate::config::{LateTokens, MemoryLayer, Mode, SearchConfig, StemmerLanguage};
+use crate::config::{MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::derive::Label;
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{ChangeBatch, Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Reader, Wanted, Writer};
@@ -63,7 +63,7 @@ fn local(folder: &TempDir) -> LocalEngine {
 
 /// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
 fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
-    let mut embedder = HashEmbedder::new(DIMENSIONS[0]).with_tokens();
+    let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
     let mut writer = engine.open(false).unwrap();
     let mut next: Option<HashEmbedder> = None;
     let space = |embedder: &HashEmbedder| EmbeddingSpace::of(embedder);
@@ -94,11 +94,11 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
             Step::Embed(divisor) => embed(writer.as_mut(), &embedder, *divisor),
             Step::Batch(at, divisor) => batch(writer.as_mut(), &embedder, PATHS[*at], *divisor),
             Step::UseModel(dimension) => {
-                (embedder, next) = (HashEmbedder::new(*dimension).with_tokens(), None);
+                (embedder, next) = (HashEmbedder::new(*dimension), None);
                 writer.use_model(&space(&embedder)).unwrap();
             }
             Step::Prepare(dimension) => {
-                let prepared = HashEmbedder::new(*dimension).with_tokens();
+                let prepared = HashEmbedder::new(*dimension);
                 writer.open_vectors(&space(&prepared)).unwrap();
                 next = Some(prepared).filter(|next| next.fingerprint() != embedder.fingerprint()).or(next);
             }
@@ -125,7 +125,7 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
             answered.push(format!("{:?} {}", writer.coverage(model), writer.pending(model)));
         }
         said.push(answered);
-        held.push((reader, said.len() - 1, HashEmbedder::new(embedder.dimension()).with_tokens()));
+        held.push((reader, said.len() - 1, HashEmbedder::new(embedder.dimension())));
         if held.len() > HELD_STEPS {
             let (reader, at, embedder) = held.remove(0);
             let answered = answers(reader.as_ref(), &embedder);
@@ -282,9 +282,7 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let (candidates, deep_ms) = (4, 60_000);
                 let defaults = SearchConfig::default();
-                let late_interaction = if at == 0 { LateTokens::Stored } else { LateTokens::Off };
-                let config =
-                    SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, late_interaction, ..defaults };
+                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, ..defaults };
                 let request = SearchRequest {
                     parts: Vec::new(),
                     text: query.into(),

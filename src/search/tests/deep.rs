@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::Turn;
-use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
+use crate::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::models::{
@@ -14,7 +14,7 @@ use crate::models::{
 };
 use crate::search::Results;
 
-/// A model that has time for so many documents, fails on all, or has no tokens.
+/// A model that has time for so many documents at once, fails on all, or has no tokens.
 struct Hurried {
     of: HashEmbedder,
     tokens: Tokens,
@@ -56,24 +56,25 @@ impl TokenEmbedder for Hurried {
         &self,
         documents: &[(ContentHash, Document)],
         deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
-        let Tokens::For(count) = self.tokens else { return Err(ModelError::Panicked("no tokens".into())) };
-        let mut found = self.of.document_tokens(documents, deadline)?;
-        found.iter_mut().skip(count).for_each(|late| *late = None);
-        Ok(found)
+    ) -> Result<Vec<TokenVectors>, ModelError> {
+        match self.tokens {
+            Tokens::For(count) if documents.len() <= count => self.of.document_tokens(documents, deadline),
+            Tokens::For(_) => Err(ModelError::TimedOut),
+            Tokens::None | Tokens::Failing => Err(ModelError::Panicked("no tokens".into())),
+        }
     }
 }
 
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// Notes of which more and more have half of the words in two, so that the meaning of each word tells them apart.
-fn vault(embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
+fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
     let filler = "stone cloud paper";
     let note = |at: usize| {
         let words = ["river", "boat", "garden", "apple"];
         let (near, far) = (words[..at % 5].join(" "), filler.repeat(at % 3));
-        FileUpdate::of_text(&format!("notes/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
+        FileUpdate::of_text(&format!("{folder}/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
     };
     writer.apply(writer.batch((0..20).map(note).collect(), Vec::new())).unwrap();
     writer.use_model(&EmbeddingSpace::of(embedder)).unwrap();
@@ -90,7 +91,11 @@ fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
 }
 
 fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
-    let reader = vault(embedder);
+    found_in("notes", embedder, mode, config)
+}
+
+fn found_in(folder: &str, embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
+    let reader = vault(folder, embedder);
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let request = SearchRequest {
         parts: Vec::new(),
@@ -115,19 +120,33 @@ fn paths(results: &Results) -> Vec<&str> {
 }
 
 #[test]
-fn what_there_is_no_time_for_stays_behind_in_its_order() {
+fn what_is_not_looked_at_stays_behind_in_its_order() {
     let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    for ready in [1, 7, 20] {
-        let deep = found(&with(Tokens::For(ready)), Mode::Deep);
+    for best in [1, 7, 20] {
+        let config = SearchConfig { deep_candidates: best, ..SearchConfig::default() };
+        let deep = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
         assert_eq!((deep.mode, &deep.degraded), (Mode::Deep, &None));
-        assert!(deep.hits.iter().enumerate().all(|(at, hit)| hit.late.is_some() == (at < ready)), "{ready}");
-        assert_eq!(paths(&deep)[ready..], paths(&hybrid)[ready..], "{ready}");
-        let mut looked_at = paths(&deep)[..ready].to_vec();
-        let mut before = paths(&hybrid)[..ready].to_vec();
+        assert!(deep.hits.iter().enumerate().all(|(at, hit)| hit.late.is_some() == (at < best)), "{best}");
+        assert_eq!(paths(&deep)[best..], paths(&hybrid)[best..], "{best}");
+        let mut looked_at = paths(&deep)[..best].to_vec();
+        let mut before = paths(&hybrid)[..best].to_vec();
         looked_at.sort_unstable();
         before.sort_unstable();
-        assert_eq!(looked_at, before, "{ready}");
-        assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{ready}");
+        assert_eq!(looked_at, before, "{best}");
+        assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{best}");
+    }
+}
+
+#[test]
+fn under_load_the_order_is_that_of_all_or_of_none() {
+    let config = SearchConfig { deep_candidates: 20, ..SearchConfig::default() };
+    let hybrid = found(&with(Tokens::None), Mode::Hybrid);
+    let all = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
+    assert_ne!(paths(&all), paths(&hybrid));
+    for ready in 0..20 {
+        let some = found_with(&with(Tokens::For(ready)), Mode::Deep, &config);
+        assert_eq!((some.mode, paths(&some)), (Mode::Hybrid, paths(&hybrid)), "{ready}");
+        assert_eq!(some.degraded, Some(Degraded::NotDeep("the model took too long".into())), "{ready}");
     }
 }
 
@@ -185,31 +204,23 @@ fn a_model_that_is_slower_than_the_budget_is_left_out_and_said() {
 }
 
 #[test]
-fn tokens_that_are_kept_serve_every_hybrid_search() {
-    let stored = SearchConfig { late_interaction: LateTokens::Stored, ..SearchConfig::default() };
-    let keeps = HashEmbedder::default().with_tokens();
-    let found = found_with(&keeps, Mode::Hybrid, &stored);
+fn what_was_said_is_looked_at_token_by_token_in_every_hybrid_search() {
+    let embedder = HashEmbedder::default();
+    let config = SearchConfig::default();
+    let found = found_in("conversations", &embedder, Mode::Hybrid, &config);
     assert_eq!((found.mode, &found.degraded), (Mode::Hybrid, &None));
     assert!(found.hits.iter().all(|hit| hit.late.is_some()));
-    let words = |at: usize| {
-        found.hits[at].chunk.text.split_whitespace().filter(|word| "river boat garden apple".contains(word)).count()
-    };
-    assert!(words(0) > words(19), "{} {}", words(0), words(19));
-    // They agree with those that are computed about what is best.
-    let deep = self::found(&with(Tokens::For(20)), Mode::Deep);
-    assert_eq!(found.hits[0].late.is_some(), deep.hits[0].late.is_some());
-    let best = |results: &Results| results.hits[0].chunk.text.contains("river boat garden apple");
-    assert!(best(&found) && best(&deep));
-    // Nobody else asks for them, and of a model that keeps none all is as it was.
-    for (embedder, mode, config) in [
-        (&keeps as &dyn Embedder, Mode::Semantic, &stored),
-        (&keeps, Mode::Keyword, &stored),
-        (&keeps, Mode::Hybrid, &SearchConfig::default()),
-        (&HashEmbedder::default(), Mode::Hybrid, &stored),
+    assert!(found.hits[0].chunk.text.contains("river boat garden apple"), "{}", found.hits[0].chunk.text);
+    // Nobody else asks for them, and of other notes, or by a model that keeps none, all is as it was.
+    let (rrf, none) = (SearchConfig { fusion: Fusion::Rrf, ..config.clone() }, with(Tokens::None));
+    for (folder, embedder, mode, config) in [
+        ("conversations", &embedder as &dyn Embedder, Mode::Semantic, &config),
+        ("conversations", &embedder, Mode::Keyword, &config),
+        ("conversations", &embedder, Mode::Hybrid, &rrf),
+        ("conversations", &none, Mode::Hybrid, &config),
+        ("notes", &embedder, Mode::Hybrid, &config),
     ] {
-        let found = found_with(embedder, mode, config);
-        assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{mode:?}");
+        let found = found_in(folder, embedder, mode, config);
+        assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{folder} {mode:?}");
     }
-    let plain = self::found(&with(Tokens::None), Mode::Hybrid);
-    assert_eq!(paths(&plain), paths(&found_with(&HashEmbedder::default(), Mode::Hybrid, &stored)));
 }

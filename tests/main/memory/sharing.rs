@@ -1,5 +1,7 @@
 //! Whose memory is whose, and what many do at a time.
 
+use std::fs;
+
 use memory_vault::access::Session;
 use serde_json::{Value, json};
 
@@ -66,7 +68,7 @@ fn agents_do_not_see_each_others_memory_unless_both_say_so() {
 
 #[test]
 fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
-    let mut vault = vault();
+    let vault = vault();
     let (ada, bob) = (agent(&vault, "ada", ""), agent(&vault, "bob", ""));
     page(&vault, "bob", "can_read_user_memory: true\nshares_memory_with: [ada]");
     page(&vault, "ada", "shares_memory_with: [bob]");
@@ -86,7 +88,8 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
         |animal: &str, agent: &str| format!("- [fact] The {animal} eats (source agents/{agent}/MEMORY.md#L1)\n");
     let of_both = learned("aardvark", "ada") + &learned("wombat", "bob");
     for file in ["memories/user.md", "agents/ada/entries.md", "agents/bob/entries.md"] {
-        vault.write(file, &of_both);
+        fs::create_dir_all(vault.path(file).parent().unwrap()).unwrap();
+        fs::write(vault.path(file), &of_both).unwrap();
     }
     vault.settle();
     for (whose, is_seen) in [("", true), ("?agent=bob", true), ("?agent=ada", false)] {

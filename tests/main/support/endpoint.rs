@@ -257,7 +257,7 @@ fn chat(inner: &Inner, asked: &Asked, fault: &Option<Fault>) -> Value {
 }
 
 fn embed(inner: &Inner, texts: &[String]) -> Vec<Vec<f32>> {
-    let document = |text: &String| Document { context: String::new(), text: text.clone() };
+    let document = |text: &String| Document { context: String::new(), text: text.clone(), ..Document::default() };
     let documents: Vec<Document> = texts.iter().map(document).collect();
     inner.model.lock().unwrap().embed_documents(&documents, None).unwrap()
 }

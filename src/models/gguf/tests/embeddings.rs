@@ -107,7 +107,10 @@ fn a_line_of_five_megabytes_is_cut_in_no_time() {
     for unit in ["a", "word ", " ", "漢", "한", "é\u{301}", "🚀", "\0"] {
         let text = unit.repeat(5_000_000 / unit.len());
         let started = Instant::now();
-        let vector = shared().embed_documents(&[Document { context: text.clone(), text }], None).unwrap().remove(0);
+        let vector = shared()
+            .embed_documents(&[Document { context: text.clone(), text, ..Document::default() }], None)
+            .unwrap()
+            .remove(0);
         println!("{:?} for 5 MB of {unit:?}", started.elapsed());
         assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5);
         assert!(started.elapsed() < Duration::from_secs(3), "{unit:?} took {:?}", started.elapsed());
@@ -134,11 +137,12 @@ fn a_long_context_leaves_room_for_the_text() {
     let tokenizer = &shared().working.tokenizer;
     let text: Vec<LlamaToken> = tokenizer.query("violin lantern");
     for context in ["river ".repeat(500), "漢字".repeat(500), "x".repeat(5000)] {
-        let tokens = tokenizer.document(&Document { context, text: "violin lantern".to_owned() });
+        let tokens =
+            tokenizer.document(&Document { context, text: "violin lantern".to_owned(), ..Document::default() });
         assert!((text.len() + 30..=text.len() + 48).contains(&tokens.len()), "{}", tokens.len());
         assert_eq!(tokens[tokens.len() - text.len() + 1..], text[1..], "the text is whole");
     }
-    let short = Document { context: "A > B".to_owned(), text: "violin".to_owned() };
+    let short = Document { context: "A > B".to_owned(), text: "violin".to_owned(), ..Document::default() };
     assert_eq!(tokenizer.document(&short), tokenizer.query("A > B\nviolin"));
 }
 

@@ -34,14 +34,14 @@ fn shared() -> &'static GgufEmbedder {
 }
 
 fn document(text: &str) -> Document {
-    Document { context: String::new(), text: text.to_owned() }
+    Document { context: String::new(), text: text.to_owned(), ..Document::default() }
 }
 
 /// Texts of many lengths, none like another.
 fn documents(count: usize) -> Vec<Document> {
     let words = ["river", "ledger", "quartz", "violin", "harbor", "saffron", "engine", "meadow", "cipher", "lantern"];
     let text = |i: usize| (0..1 + i * 37 % 120).map(|j| words[(i * 7 + j * j) % 10]).collect::<Vec<_>>().join(" ");
-    (0..count).map(|i| Document { context: format!("Note {i} > Part"), text: text(i) }).collect()
+    (0..count).map(|i| Document { context: format!("Note {i} > Part"), text: text(i), ..Document::default() }).collect()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
