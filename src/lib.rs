@@ -5,10 +5,13 @@
 #![allow(rustdoc::private_intra_doc_links)]
 #![warn(missing_docs)]
 #![warn(unreachable_pub)]
+// All that is printed goes through `cli/terminal.rs`, so that no note can steer a terminal.
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod access;
 pub mod agents;
 mod allocator;
+#[deny(clippy::disallowed_methods)]
 pub mod api;
 pub mod app;
 pub mod attachments;
@@ -20,6 +23,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 mod context;
+#[deny(clippy::disallowed_methods)]
 mod daemon;
 pub mod derive;
 pub mod engine;
@@ -36,6 +40,7 @@ mod imports;
 pub mod jobs;
 mod layers;
 mod ledger;
+#[deny(clippy::disallowed_methods)]
 mod mcp;
 mod memory;
 pub mod models;

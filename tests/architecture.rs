@@ -1,21 +1,11 @@
-//! Holds `docs/architecture.md` and `docs/dependencies.md` against the code: who may use whom, and where each outside
-//! dependency lives. `circles` counts the circles between files, `constants` holds what is said of constants to standard
-//! terms, `names` holds each name to one meaning, and `blocking` keeps what blocks off the threads that run tasks.
+//! Compares `docs/architecture.md` and `docs/dependencies.md` with the code: which module may use which, and where each outside
+//! dependency lives. What may be printed where, and what may not block, clippy checks (`clippy.toml`).
 //!
 //! Reads the sources as text and needs nothing but the standard library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-#[path = "architecture/blocking.rs"]
-mod blocking;
-#[path = "architecture/circles.rs"]
-mod circles;
-#[path = "architecture/constants.rs"]
-mod constants;
-#[path = "architecture/names.rs"]
-mod names;
 
 /// The homes that are part of the design, whatever the documentation says.
 const HOMES: &[(&str, &str)] = &[
@@ -102,30 +92,6 @@ fn dependencies_stay_in_their_homes() {
     }
     assert_eq!(wrong, Vec::<String>::new(), "used away from home; the homes are in docs/dependencies.md");
     assert_eq!(empty, BTreeSet::new(), "homes of docs/dependencies.md in which the dependency is not used");
-}
-
-#[test]
-fn all_that_is_printed_goes_through_one_place() {
-    let mut wrong = Vec::new();
-    for source in sources().iter().map(Source::program).filter(|source| source.file != "cli/terminal.rs") {
-        for (at, token) in source.tokens.iter().enumerate() {
-            let macros = ["print", "println", "eprint", "eprintln", "dbg"];
-            let prints = macros.contains(&&*token.text) && source.text(at + 1) == "!";
-            let before = |offset: usize| at.checked_sub(offset).map_or("", |at| source.text(at));
-            // By whatever name `std::io` goes here, and out of a list of what is used of it.
-            let of_module = before(2).starts_with(char::is_lowercase) && before(2) != "terminal";
-            let by_path = before(1) == "::" && of_module;
-            let listed = || {
-                let open = (0..at).rev().take_while(|at| source.text(*at) != ";").find(|at| source.text(*at) == "{");
-                open.is_some_and(|open| open >= 2 && source.text(open - 2) == "io" && source.text(open - 1) == "::")
-            };
-            let takes = ["stdout", "stderr"].contains(&&*token.text) && (by_path || listed());
-            if prints || takes {
-                wrong.push(format!("src/{}:{}: {}", source.file, token.line, token.text));
-            }
-        }
-    }
-    assert_eq!(wrong, Vec::<String>::new(), "src/cli/terminal.rs prints, so that nothing steers a terminal");
 }
 
 #[test]

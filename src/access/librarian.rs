@@ -1,46 +1,19 @@
-//! How the librarian of an agent is to work, as that agent's page says.
+//! What the librarian of an agent looks for, as that agent's page says.
 
-/// What taOS has its librarian do, task by task.
-pub(crate) const LIBRARIAN_TASKS: [&str; 8] = [
-    FACT_EXTRACTION,
-    PREFERENCE_EXTRACTION,
-    "intake_classification",
-    "crystallise",
-    "reflect",
-    "catalog_enrichment",
-    "query_expansion",
-    "verification",
-];
+/// Its tasks, by the names that taOS has for them: to find what is no preference, and to find preferences.
+pub(crate) const LIBRARIAN_TASKS: [&str; 2] = [FACT_EXTRACTION, PREFERENCE_EXTRACTION];
 
-/// To find what is no preference.
 const FACT_EXTRACTION: &str = "fact_extraction";
-/// To find preferences.
 const PREFERENCE_EXTRACTION: &str = "preference_extraction";
 
-/// How much taOS looks up for one question.
-pub(crate) const FANOUT_LEVELS: [&str; 4] = ["off", "low", "med", "high"];
-const USUAL_FANOUT: &str = "low";
-
-/// The keys of a page.
+/// The key of a page.
 pub(crate) const LIBRARIAN_OFF: &str = "librarian_off";
-pub(crate) const LIBRARIAN_FANOUT: &str = "librarian_fanout";
-pub(crate) const LIBRARIAN_FANOUT_AUTO_SCALE: &str = "librarian_fanout_auto_scale";
 
-/// How a librarian is to work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a librarian looks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LibrarianRules {
     /// Its tasks that are switched off.
     pub off: Vec<String>,
-    /// How much is looked up: kept for taOS, and without effect here.
-    pub fanout: String,
-    /// Whether that follows the machine: kept for taOS as well.
-    pub fanout_auto_scale: bool,
-}
-
-impl Default for LibrarianRules {
-    fn default() -> Self {
-        Self { off: Vec::new(), fanout: USUAL_FANOUT.into(), fanout_auto_scale: true }
-    }
 }
 
 impl LibrarianRules {

@@ -22,9 +22,7 @@ pub(crate) use globs::{GlobError, Globs};
 #[cfg(test)]
 pub(crate) use grant::GrantedCollections;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
-pub(crate) use librarian::{
-    FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
-};
+pub(crate) use librarian::{LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules};
 pub(crate) use modes::{PromptMemoryMode, WriteMode};
 pub use policy::Policy;
 pub use principal::{Caller, Principal, Session};

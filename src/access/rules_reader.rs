@@ -6,9 +6,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use super::globs::Globs;
-use super::librarian::{
-    FANOUT_LEVELS, LIBRARIAN_FANOUT, LIBRARIAN_FANOUT_AUTO_SCALE, LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules,
-};
+use super::librarian::{LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules};
 use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
 use crate::config::{AGENT_RANGES, ChannelScope, MemoryScope};
 
@@ -46,34 +44,13 @@ impl RulesReader<'_> {
         }
     }
 
-    /// A switch that is on unless it is said to be off.
-    fn switch_on(&mut self, key: &str) -> bool {
-        self.value(key).is_none() || self.switch(key)
-    }
-
-    /// One of some words; the usual one where nothing is said.
-    fn word(&mut self, key: &str, words: &[&str], usual: String) -> String {
-        match self.value(key).cloned() {
-            None => usual,
-            Some(Value::String(text)) if words.contains(&text.trim()) => text.trim().to_owned(),
-            // YAML takes `off` for a switch.
-            Some(Value::Bool(false)) if words.contains(&"off") => "off".into(),
-            Some(other) => {
-                self.problems.push(format!("`{key}` is {other}; it takes {}", words.join(", ")));
-                usual
-            }
-        }
-    }
-
     /// How the librarian is to work.
     pub(super) fn librarian_rules(&mut self) -> LibrarianRules {
-        let usual = LibrarianRules::default();
         let off = self.names(LIBRARIAN_OFF);
         if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
             self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
         }
-        let fanout = self.word(LIBRARIAN_FANOUT, &FANOUT_LEVELS, usual.fanout);
-        LibrarianRules { off, fanout, fanout_auto_scale: self.switch_on(LIBRARIAN_FANOUT_AUTO_SCALE) }
+        LibrarianRules { off }
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.

@@ -13,7 +13,6 @@ use super::caller::claimed;
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
 use super::looks::Looks;
 use super::open::is_open;
-use super::visitor::Visitor;
 use crate::access::{Authenticator, Caller, Principal, Token};
 
 /// What a request over TCP is checked against.
@@ -144,9 +143,6 @@ pub(super) async fn only_from_here(State(guard): State<Arc<Guard>>, request: Req
     if let Err(refused) = guard.check(request.headers()) {
         return refused.into_response();
     }
-    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
-        visitor.shows_token();
-    }
     next.run(request).await
 }
 
@@ -179,9 +175,6 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         Principal::Agent(caller) => Principal::Agent(Caller { claimed: claimed(request.headers()), ..caller }),
         principal => principal,
     };
-    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
-        visitor.shows_token();
-    }
     request.extensions_mut().insert(principal);
     next.run(request).await
 }

@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 use super::error::ApiError;
 use super::looks::Looks;
 use super::open::{is_passed_on, is_trace};
-use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
 use crate::policy::RequestPermit;
@@ -99,9 +98,6 @@ pub(super) async fn local(State((app, looks)): State<(Arc<App>, Looks)>, mut req
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "there is no agent of this name");
         return error.hint("`vault agent list` names those there are").into_response();
     };
-    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
-        visitor.shows_token();
-    }
     request.extensions_mut().insert(principal);
     request.extensions_mut().insert(OverSocket);
     next.run(request).await

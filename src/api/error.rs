@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::visitor::is_late;
+use super::timed_body::is_late;
 use crate::request::RequestError;
 
 /// Maximum length of a request's body, in bytes.

@@ -31,8 +31,8 @@ mod routes;
 mod serve;
 mod sessions;
 mod summaries;
+mod timed_body;
 mod traces;
-mod visitor;
 mod without_token;
 mod writes;
 

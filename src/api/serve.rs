@@ -1,8 +1,6 @@
 //! Serves a router on a listener: so many connections, so long to send a request, and a drain at the stop.
 
-use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,16 +14,13 @@ use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::visitor::{InTime, Visitor};
+use super::timed_body::TimedBody;
 
-/// What a listener's connections may take. The defaults keep whoever has no token from taking all there is.
+/// What a listener's connections may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
     /// Connections at a time; more wait until one is closed.
     pub connections: usize,
-    /// Of these, so many on which no request has had a token. One more, or the last that there is room for, takes the place of
-    /// the oldest: so whoever has no token keeps nobody out, however many connections they open.
-    pub strangers: usize,
     /// A connection that has not sent the head of a request by then is closed, an idle one too.
     pub head: Duration,
     /// The body of a request has to be there by then, counted from its head.
@@ -37,7 +32,7 @@ pub(crate) struct ConnectionLimits {
 impl Default for ConnectionLimits {
     fn default() -> Self {
         let (head, body) = (Duration::from_secs(10), Duration::from_secs(30));
-        Self { connections: 256, strangers: 128, head, body, drain: Duration::from_millis(1000) }
+        Self { connections: 256, head, body, drain: Duration::from_millis(1000) }
     }
 }
 
@@ -53,7 +48,6 @@ pub(crate) async fn serve<L: Listener>(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
-    let mut strangers = Strangers::default();
     let stopped = stop.clone();
     loop {
         tokio::select! {
@@ -61,14 +55,9 @@ pub(crate) async fn serve<L: Listener>(
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             (stream, _) = listener.accept(), if connections.len() < limits.connections => {
                 while connections.try_join_next().is_some() {}
-                let visitor = Arc::new(Visitor::default());
-                strangers.add(&visitor, limits.strangers, connections.len() + 1 >= limits.connections);
                 let service = TowerToHyperService::new(router.clone());
-                let asked = Arc::clone(&visitor);
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let mut request = request.map(|body| InTime::new(body, limits.body));
-                    request.extensions_mut().insert(Arc::clone(&asked));
-                    service.call(request)
+                    service.call(request.map(|body| TimedBody::new(body, limits.body)))
                 });
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD_BYTES);
@@ -79,7 +68,6 @@ pub(crate) async fn serve<L: Listener>(
                     // Whoever hangs up in the middle is no failure of ours.
                     tokio::select! {
                         _ = connection.as_mut() => return,
-                        () = visitor.sent_away() => return,
                         _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
                     }
                     let _ = connection.await;
@@ -93,32 +81,13 @@ pub(crate) async fn serve<L: Listener>(
     connections.shutdown().await;
 }
 
-/// The connections on which no request has had a token, the oldest first.
-#[derive(Default)]
-struct Strangers(VecDeque<Weak<Visitor>>);
-
-impl Strangers {
-    /// Adds one; where there are too many, or `full` says that it takes the last place of all, the oldest has to go.
-    fn add(&mut self, visitor: &Arc<Visitor>, at_most: usize, full: bool) {
-        self.0.retain(|stranger| stranger.upgrade().is_some_and(|stranger| !stranger.is_known()));
-        if (full || self.0.len() >= at_most)
-            && let Some(oldest) = self.0.pop_front().and_then(|oldest| oldest.upgrade())
-        {
-            oldest.send_away();
-        }
-        self.0.push_back(Arc::downgrade(visitor));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{ErrorKind, Read, Write};
     use std::net::{SocketAddr, TcpStream};
-    use std::sync::Mutex;
     use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
 
-    use axum::body::Body;
-    use axum::middleware::{self, Next};
     use axum::routing::{get, post};
     use serde_json::Value;
     use tokio::net::TcpListener;
@@ -130,7 +99,7 @@ mod tests {
 
     const FOREVER: Duration = Duration::from_secs(600);
     const LIMITS: ConnectionLimits =
-        ConnectionLimits { connections: 256, strangers: 256, head: FOREVER, body: FOREVER, drain: FOREVER };
+        ConnectionLimits { connections: 256, head: FOREVER, body: FOREVER, drain: FOREVER };
     const ASK: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
     /// A server in a runtime of its own.
@@ -161,14 +130,6 @@ mod tests {
 
     fn router() -> Router {
         Router::new().route("/", get(|| async { "here" }))
-    }
-
-    /// The same, where every request counts as one with a token.
-    fn known() -> Router {
-        router().layer(middleware::from_fn(async |request: Request<Body>, next: Next| {
-            request.extensions().get::<Arc<Visitor>>().unwrap().shows_token();
-            next.run(request).await
-        }))
     }
 
     /// Asks on a connection that stays open, and waits for the answer.
@@ -208,7 +169,7 @@ mod tests {
 
     #[test]
     fn no_more_connections_than_allowed_are_served() {
-        let served = Served::new(known(), ConnectionLimits { connections: 1, ..LIMITS });
+        let served = Served::new(router(), ConnectionLimits { connections: 1, ..LIMITS });
         let (first, mut second) = (asked(&served), served.connect(ASK));
         second.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let early = second.read(&mut [0]).map_err(|error| error.kind());
@@ -216,22 +177,6 @@ mod tests {
         drop(first);
         second.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         assert!(rest(second).ends_with("here"));
-    }
-
-    #[test]
-    fn who_shows_no_token_keeps_nobody_out() {
-        let limits = ConnectionLimits { connections: 8, strangers: 4, ..LIMITS };
-        let served = Served::new(known(), limits);
-        let mut friends: Vec<TcpStream> = (0..3).map(|_| asked(&served)).collect();
-        let crowd: Vec<TcpStream> =
-            (0..20).map(|_| served.connect("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n")).collect();
-        // A newcomer is served beside them, and so are those who were there; as many more as there is room for.
-        friends.extend((0..4).map(|_| asked(&served)));
-        for friend in &mut friends {
-            friend.write_all(ASK.as_bytes()).unwrap();
-        }
-        assert!(friends.into_iter().all(|friend| rest(friend).ends_with("here")));
-        drop(crowd);
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub(crate) enum BackupError {
     Ignored(PathBuf),
     /// Nobody has said that what git would run is the person's.
     #[error(
-        "the repository has {0}, so git may run a program that came with it. If that is yours, `vault backup` by hand says so, \
+        "the repository was never backed up by hand, and git may run a program that came with it. Run `vault backup` by hand \
          once; from then on the daemon backs up by itself"
     )]
-    RunsPrograms(String),
+    NeverByHand,
     /// The person is in the middle of something.
     #[error("{what} is under way in {}. Finish it, or drop it with `{drop}`; then `vault backup` again", repository.display())]
     UnderWay {

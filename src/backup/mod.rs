@@ -6,7 +6,6 @@ mod archive;
 mod changes;
 mod error;
 mod git;
-mod git_config;
 mod repository;
 mod timer;
 mod trust;

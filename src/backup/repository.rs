@@ -1,10 +1,6 @@
 //! The repository that a vault is in: whether it can take a commit now, and the commit.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,7 +9,6 @@ use serde::Serialize;
 use super::changes::{ChangedFile, Changes, Counts, message};
 use super::error::BackupError;
 use super::git::{Cancel, Git, is_set};
-use super::git_config::is_harmless;
 use super::trust::Trust;
 use crate::fs::{Context, FsError};
 use crate::note::has_conflict;
@@ -101,17 +96,15 @@ impl Repository {
         Self::find(root, cancel)?.unless_ignored(root, cancel)
     }
 
-    /// The same for a backup that nobody has asked for just now: of a repository with programs of its own only where the person
-    /// has said that they are theirs.
+    /// The same for a backup that nobody has asked for just now: a repository that was never backed up by hand may have hooks and settings
+    /// by which git runs a program that came with it.
     ///
     /// # Errors
-    /// As [`Repository::open`], and when it has such programs.
+    /// As [`Repository::open`], and when it was never backed up by hand.
     pub(crate) fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
         let repository = Self::find(root, cancel)?;
-        if !trust.is_given()
-            && let Some(what) = repository.own_program()?
-        {
-            return Err(BackupError::RunsPrograms(what));
+        if !trust.is_given() {
+            return Err(BackupError::NeverByHand);
         }
         repository.unless_ignored(root, cancel)
     }
@@ -121,19 +114,6 @@ impl Repository {
             && Git::at(root, cancel).run(&["check-ignore", "--quiet", "."])?.is_ok()
             && Git::at(root, cancel).run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
         if ignored { Err(BackupError::Ignored(self.top)) } else { Ok(self) }
-    }
-
-    /// A hook or a setting by which git runs what came with the repository. Finding it runs nothing of it.
-    fn own_program(&self) -> Result<Option<String>, BackupError> {
-        let common = self.git.run(&["rev-parse", "--git-common-dir"])?.ok()?.stdout;
-        let common = OsStr::from_bytes(common.strip_suffix(b"\n").unwrap_or(&common));
-        if let Some(hook) = hook_in(&self.top.join(common).join("hooks")) {
-            return Ok(Some(hook));
-        }
-        let settings = self.git.run(&["config", "--local", "--list", "--name-only", "-z"])?.ok()?.stdout;
-        let settings = String::from_utf8_lossy(&settings);
-        let own = settings.split('\0').find(|name| !name.is_empty() && !is_harmless(name));
-        Ok(own.map(|name| format!("the setting `{name}`")))
     }
 
     fn find(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
@@ -358,31 +338,4 @@ fn read_if_short(path: &Path) -> Result<String, FsError> {
         return Ok(String::new());
     }
     Ok(String::from_utf8_lossy(&fs::read(path).on("read", path)?).into_owned())
-}
-
-/// A hook in a folder of hooks, or what keeps it from being told whether there is one: git may run what cannot be listed.
-fn hook_in(hooks: &Path) -> Option<String> {
-    let unknown = |error: io::Error| Some(format!("what may be in `{}` ({error})", hooks.display()));
-    let found = match fs::read_dir(hooks) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return unknown(error),
-    };
-    for hook in found {
-        let hook = match hook {
-            Ok(hook) => hook,
-            Err(error) => return unknown(error),
-        };
-        let name = hook.file_name().to_string_lossy().into_owned();
-        let is_run = match fs::metadata(hook.path()) {
-            Ok(meta) => meta.permissions().mode() & 0o111 != 0,
-            // A link to nothing.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return unknown(error),
-        };
-        if is_run && !name.ends_with(".sample") {
-            return Some(format!("the hook `{name}`"));
-        }
-    }
-    None
 }

@@ -1,8 +1,8 @@
 //! Whether the person has said that a repository's own programs are theirs.
 //!
 //! A folder that was copied or unpacked brings hooks and settings that git runs, and a `memory.toml` that has the daemon back
-//! up. Who runs `vault backup` there runs their git, as by hand; nobody has asked for what the daemon does. So it waits, where
-//! there is anything to run, until the person has backed up once by hand.
+//! up. Who runs `vault backup` there runs their git, as by hand; nobody has asked for what the daemon does. So it waits until
+//! the person has backed up once by hand.
 
 use std::fs;
 use std::path::PathBuf;

@@ -17,8 +17,7 @@ use crate::backup::{Cancel, Repository, Trust};
 /// Your own git does it, with your name, hooks and .gitignore. Only files of the vault are committed: what you have staged
 /// elsewhere in the repository stays staged. `.vault/` and `.trash/` never are. In the middle of a merge or a rebase, with a
 /// detached head or conflicts, it says so and changes nothing; a note with conflict markers is left out. Nothing is ever
-/// forced. `[backup] every = "1h"` in memory.toml has the daemon do it; where the repository has hooks or settings that run
-/// programs, once you have done it by hand.
+/// forced. `[backup] every = "1h"` in memory.toml has the daemon do it; once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
 pub(super) struct BackupCommand {

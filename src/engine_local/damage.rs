@@ -1,13 +1,13 @@
 //! What can be wrong with the stores, and how they are made fit to be opened again.
 //!
 //! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
-//! from the notes, and takes over every embedding that is whole. An embedding is computed again, and a graph is saved again.
+//! from the notes, embeddings and all. An embedding is computed again, and a graph is saved again.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::catalog::{CatalogError, SALVAGE_FOLDER, set_aside};
+use super::catalog::CatalogError;
 use super::keyword::KeywordError;
 use super::recovery::MARKER;
 use super::store::Store;
@@ -74,13 +74,12 @@ impl From<VectorError> for EngineError {
 }
 
 /// What the stores are in their folder, and whether it is a folder itself.
-const STORES: [(&str, bool); 7] = [
+const STORES: [(&str, bool); 6] = [
     ("catalog.db", false),
     ("catalog.db-wal", false),
     ("catalog.db-shm", false),
     ("tantivy", true),
     ("graph", true),
-    (SALVAGE_FOLDER, true),
     (MARKER, false),
 ];
 
@@ -104,8 +103,7 @@ impl Store {
     pub(super) fn clear_damage(folder: &Path, damage: &Damage) -> Result<(), FsError> {
         match damage {
             Damage::Catalog(_) => {
-                set_aside(folder)?;
-                let built_anew = STORES.iter().filter(|(name, _)| ![SALVAGE_FOLDER, MARKER].contains(name));
+                let built_anew = STORES.iter().filter(|(name, _)| *name != MARKER);
                 built_anew.into_iter().try_for_each(|(name, _)| remove(&folder.join(name)))
             }
             Damage::Words(_) => remove(&folder.join("tantivy")),

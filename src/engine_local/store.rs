@@ -88,7 +88,6 @@ impl Store {
             (keyword, files)
         });
         let (files, keyword) = (files?, keyword?);
-        catalog.salvage(folder)?;
         let mut store = Self {
             folder: folder.to_owned(),
             settings,

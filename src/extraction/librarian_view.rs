@@ -5,7 +5,7 @@ use super::trace_known::LIBRARIAN;
 use crate::access::LIBRARIAN_TASKS;
 use crate::request::{Owner, RequestError, rfc3339};
 use crate::state::{Job, JobState};
-use crate::wire::{LibrarianFanout, LibrarianView};
+use crate::wire::LibrarianView;
 
 /// Why nothing is sent.
 const WITHHELD: &str =
@@ -56,7 +56,6 @@ impl Extraction {
             queued,
             dead,
             tasks: LIBRARIAN_TASKS.iter().map(|task| ((*task).to_owned(), rules.does(task))).collect(),
-            fanout: LibrarianFanout { default: rules.fanout.clone(), auto_scale: rules.fanout_auto_scale },
         })
     }
 

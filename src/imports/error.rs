@@ -32,15 +32,11 @@ pub(crate) enum ImportReadError {
         /// What else is in it: the end of a sentence, or nothing.
         seems: String,
     },
-    /// It is an archive that has lost its end, and there is nothing of the kind in what is left.
-    #[error("{} was cut short, and in what is left of it is nothing of `{kind}`, which takes {takes}: download it again", path.display())]
+    /// It is a zip archive without the list of its files, which stands at its end.
+    #[error("{} was cut short: download it again", path.display())]
     CutShort {
-        /// The kind.
-        kind: &'static str,
-        /// Where it was looked for.
+        /// What.
         path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
     },
     /// It is a file of another kind.
     #[error("{} {seems}, and nothing of `{kind}`, which takes {takes}", path.display())]

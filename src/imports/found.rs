@@ -65,8 +65,6 @@ pub(super) struct SourceFiles {
     pub(super) has_copies: bool,
     /// A folder of it that is a vault, by its name.
     pub(super) vault: Option<String>,
-    /// Whether it has lost its end.
-    pub(super) is_cut: bool,
 }
 
 impl SourceFiles {

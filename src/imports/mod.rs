@@ -12,7 +12,6 @@ mod claude;
 mod claude_code;
 mod claw;
 mod codex;
-mod cut_zip;
 mod elements;
 mod error;
 mod found;

@@ -70,7 +70,6 @@ pub(crate) fn read_some(
     let found = each_file(path, &why_not, &alone, only, bytes, sink, &mut each)?;
     let (kind, path, takes) = (kind.name(), path.to_owned(), takes(kind));
     match found.wanted {
-        0 if found.is_cut => Err(ImportReadError::CutShort { kind, path, takes }),
         0 => Err(ImportReadError::Nothing { kind, path, takes, seems: instead(&found) }),
         _ => Ok(()),
     }

@@ -90,9 +90,9 @@ pub(super) fn each_file<'s>(
     let mut counted = CountedSource { from: file, bytes: Rc::clone(bytes) };
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
-        let mut files = SourceFiles::default();
+        let mut files = Ok(SourceFiles::default());
         sink.of_file(&name, |sink| files = of_zip(counted, &place, at_ms, why_not, sink, each));
-        return Ok(files);
+        return files;
     }
     takes(&name, seems(&name, &head))?;
     let place = place.to_string_lossy().into_owned();

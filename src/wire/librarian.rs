@@ -29,26 +29,13 @@ pub struct LibrarianView {
     pub queued: usize,
     /// Those that were put aside.
     pub dead: usize,
-    /// What it does, under the names that taOS has: `fact_extraction` and `preference_extraction` count, and the others are kept.
+    /// What it looks for: `fact_extraction` and `preference_extraction`.
     #[serde(default)]
     pub tasks: BTreeMap<String, bool>,
-    /// Kept for taOS, and without effect.
-    #[serde(default)]
-    pub fanout: LibrarianFanout,
 }
 
-/// How much taOS looks up for one question.
+/// A change of it; what is absent stays. Other keys, as taOS sends them, are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct LibrarianFanout {
-    /// `off`, `low`, `med` or `high`.
-    pub default: String,
-    /// Whether it follows the machine.
-    pub auto_scale: bool,
-}
-
-/// A change of it; what is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct LibrarianParams {
     /// Whether it reads what the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,19 +43,9 @@ pub struct LibrarianParams {
     /// Its model, which is that of `[memory]` in memory.toml and no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Back to the model of `[memory]`, which it asks in any case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clear_model: Option<bool>,
-    /// Which of its tasks it does; those that are not named stay. `fact_extraction` and `preference_extraction` say what it proposes; of taOS's
-    /// others (`intake_classification`, `crystallise`, `reflect`, `catalog_enrichment`, `query_expansion`, `verification`) it is kept alone.
+    /// What it looks for: `fact_extraction`, `preference_extraction`. Those that are not named stay; others are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<BTreeMap<String, bool>>,
-    /// `off`, `low`, `med` or `high`: kept for taOS, and without effect.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fanout: Option<String>,
-    /// Whether that follows the machine: kept for taOS, and without effect.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fanout_auto_scale: Option<bool>,
     /// Whether it is to read what waits now, and to try what was put aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<bool>,

@@ -56,7 +56,7 @@ pub use facts::*;
 pub use forgotten::*;
 pub use graph::*;
 pub use import::{ImportNote, ImportParams, ImportTaken};
-pub use librarian::{LibrarianFanout, LibrarianParams, LibrarianView};
+pub use librarian::{LibrarianParams, LibrarianView};
 pub use links::{Backlink, LinkView, LinksParams, LinksView, UnresolvedLink, UnresolvedParams, UnresolvedView};
 pub(crate) use listing::{Listing, ListingParams, named};
 pub use listing::{NoteName, NotesParams, NotesView};

@@ -334,28 +334,6 @@ fn a_connection_is_kept_for_many_requests() {
 }
 
 #[test]
-fn many_who_have_no_token_do_not_lock_out_who_has_one() {
-    let daemon = daemon();
-    let bearer = format!("Bearer {}", daemon.token());
-    let mut before = Connection::open(daemon.address());
-    let ask = Request::get("/api/user-memory/stats").header("Authorization", &bearer);
-    assert_eq!(before.send(&ask).expect("an answer").status, 200);
-    // More of them than there is room for, each of which keeps its connection by sending the next byte in time.
-    let begun = b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 80\r\n\r\n{";
-    let crowd: Vec<TcpStream> = (0..385)
-        .map(|_| {
-            let mut stream = TcpStream::connect(daemon.address()).unwrap();
-            stream.write_all(begun).unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(daemon.get("/api/user-memory/stats").status, 200, "a newcomer with a token");
-    assert_eq!(before.send(&ask).expect("it was not hung up on").status, 200);
-    assert!(daemon.run(&["search", "dough"]).ok().stdout.contains("notes/bread.md"));
-    drop(crowd);
-}
-
-#[test]
 fn a_body_is_small_where_no_token_is_needed() {
     let daemon = daemon();
     let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));

@@ -86,7 +86,6 @@ use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("AgentParams", "name", UpTo(60, LINE)),
-    ("LibrarianParams", "fanout", Like("^(off|low|med|high)$")),
     ("DigestParams", "day", Like(DAY)),
     ("DigestParams", "week", Like(WEEK)),
     ("SummaryMakeParams", "of", Like(PATH)),

@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use tar::{Archive, Entry, EntryType};
 
-use super::super::git_config::harmless;
 use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
 use super::forgotten::{FileLeftOut, leave_out, list};
@@ -200,16 +199,32 @@ impl<'a> Unpacking<'a> {
         }
     }
 
-    /// What of a repository's configuration runs nothing.
+    /// A plain configuration in place of a repository's own, which goes beside it: git might run a program because of that.
     fn git_config(&mut self, content: &mut impl Read, path: &Path) -> Result<Vec<u8>, ArchiveError> {
         let mut config = Vec::new();
         content.read_to_end(&mut config).map_err(broken)?;
         self.summing.content(&config);
-        let (kept, gone) = harmless(&config);
-        let line = |line: &str| line.chars().take(200).collect::<String>();
-        let why = "git might run a program because of it";
-        self.left_out.extend(gone.iter().map(|gone| format!("{}: `{}`: {why}", path.display(), line(gone))));
-        Ok(kept)
+        let beside = path.with_extension("imported");
+        let at = self.into.join(&beside);
+        create_dir(at.parent().unwrap_or(self.into))?;
+        fs::write(&at, &config).on("write", &at)?;
+        self.left_out.push(format!(
+            "{}: git might run a program because of it. A plain one is in its place, without remotes: what it said is in {}",
+            path.display(),
+            beside.display()
+        ));
+        let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
+        let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
+        // Without these git cannot read its objects and branches.
+        let formats: Vec<&str> =
+            ["objectformat = sha256", "refstorage = reftable"].into_iter().filter(|format| says(format)).collect();
+        let version = usize::from(!formats.is_empty());
+        let mut plain = format!("[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n");
+        if version > 0 {
+            plain.push_str("[extensions]\n");
+            formats.iter().for_each(|format| plain.push_str(&format!("\t{format}\n")));
+        }
+        Ok(plain.into_bytes())
     }
 
     /// Writes a file where it is wanted; reads it all the same where it is not. `sums` says whether it is summed up here.

@@ -61,7 +61,7 @@ fn is_state(names: &[&str], kind: EntryKind) -> bool {
 }
 
 /// What of a repository cannot have git run a program: no hooks, no second configuration, nothing that leads to one elsewhere.
-/// Of `config` the import keeps what is harmless.
+/// In place of `config` the import writes a plain one.
 fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
         (_, EntryKind::Link) => false,

@@ -384,9 +384,10 @@ fn an_imported_repository_runs_nothing_that_came_with_it() {
     let (archive, copy) = (folder.path().join("vault.tar.zst"), folder.path().join("copy"));
     export(&vault, &archive, &[]).ok();
     let said = import(&archive, &copy).ok().stderr;
-    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "`fsmonitor = \"touch", "`url = notes/plain`"] {
+    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "what it said is in .git/config.imported"] {
         assert!(said.contains(named), "{named}: {said}");
     }
+    assert!(fs::read_to_string(copy.join(".git/config.imported")).unwrap().contains("url = notes/plain"));
     let backup = |args: &[&str]| Ran::of(vault_command().args(["backup", "--vault"]).arg(&copy).args(args));
     backup(&[]).ok();
     assert!(git(&copy, &["status", "--porcelain", "--ignore-submodules=dirty"]).is_empty(), "it was backed up");

@@ -1,60 +1,30 @@
-//! Who is at the other end of a connection, and how long may pass until a request is whole.
+//! The body of a request, which has to be there in time.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::BoxError;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep_until};
-
-/// Whoever opened a connection. It is in the extensions of each request, so that who checks a token can say that there was one.
-#[derive(Debug, Default)]
-pub(super) struct Visitor {
-    known: AtomicBool,
-    leave: Notify,
-}
-
-impl Visitor {
-    /// A request on the connection had a token that counts.
-    pub(super) fn shows_token(&self) {
-        self.known.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
-    }
-
-    /// Has the connection closed, to make room.
-    pub(super) fn send_away(&self) {
-        self.leave.notify_one();
-    }
-
-    /// Waits until it is to be closed.
-    pub(super) async fn sent_away(&self) {
-        self.leave.notified().await;
-    }
-}
 
 /// The body of a request, which fails when it has not come whole in time: whoever sends it byte by byte would else keep the
 /// connection for as long as they like.
-pub(super) struct InTime {
+pub(super) struct TimedBody {
     body: Incoming,
     deadline: Instant,
     /// Made when there is something to wait for.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl InTime {
+impl TimedBody {
     pub(super) fn new(body: Incoming, within: Duration) -> Self {
         Self { body, deadline: Instant::now() + within, alarm: None }
     }
 }
 
-impl Body for InTime {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = BoxError;
 
