@@ -71,7 +71,7 @@ impl Store {
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
             notices.push("the catalog was gone, and is built anew from the notes".into());
         }
-        let mut catalog = Catalog::open(&database, &settings.place)?;
+        let catalog = Catalog::open(&database, &settings.place)?;
         let foreign = catalog.place() != settings.place;
         if distrust || foreign || marker.machine_stopped() {
             catalog.check()?;

@@ -120,7 +120,7 @@ fn with_tokens(scores: &[(bool, CandidateScores)], mut whole: Vec<f64>) -> Vec<f
 }
 
 /// Scales to 0..1; 1 when all are equal, 0 where there is none.
-fn min_max(scores: &[Option<f64>]) -> Vec<f64> {
+pub(super) fn min_max(scores: &[Option<f64>]) -> Vec<f64> {
     let (low, high) = range(scores.iter().flatten().copied());
     let scale = |score: f64| if high > low { (score - low) / (high - low) } else { 1.0 };
     scores.iter().map(|score| score.map_or(0.0, scale)).collect()

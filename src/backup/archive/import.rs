@@ -208,7 +208,7 @@ impl<'a> Unpacking<'a> {
         let at = self.into.join(&beside);
         create_dir(at.parent().unwrap_or(self.into))?;
         fs::write(&at, &config).on("write", &at)?;
-        self.left_out.push(format!(
+        self.left_out.insert(format!(
             "{}: git might run a program because of it. A plain one is in its place, without remotes: what it said is in {}",
             path.display(),
             beside.display()
