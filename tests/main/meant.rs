@@ -55,7 +55,7 @@ fn a_group_of_commands_by_itself_lists_what_there_is() {
 #[test]
 fn a_condition_without_a_value_is_an_error() {
     let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "---\nrating: 4\ntags: [tag]\n---\n# A tag\n\nA quokka.\n");
+    vault.write("notes/a.md", "---\nrating: 4\ntags: [tag]\n---\n# A tag\n\nA quokka with a tag.\n");
     for served in [false, true] {
         for (query, part) in [("[rating:>]", "[rating:>]"), ("tag:", "tag:"), ("quokka -before:", "before:")] {
             let refused = vault.run(&["search", query]);
