@@ -292,7 +292,7 @@ impl Default for SearchConfig {
             usage_weight: 0.0,
             mmr_lambda: 1.0,
             deep_ms: 1000,
-            deep_candidates: 20,
+            deep_candidates: 10,
             late_interaction: IgnoredAny,
             rerank: Rerank::Off,
             rerank_model: String::new(),
@@ -316,7 +316,7 @@ pub enum Mode {
     Semantic,
     /// Both, fused.
     Hybrid,
-    /// Both, and the best looked at token by token (late interaction): better, in a third of a second.
+    /// Both, and the best looked at token by token (late interaction): better, and slower.
     Deep,
 }
 

@@ -15,7 +15,7 @@ const MODES = [
 const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo", "Last month"], ["1y", "Last year"]];
 const LAYERS = [["", "All layers"], ["entries", "Entries"], ["conversations", "Conversations"], ["summaries", "Summaries"], ["graph", "Graph"], ["notes", "Notes"]];
 const WAIT_MS = 90;
-// Each takes a quarter of a second of all cores.
+// Each takes all cores for a sixth of a second.
 const DEEP_WAIT_MS = 350;
 
 let view;

@@ -87,7 +87,7 @@ fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
 }
 
 fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
-    found_with(embedder, mode, &SearchConfig::default())
+    found_with(embedder, mode, &SearchConfig { deep_candidates: 20, ..SearchConfig::default() })
 }
 
 fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
@@ -139,12 +139,11 @@ fn what_is_not_looked_at_stays_behind_in_its_order() {
 
 #[test]
 fn under_load_the_order_is_that_of_all_or_of_none() {
-    let config = SearchConfig { deep_candidates: 20, ..SearchConfig::default() };
     let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    let all = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
+    let all = found(&with(Tokens::For(20)), Mode::Deep);
     assert_ne!(paths(&all), paths(&hybrid));
     for ready in 0..20 {
-        let some = found_with(&with(Tokens::For(ready)), Mode::Deep, &config);
+        let some = found(&with(Tokens::For(ready)), Mode::Deep);
         assert_eq!((some.mode, paths(&some)), (Mode::Hybrid, paths(&hybrid)), "{ready}");
         assert_eq!(some.degraded, Some(Degraded::NotDeep("the model took too long".into())), "{ready}");
     }
