@@ -248,6 +248,7 @@ fn run() -> u8 {
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
+            let in_json = in_json && !terminal::has_printed_json();
             let in_json = in_json && terminal::stdout().json(&output::error_as_json(&error)).is_ok();
             if !in_json {
                 terminal::remark!("vault: {}", output::explain(&error));

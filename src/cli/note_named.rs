@@ -104,12 +104,12 @@ impl<'h> NoteNames<'h> {
 
     /// The note that a name means, which is said; of several none.
     fn called(&self, name: &str, fit: NameFit) -> anyhow::Result<VaultPath> {
+        let folder = self.folder(name).filter(|_| fit == NameFit::Near);
+        let is_path = can_be_note(&VaultPath::new(folder.as_deref().unwrap_or(name))?);
         // What is the program's own means no note.
         if name.split('/').any(|part| part.starts_with('.')) {
             return Err(RequestError::no_note(name).into());
         }
-        let folder = self.folder(name).filter(|_| fit == NameFit::Near);
-        let is_path = can_be_note(&VaultPath::new(folder.as_deref().unwrap_or(name))?);
         let index = &self.config.index;
         let rules = NoteRules::new(self.home.root(), &index.exclude)?.with_outside(self.outside.clone());
         let rules = rules.with_attachments(index.attachments);
@@ -153,6 +153,7 @@ impl<'h> NoteNames<'h> {
     /// The folder of the vault that is called so.
     fn folder(&self, name: &str) -> Option<String> {
         let name = name.trim_end_matches('/');
+        VaultPath::new(name).ok()?;
         let is_folder = |path: &VaultPath| self.outside.on_disk(self.home.root(), path).is_dir();
         self.places(name).into_iter().find(is_folder).map(|path| path.to_string())
     }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -31,6 +32,14 @@ macro_rules! remark {
 }
 
 pub(super) use {remark, say};
+
+/// Whether JSON was printed.
+static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process has printed JSON: there is one document for whoever reads it.
+pub(super) fn has_printed_json() -> bool {
+    JSON_PRINTED.load(Ordering::Relaxed)
+}
 
 /// Standard output or standard error.
 pub(super) struct Out {
@@ -109,6 +118,7 @@ impl Out {
 
     /// Prints JSON for scripts.
     pub(super) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        JSON_PRINTED.store(true, Ordering::Relaxed);
         let mut text = serde_json::to_string_pretty(value)?;
         text.push('\n');
         let text = if self.is_terminal { Spelling::Json.of(&text) } else { text.into() };

@@ -56,7 +56,16 @@ impl Note {
         let lines_read = (read.len() < source.len()).then(|| Lines::new(read));
         let lines_read = lines_read.as_ref().unwrap_or(&lines);
         let blocks = blocks::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
-        let title = fields.title.unwrap_or_else(|| title_of(&blocks, &body.headings).unwrap_or(stem).to_owned());
+        // Above the first heading of a note whose frontmatter cannot be read stands that.
+        let title = match frontmatter.broken {
+            true => body
+                .headings
+                .iter()
+                .find(|heading| heading.level == 1 && !heading.text.is_empty())
+                .map(|one| one.text.as_str()),
+            false => title_of(&blocks, &body.headings),
+        };
+        let title = fields.title.unwrap_or_else(|| title.unwrap_or(stem).to_owned());
         Self {
             title,
             visibility,

@@ -215,12 +215,12 @@ fn get_takes_what_a_search_names() {
     assert_eq!(passage.stdout.trim_end(), hit["content"].as_str().unwrap());
     let json = vault.run(&["get", "--json", "notes/bread.md:6"]).ok().json();
     assert_eq!(json["citation"], "notes/bread.md#L6");
-    for missing in ["nothing.md", "notes", "0123456789abcdef"] {
+    for missing in ["nothing.md", "0123456789abcdef"] {
         let refused = get(missing);
         assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{missing}: {}", refused.stderr);
         assert!(refused.stderr.starts_with("vault: "), "{missing}: {}", refused.stderr);
     }
-    for bad in ["notes/bread.md:99", "notes/bread.md:0", "notes/bread.md:5-2", "../x.md", "/etc/passwd", ""] {
+    for bad in ["notes/bread.md:99", "notes/bread.md:0", "notes/bread.md:5-2", "../x.md", "/etc/passwd", "", "notes"] {
         let refused = get(bad);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{bad}: {}", refused.stderr);
         assert!(refused.stderr.starts_with("vault: "), "{bad}: {}", refused.stderr);

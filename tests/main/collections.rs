@@ -48,7 +48,7 @@ fn a_note_elsewhere_is_found_cited_and_read_like_any_other() {
         assert_eq!(vault.run(&["get", "papers/deep/fern.md"]).ok().stdout, whole);
         assert_eq!(vault.run(&["get", on_disk.to_str().unwrap()]).ok().stdout, whole);
         assert_eq!(vault.run(&["get", "papers/nothing.md"]).code, 1);
-        assert_eq!(vault.run(&["get", "papers"]).code, 1);
+        assert_eq!(vault.run(&["get", "papers"]).code, 2, "a folder is no note");
         assert_eq!(vault.run(&["get", "papers/../../etc/passwd"]).code, 2);
         let collections = vault.run(&["collections", "--json"]).ok().json();
         assert_eq!((&collections["papers"]["files"], &collections["notes"]["files"]), (&2.into(), &1.into()));

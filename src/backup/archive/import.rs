@@ -204,6 +204,22 @@ impl<'a> Unpacking<'a> {
         let mut config = Vec::new();
         content.read_to_end(&mut config).map_err(broken)?;
         self.summing.content(&config);
+        let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
+        let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
+        // Without these git cannot read its objects and branches.
+        let formats: Vec<&str> =
+            ["objectformat = sha256", "refstorage = reftable"].into_iter().filter(|format| says(format)).collect();
+        let version = usize::from(!formats.is_empty());
+        let mut plain = format!(
+            "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+        );
+        if version > 0 {
+            plain.push_str("[extensions]\n");
+            formats.iter().for_each(|format| plain.push_str(&format!("\t{format}\n")));
+        }
+        if plain.as_bytes() == config {
+            return Ok(config);
+        }
         let beside = path.with_extension("imported");
         let at = self.into.join(&beside);
         create_dir(at.parent().unwrap_or(self.into))?;
@@ -213,17 +229,6 @@ impl<'a> Unpacking<'a> {
             path.display(),
             beside.display()
         ));
-        let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
-        let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
-        // Without these git cannot read its objects and branches.
-        let formats: Vec<&str> =
-            ["objectformat = sha256", "refstorage = reftable"].into_iter().filter(|format| says(format)).collect();
-        let version = usize::from(!formats.is_empty());
-        let mut plain = format!("[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n");
-        if version > 0 {
-            plain.push_str("[extensions]\n");
-            formats.iter().for_each(|format| plain.push_str(&format!("\t{format}\n")));
-        }
         Ok(plain.into_bytes())
     }
 
