@@ -17,7 +17,7 @@ use super::told::remove_told;
 use crate::access::{Principal, Turn};
 use crate::fs::FsError;
 use crate::path::VaultPath;
-use crate::request::{Owner, Request, RequestError, Role, Workspace};
+use crate::request::{Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::state::{OpenPurge, OpenPurgeTable};
 use crate::vault::Files;
 
@@ -87,14 +87,24 @@ impl Drop for PurgeKeeper {
     }
 }
 
+/// What goes with the note of a purge.
+fn going_with(purge: &OpenPurge) -> Vec<GoingWith> {
+    serde_json::from_str(&purge.going_with).unwrap_or_default()
+}
+
+/// Whether lines, or all, of the note go: not facts by their names.
+fn has_place(purge: &OpenPurge) -> bool {
+    purge.gone || purge.lines.is_some()
+}
+
 /// Goes through what goes with the notes, each once; gives what of it is left, and why.
 fn finish_going(owner: &Owner, open: &[OpenPurge]) -> Result<Vec<String>, RequestError> {
     let one = owner.workspace().files()?.one_generation();
-    let mut left = Vec::new();
-    let mut gone = GoneForGood::default();
+    let (mut left, mut gone) = (Vec::new(), GoneForGood::default());
+    let root = owner.workspace().home().root();
     for purge in open {
         let Ok(path) = VaultPath::new(purge.path.as_str()) else { continue };
-        let going: Vec<GoingWith> = serde_json::from_str(&purge.going_with).unwrap_or_default();
+        let going = going_with(purge);
         note_staying(owner, going.iter().map(|going| &going.derived), &mut gone.staying)?;
         gone.begun.push(path.clone());
         let place = (&path, purge.lines);
@@ -103,8 +113,12 @@ fn finish_going(owner: &Owner, open: &[OpenPurge]) -> Result<Vec<String>, Reques
                 Some(seen) => forget_copy(owner, place, &mut derived, seen, &mut gone),
                 None => forget_derived(owner, place, &mut derived, true, &mut gone),
             }
-            left.extend(derived.kept_because.map(|why| format!("`{}`: {why}", derived.path)));
+            // What is not there has gone before.
+            let file = derived.path.split_once("#^").map_or(derived.path.as_str(), |(file, _)| file);
+            let is_there = note_path(file).is_ok_and(|path| path.on_disk(root).exists());
+            left.extend(derived.kept_because.filter(|_| is_there).map(|why| format!("`{}`: {why}", derived.path)));
         }
+        gone.places.extend(has_place(purge).then(|| (path.clone(), purge.lines)));
         gone.open.push(purge.id);
     }
     let mut cleared = clear_left(owner, &mut Vec::new(), &mut gone)?;
@@ -126,8 +140,9 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     remove_made_of(files, workspace.home().root(), &path)?;
     files.purge(&path)?;
     let kept_text = workspace.forget_attachment(&path);
-    // Of facts that went by their names nothing else was learned there.
-    let failed = match purge.gone || purge.lines.is_some() {
+    // By its place it is known which facts are to go; of facts that went by their names nothing else was learned there.
+    let waits = going_with(purge).iter().any(|going| going.derived.fact.is_some());
+    let failed = match !waits && has_place(purge) {
         true => hide_places(workspace, &[(path.clone(), purge.lines)]),
         false => Vec::new(),
     };

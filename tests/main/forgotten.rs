@@ -156,7 +156,7 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
         }
     }
     let status = vault.settle();
-    let on_disk = ["notes", "conversations", "agents", "bookmarks"]
+    let on_disk = ["notes", "conversations", "agents", "bookmarks", "summaries"]
         .iter()
         .map(|folder| notes_below(&vault.path(folder)))
         .sum::<usize>();

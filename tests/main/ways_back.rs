@@ -28,7 +28,7 @@ struct World {
 
 fn world() -> World {
     let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n[memory]\nenabled = false\n\
+        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n\
          [[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\n",
     );
     vault.write("notes/keys.md", format!("# Keys\n\n{}\n\nStays.\n", KEY.text));

@@ -160,7 +160,7 @@ impl KeywordWriter {
         Ok(())
     }
 
-    /// Leaves nothing of what was removed in the files. It takes about a second for 100,000 chunks.
+    /// Leaves nothing of what was removed in the files. With the catalog's it takes two seconds for 109,000 chunks.
     ///
     /// # Errors
     /// When the index cannot be written to; what was there before stays readable.
