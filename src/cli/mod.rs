@@ -138,18 +138,22 @@ const DEFAULT_LOG: &str = "warn,rmcp=error";
 
 /// Runs the command line of this process, which ends with it.
 pub fn main() -> ! {
-    let code = run();
+    let mut code = run();
     terminal::flush();
+    if qmd::is_called(std::env::args_os()) {
+        // QMD's errors end with 1, whatever they are.
+        code = code.min(1);
+    }
     exit::at_once(code)
 }
 
 /// What was asked: by the name of `vault`, or by that of `qmd`.
 fn parsed() -> Result<Cli, clap::Error> {
-    if qmd::is_called(std::env::args_os().next().as_deref()) {
+    if qmd::is_called(std::env::args_os().take(1)) {
         let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 0))?;
         return Ok(Cli { vault: None, command: Command::Qmd(asked) });
     }
-    match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
+    match qmd::is_called(std::env::args_os()) {
         true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1)),
         false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
     }

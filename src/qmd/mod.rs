@@ -18,6 +18,6 @@ pub(crate) use collection::{QmdCollection, QmdCollections};
 pub(crate) use database::DatabaseHealth;
 pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
-pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};
+pub(crate) use place::{DEFAULT_NAME, IndexPlace, IndexVariables, indexes_folder};
 pub(crate) use rows::QmdDocument;
 pub(crate) use settings::{AGENT, QMD_VERSION};

@@ -12,7 +12,8 @@ use crate::fs::{Context, FsError, create_dir, write_atomically, write_new};
 use crate::vault::state_dir;
 
 /// Default name of an index.
-const DEFAULT_NAME: &str = "index";
+/// The name of an index that is given none.
+pub(crate) const DEFAULT_NAME: &str = "index";
 /// Maximum length of a name, in bytes. None that a person gives is longer.
 const MAX_NAME_BYTES: usize = 100;
 

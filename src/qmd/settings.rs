@@ -13,7 +13,7 @@ use crate::fs::{Context, create_private_dir, write_atomically};
 pub(crate) const AGENT: &str = "qmd";
 
 /// The version of QMD whose commands and tools these are, and what answers.
-pub(crate) const QMD_VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+pub(crate) const QMD_VERSION: &str = concat!("2.8.3 (vault ", env!("CARGO_PKG_VERSION"), ")");
 
 const COLLECTIONS: &str = "qmd.json";
 

@@ -133,49 +133,115 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Between the calls of programs and the recorded answers of QMD.
+const RECORDED: &str = "# The answers of QMD";
+
+const CALLS: &str = include_str!("../data/qmd-calls.txt");
+
+/// Makes the calls of a table, and looks for what they have to answer; gives how many they were.
+fn replay(workspace: &Workspace, table: &str) -> usize {
+    let work = workspace.path("work").to_str().unwrap().to_owned();
+    let (mut calls, mut docid) = (0, String::new());
+    for block in table.split("\nqmd ").skip(1) {
+        let block = block.replace("{work}", &work);
+        let (call, checks) = block.split_once('\n').unwrap_or((&block, ""));
+        let args = words(&call.replace("{id+}", &workspace.full_hash(&docid)).replace("{id}", &docid));
+        let ran = workspace.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        if let Ok(Value::Array(hits)) = serde_json::from_str(&ran.stdout)
+            && let Some(id) = hits.first().and_then(|hit| hit["docid"].as_str())
+        {
+            id.clone_into(&mut docid);
+        }
+        let mut lines = String::new();
+        for check in checks.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let (what, rest) = check.split_once(' ').unwrap_or((check, ""));
+            let so = match what {
+                "exit" => ran.code == rest.parse::<i32>().unwrap(),
+                "out" => ran.code == 0 && ran.stdout.contains(rest),
+                "err" => ran.stderr.contains(rest),
+                "not" => !ran.stdout.contains(rest),
+                "json" => {
+                    let (pointer, value) = rest.split_once(' ').unwrap();
+                    let value: Value = serde_json::from_str(value).unwrap();
+                    ran.json().pointer(pointer.trim_matches('"')).cloned().unwrap_or_default() == value
+                }
+                "is" => ran.code == 0 && has(&ran.json(), &serde_json::from_str(rest).unwrap()),
+                "|" => {
+                    lines += &format!("{rest}\n");
+                    true
+                }
+                _ => panic!("{check}"),
+            };
+            assert!(so, "qmd {call}\n{check}\n{ran:?}");
+        }
+        let said: String = ran.stdout.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert!(lines.is_empty() || ran.code == 0 && is_like(&said, &lines), "qmd {call}\n{lines}\n{said}\n{ran:?}");
+        calls += 1;
+    }
+    calls
+}
+
+/// Whether a text is another in which `{…}` stands for anything.
+fn is_like(said: &str, expected: &str) -> bool {
+    let mut parts: Vec<&str> = expected.split("{…}").collect();
+    let Some(mut rest) = said.strip_prefix(parts.remove(0)) else { return false };
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some((_, behind)) = rest.split_once(part) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(last)
+}
+
+/// Whether JSON has what is expected of it; objects may have more.
+fn has(said: &Value, expected: &Value) -> bool {
+    match (said, expected) {
+        (_, Value::String(expected)) if expected == "{…}" => true,
+        (Value::String(said), Value::String(expected)) => is_like(said, expected),
+        (Value::Object(said), Value::Object(expected)) => {
+            expected.iter().all(|(key, value)| said.get(key).is_some_and(|said| has(said, value)))
+        }
+        (Value::Array(said), Value::Array(expected)) => {
+            said.len() == expected.len() && said.iter().zip(expected).all(|(said, expected)| has(said, expected))
+        }
+        _ => said == expected,
+    }
+}
+
 #[test]
 fn programs_that_call_qmd_find_what_they_look_for() {
     let workspace = Workspace::new();
     workspace.without_model(&[]);
     workspace.without_model(&["--index", "moltis"]);
-    let work = workspace.path("work").to_str().unwrap().to_owned();
-    let (mut last, mut call, mut calls, mut docid) = (None::<Ran>, String::new(), 0, String::new());
-    for line in include_str!("../data/qmd-calls.txt").lines().filter(|line| !line.starts_with('#')) {
-        if let Some(args) = line.strip_prefix("qmd ") {
-            if let Some(before) = &last {
-                assert!(line.contains("Hostile") || before.code >= 0, "{call}: {before:?}");
-            }
-            let longer = workspace.full_hash(&docid);
-            let args = args.replace("{work}", &work).replace("{id+}", &longer).replace("{id}", &docid);
-            let args = words(&args);
-            let ran = workspace.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
-            if let Ok(Value::Array(hits)) = serde_json::from_str(&ran.stdout)
-                && let Some(id) = hits.first().and_then(|hit| hit["docid"].as_str())
-            {
-                id.clone_into(&mut docid);
-            }
-            (last, call, calls) = (Some(ran), line.to_owned(), calls + 1);
-            continue;
-        }
-        let Some((what, rest)) = line.trim_start().split_once(' ') else { continue };
-        let (ran, rest) = (last.as_ref().unwrap(), &*rest.replace("{work}", &work));
-        let so = match what {
-            "exit" => ran.code == rest.parse::<i32>().unwrap(),
-            "out" => ran.code == 0 && ran.stdout.contains(rest),
-            "err" => ran.stderr.contains(rest),
-            "not" => !ran.stdout.contains(rest),
-            "json" => {
-                let (pointer, value) = rest.split_once(' ').unwrap();
-                let value: Value = serde_json::from_str(value).unwrap();
-                let found = ran.json().pointer(pointer.trim_matches('"')).cloned().unwrap_or_default();
-                found == value
-            }
-            _ => panic!("{line}"),
-        };
-        assert!(so, "{call}\n{line}\n{ran:?}");
-    }
+    let calls = replay(&workspace, CALLS.split(RECORDED).next().unwrap());
     assert!(calls > 90, "{calls}");
     assert!(!workspace.path("work/ran").exists(), "no command was run");
+}
+
+#[test]
+fn what_qmd_answers_about_three_notes_is_answered_here() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "n/kiln.md",
+        "# Kiln\n\nThe kiln fires at **1240 °C**, slowly, for 12 hours.\n\nIt cools overnight; nobody opens it & nobody \"peeks\".\n",
+    );
+    workspace.write(
+        "n/glaze.md",
+        "---\ntags: [pottery]\n---\n# Glaze, and its colours\n\n- ash < 40 %\n- feldspar\n\nThe glaze melts in the kiln.\n\n\
+         Copper gives green, cobalt gives blue.\n\nNothing here is toxic.\n",
+    );
+    workspace.write("n/log/2026-01-05.md", "Fired the kiln twice, glazed one bowl.");
+    match std::env::var_os("QMD_PEER") {
+        Some(peer) => {
+            fs::remove_file(workspace.path("bin/qmd")).unwrap();
+            std::os::unix::fs::symlink(peer, workspace.path("bin/qmd")).unwrap();
+        }
+        None => {
+            workspace.without_model(&[]);
+            workspace.without_model(&["--index", "other"]);
+        }
+    }
+    assert!(replay(&workspace, CALLS.split_once(RECORDED).unwrap().1) >= 40);
 }
 
 impl Workspace {
@@ -306,6 +372,18 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
     fs::remove_file(folder.join("memory.toml")).unwrap();
     let process = rustix::process::Pid::from_raw(i32::try_from(second).unwrap()).unwrap();
     eventually("its end", || rustix::process::test_kill_process(process).is_err().then_some(()));
+}
+
+#[test]
+fn a_program_that_is_itself_called_qmd_starts_the_process_that_answers() {
+    let workspace = Workspace::new();
+    let (program, qmd) = (env!("CARGO_BIN_EXE_vault"), workspace.path("bin/qmd"));
+    fs::remove_file(&qmd).unwrap();
+    fs::hard_link(program, &qmd).or_else(|_| fs::copy(program, &qmd).map(drop)).unwrap();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target");
 }
 
 #[test]

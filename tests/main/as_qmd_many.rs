@@ -35,7 +35,7 @@ fn of(workspace: &Workspace, index: &str, args: &[&str]) -> Ran {
 #[track_caller]
 fn finds(workspace: &Workspace, index: &str) {
     let found = of(workspace, index, &["search", "keyword target", "--json"]).ok().json();
-    assert_eq!(found[0]["file"], "qmd://memory/notes.md", "{index}: {found}");
+    assert_eq!(found[0]["file"], format!("qmd://memory/notes.md?index={index}"), "{found}");
 }
 
 fn json(path: &Path) -> Option<Value> {

@@ -61,7 +61,7 @@ fn every_tool_answers(mut ask: impl FnMut(&Value) -> Value) {
     for file in [docid.as_str(), "memory/notes.md", "qmd://memory/notes.md", "notes.md"] {
         let given = ask(&call("get", json!({ "file": file })))["result"]["content"][0]["resource"].clone();
         assert_eq!((&given["uri"], &given["mimeType"]), (&"qmd://memory/notes.md".into(), &"text/markdown".into()));
-        assert!(given["text"].as_str().unwrap().ends_with("The keyword target stands here."), "{given}");
+        assert!(given["text"].as_str().unwrap().ends_with("The keyword target stands here.\n"), "{given}");
     }
     let lines = ask(&call("get", json!({ "file": "memory/notes.md:3", "maxLines": 1, "lineNumbers": true })));
     assert!(lines.to_string().contains("3: The keyword target stands here."), "{lines}");

@@ -142,7 +142,6 @@ fn measure(
         limit: HITS,
         min_score: 0.0,
         full: false,
-        line_numbers: false,
         explain: false,
     };
     let begun = Instant::now();

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::index::QmdIndex;
+use super::listing::say_pending;
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{remark, say, stdout};
 use crate::qmd::{QmdCollection, QmdError};
@@ -92,14 +93,16 @@ impl QmdCollectionAction {
                 }
                 say!("Collections ({}):\n", all.len())?;
                 for collection in all {
-                    show(index, collection)?;
+                    let excluded = if collection.is_left_out { " [excluded]" } else { "" };
+                    show(index, &format!("{0} (qmd://{0}/){excluded}", collection.name), collection)?;
+                    say!("")?;
                 }
             }
             Self::Show { name, json } => {
                 let Some(collection) = index.collections.named(&name) else { return not_found(&name) };
                 match json {
                     true => stdout().json(&described(collection))?,
-                    false => show(index, collection)?,
+                    false => show(index, &format!("Collection: {name}"), collection)?,
                 }
             }
             Self::Remove { name } => {
@@ -180,14 +183,15 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
     }
     index.change(|all| Ok(all.add(new)?))?;
     let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
-    drop(index.client()?);
     say!(
-        "Creating collection '{name}'...\n\nIndexed: {} new, {} updated, {} unchanged, {} removed",
+        "Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
+        folder.display(),
         found.new,
         found.updated,
         found.unchanged,
         found.removed
     )?;
+    say_pending(index)?;
     say!("✓ Collection '{name}' created successfully")?;
     Ok(Outcome::Done)
 }
@@ -200,20 +204,17 @@ fn described(collection: &QmdCollection) -> serde_json::Value {
     })
 }
 
-fn show(index: &QmdIndex, collection: &QmdCollection) -> anyhow::Result<()> {
+fn show(index: &QmdIndex, head: &str, collection: &QmdCollection) -> anyhow::Result<()> {
     let QmdCollection { name, path, pattern, ignore, context: _, is_left_out, update } = collection;
-    let mut more = String::new();
+    let mut more = format!("\n  Include:  {}", if *is_left_out { "no" } else { "yes (default)" });
     if !ignore.is_empty() {
         more += &format!("\n  Ignore:   {}", ignore.join(", "));
-    }
-    if *is_left_out {
-        more += "\n  Include:  no";
     }
     if let Some(command) = update {
         more += &format!("\n  Update:   {command} (never run)");
     }
     let files = index.documents.all(Some(name))?.len();
-    say!("{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}{more}\n  Files:    {files}\n", path.display())?;
+    say!("{head}\n  Path:     {}\n  Pattern:  {pattern}{more}\n  Files:    {files}", path.display())?;
     Ok(())
 }
 

@@ -36,27 +36,35 @@ impl QmdContextAction {
                     [place, text, ..] => (place.as_str(), text),
                     [] => return Ok(Outcome::Done),
                 };
-                let text = text.clone();
                 let Some(slot) = slot(&index.collections, place) else { return not_found(place) };
+                let said = match &slot {
+                    None => "Set global context".to_owned(),
+                    Some((name, folder)) if folder == "/" => {
+                        format!("Added context for: qmd://{name}/ (collection root)")
+                    }
+                    Some((name, folder)) => format!("Added context for: qmd://{name}{folder}"),
+                };
                 index.change(|all| {
                     match slot {
-                        None => all.global_context = Some(text),
+                        None => all.global_context = Some(text.clone()),
                         Some((name, folder)) => {
                             let place = named(all, &name)?;
-                            place.context.insert(folder, text);
+                            place.context.insert(folder, text.clone());
                         }
                     }
                     Ok(())
                 })?;
-                say!("✓ Added context for: {place}")?;
+                say!("✓ {said}\nContext: {text}")?;
             }
             Self::List => {
+                say!("\nConfigured Contexts\n")?;
                 if let Some(text) = &index.collections.global_context {
-                    say!("/\n    {text}")?;
+                    say!("*\n  / (root)\n    {text}")?;
                 }
-                for collection in &index.collections.collections {
+                for collection in index.collections.collections.iter().filter(|one| !one.context.is_empty()) {
+                    say!("{}", collection.name)?;
                     for (folder, text) in &collection.context {
-                        say!("qmd://{}{folder}\n    {text}", collection.name)?;
+                        say!("  {folder}{}\n    {text}", if folder == "/" { " (root)" } else { "" })?;
                     }
                 }
             }

@@ -6,11 +6,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::collection::not_found_text;
+use super::get::INDEX_MARK;
 use super::index::QmdIndex;
-use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, numbered, on_disk, print_hits};
+use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, on_disk, print_hits};
 use crate::cli::outcome::Outcome;
 use crate::config::Mode;
-use crate::qmd::QmdError;
+use crate::qmd::{DEFAULT_NAME, QmdError};
 use crate::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many, for people and for programs.
@@ -78,14 +79,20 @@ impl QmdFindArgs {
             limit: if self.all { ALL_HITS } else { self.number.filter(|number| *number > 0).unwrap_or(usual) },
             min_score: self.min_score,
             full: self.full,
-            line_numbers: self.format.line_numbers(),
             explain: self.explain,
         };
         let mut hits = search.run(index)?;
-        if self.format.full_path {
-            hits.iter_mut().for_each(|hit| hit.address = on_disk(index, &hit.document));
+        for hit in &mut hits {
+            match self.format.full_path {
+                true => hit.address = on_disk(index, &hit.document),
+                // An address of an index that has a name leads to it, whatever index is asked for that next.
+                false if index.place.name != DEFAULT_NAME => {
+                    hit.address += &format!("{INDEX_MARK}{}", index.place.name);
+                }
+                false => {}
+            }
         }
-        print_hits(&hits, format)?;
+        print_hits(&hits, &self.format)?;
         Ok(Outcome::Done)
     }
 }
@@ -108,7 +115,6 @@ pub(super) struct QmdSearch {
     pub(super) min_score: f64,
     /// Whether hits have their whole documents.
     pub(super) full: bool,
-    pub(super) line_numbers: bool,
     /// Whether hits say what their scores are made of.
     pub(super) explain: bool,
 }
@@ -164,6 +170,7 @@ impl QmdSearch {
     /// One hit a file, the best, the best files first; with what is given of it.
     fn merged(&self, index: &mut QmdIndex, mut hits: Vec<(f64, HitView)>) -> anyhow::Result<Vec<QmdHit>> {
         hits.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
         let mut given = HashMap::new();
         let mut merged = Vec::new();
         for (score, hit) in hits {
@@ -176,22 +183,27 @@ impl QmdSearch {
             if given.insert(index.documents.on_disk(&document), ()).is_some() {
                 continue;
             }
-            let lines: Vec<&str> = text.lines().collect();
+            let lines: Vec<&str> = text.split('\n').collect();
             let first = (hit.chunk.line_start as usize).clamp(1, lines.len().max(1));
             let last = (hit.chunk.line_end as usize).clamp(first, lines.len().max(1));
             let passage = lines.get(first - 1..last.min(lines.len())).unwrap_or_default();
-            let shown = if self.line_numbers { numbered(passage, first) } else { passage.join("\n") };
-            let shown: String = shown.chars().take(MAX_SNIPPET_CHARS).collect();
+            let words_in = |line: &str| {
+                let line = line.to_lowercase();
+                words.iter().filter(|word| line.contains(*word)).count()
+            };
+            // The first of those with the most.
+            let line = (first..=last).rev().max_by_key(|at| words_in(lines[at - 1])).unwrap_or(first);
+            let shown: String = passage.join("\n").chars().take(MAX_SNIPPET_CHARS).collect();
             let snippet = format!(
                 "@@ -{first},{} @@ ({} before, {} after)\n{shown}",
                 last + 1 - first,
                 first - 1,
                 lines.len().saturating_sub(last)
             );
-            let body = self.full.then(|| if self.line_numbers { numbered(&lines, 1) } else { text.clone() });
+            let body = self.full.then(|| text.clone());
             let explained = self.explain.then(|| explained(&hit));
             let address = document.address();
-            merged.push(QmdHit { document, address, score, first, last, context, snippet, body, explained });
+            merged.push(QmdHit { document, address, score, first, last, line, context, snippet, body, explained });
         }
         Ok(merged)
     }

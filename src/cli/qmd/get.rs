@@ -6,7 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::index::QmdIndex;
-use super::shapes::{FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, numbered, on_disk, print_documents};
+use super::shapes::{
+    FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, in_a_line, numbered, on_disk, print_documents,
+};
 use crate::cli::outcome::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::path::composed;
@@ -14,8 +16,11 @@ use crate::qmd::{QmdDocument, QmdError};
 use crate::vault::Globs;
 use crate::wire::split_lines;
 
+/// Between an address and the name of the index that it is of.
+pub(super) const INDEX_MARK: &str = "?index=";
+
 /// Maximum length of a document that is given among others, in bytes.
-pub(super) const MAX_BYTES: u64 = 10_240;
+pub(super) const MAX_BYTES: u64 = 65_536;
 
 /// Which document, and which lines of it.
 #[derive(Debug, Args)]
@@ -33,22 +38,31 @@ pub(super) struct QmdGetArgs {
     /// A document is given whole unless lines are named.
     #[arg(long, help_heading = FOR_QMD)]
     full: bool,
-    /// Its text is given without its name.
-    #[arg(long, help_heading = FOR_QMD)]
+    /// Say where it is on the disk instead of its qmd:// address and docid.
+    #[arg(long)]
     full_path: bool,
 }
 
 impl QmdGetArgs {
+    /// The index that an address names: `qmd://collection/path?index=NAME`, as a search of that index gives it.
+    pub(super) fn index(&self) -> Option<&str> {
+        self.what.strip_prefix("qmd://")?.split_once(INDEX_MARK).map(|(_, name)| name.split(':').next().unwrap_or(name))
+    }
+
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.numbers.are_wanted() };
+        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
             remark!("{}", missing(index, &self.what)?);
             return Ok(Outcome::NothingFound);
         };
-        if let Some(context) = given.context {
-            say!("Folder Context: {context}\n---\n")?;
+        match self.full_path {
+            true => say!("{}", in_a_line(&on_disk(index, &given.document)))?,
+            false => say!("{}  #{}", in_a_line(&given.address), given.document.docid())?,
         }
-        say!("{}", given.text.unwrap_or_default())?;
+        if let Some(context) = given.context {
+            say!("Folder Context: {context}")?;
+        }
+        say!("---\n\n{}", given.text.unwrap_or_default())?;
         Ok(Outcome::Done)
     }
 }
@@ -88,7 +102,7 @@ pub(super) fn document_text(
     let first = wanted.from.or(named_first).unwrap_or(1).max(1);
     let up_to = named_last.filter(|_| wanted.from.is_none()).map(|last| (last + 1).saturating_sub(first));
     let most = wanted.most.or(up_to).unwrap_or(usize::MAX);
-    let lines: Vec<&str> = text.lines().skip(first - 1).take(most).collect();
+    let lines: Vec<&str> = text.split('\n').skip(first - 1).take(most).collect();
     let text = if wanted.numbered { numbered(&lines, first) } else { lines.join("\n") };
     let (context, address) = (context_of(index, &document), document.address());
     Ok(Some(GivenDocument { document, address, context, text: Ok(text) }))
@@ -111,19 +125,19 @@ pub(super) struct QmdMultiGetArgs {
 
 impl QmdMultiGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let numbers = self.format.line_numbers();
+        let numbers = self.format.numbers.are_wanted(true);
         let (mut given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
-        for name in missing {
-            remark!("File not found: {name}");
-        }
-        if given.is_empty() {
+        if given.is_empty() && !self.pattern.contains(',') {
             remark!("No files matched pattern: {}", self.pattern);
             return Ok(Outcome::NothingFound);
+        }
+        for name in missing {
+            remark!("File not found: {name}");
         }
         if self.format.full_path {
             given.iter_mut().for_each(|given| given.address = on_disk(index, &given.document));
         }
-        print_documents(&given, self.format.format())
+        print_documents(&given, &self.format)
     }
 }
 
@@ -139,6 +153,8 @@ pub(super) fn document_texts(
     line_numbers: bool,
 ) -> anyhow::Result<(Vec<GivenDocument>, Vec<String>)> {
     index.documents.refresh()?;
+    // As QMD does: what a glob finds is called by its path, what is named by its address.
+    let named = pattern.contains(',') && !pattern.contains(['*', '?', '{']) || docid_digits(pattern).is_some();
     let (mut documents, mut missing) = (Vec::new(), Vec::new());
     if let Some((document, _)) = found(index, pattern)? {
         // A name with commas or signs of a glob in it.
@@ -160,7 +176,13 @@ pub(super) fn document_texts(
     let mut given = Vec::new();
     for document in documents {
         let Some(text) = index.documents.text(&document)? else { continue };
-        let lines: Vec<&str> = text.lines().take(most_lines.unwrap_or(usize::MAX)).collect();
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let more = most_lines.map_or(0, |most| lines.len().saturating_sub(most));
+        let cut = format!("[... truncated {more} more lines]");
+        if more > 0 {
+            lines.truncate(lines.len() - more);
+            lines.extend(["", &cut]);
+        }
         let text = match text.len() as u64 > max_bytes {
             true => Err(format!(
                 "File too large ({} bytes; --max-bytes is {max_bytes}). Use 'qmd get {}'",
@@ -170,7 +192,8 @@ pub(super) fn document_texts(
             false if line_numbers => Ok(numbered(&lines, 1)),
             false => Ok(lines.join("\n")),
         };
-        let (context, address) = (context_of(index, &document), document.address());
+        let context = context_of(index, &document);
+        let address = if named { document.address() } else { document.path.clone() };
         given.push(GivenDocument { document, address, context, text });
     }
     Ok((given, missing))
@@ -201,9 +224,14 @@ fn counted_lines(what: &str) -> Option<(&str, NamedLines)> {
     Some((path, Some((first, Some(first.saturating_add(count).saturating_sub(1))))))
 }
 
+/// The digits of a docid, with or without its `#`.
+fn docid_digits(name: &str) -> Option<&str> {
+    let digits = name.strip_prefix('#').unwrap_or(name);
+    (digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
+}
+
 fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocument>> {
-    let hash = name.strip_prefix('#').unwrap_or(name);
-    if hash.len() >= 6 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if let Some(hash) = docid_digits(name) {
         // Of several that say the same, the first that does so still.
         for found in index.documents.by_hash(hash)? {
             let document = index.documents.look(&found.collection, &found.path)?;
@@ -212,7 +240,11 @@ fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocume
             }
         }
     }
-    let address = name.strip_prefix("qmd://").unwrap_or(name);
+    let address = name.strip_prefix("qmd://").map_or(name, |address| match address.split_once(INDEX_MARK) {
+        // With no lines behind it.
+        Some((address, index)) if !index.contains(':') => address,
+        _ => address,
+    });
     if let Some((collection, path)) = address.split_once('/') {
         if let Some(document) = index.documents.look(collection, path)? {
             return Ok(Some(document));
@@ -255,7 +287,7 @@ pub(super) fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<String> {
         .take(5)
         .collect();
     if !near.is_empty() {
-        said += &format!("\n\nDid you mean one of these?\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
+        said += &format!("\nSimilar files:\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
     }
     Ok(said)
 }

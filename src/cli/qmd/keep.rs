@@ -102,7 +102,8 @@ fn start(all: &Path) -> anyhow::Result<Child> {
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(program);
-    command.args(["qmd", "keep"]).current_dir(all);
+    // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so.
+    command.arg0("vault").args(["qmd", "keep"]).current_dir(all);
     // The model is unpacked once for all indexes, wherever each has its cache.
     command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
     // The keys of a terminal are not for it.

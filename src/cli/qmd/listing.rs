@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::collection::not_found;
 use super::index::{QmdIndex, process_status};
 use super::shapes::{FOR_QMD, in_a_line};
+use crate::cli::client::Client;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::bytes;
 use crate::cli::terminal::{remark, say, stdout};
@@ -36,10 +37,7 @@ impl QmdLsArgs {
             return not_found(name);
         }
         let mut documents = index.documents.all(Some(name))?;
-        documents.retain(|document| {
-            let rest = document.path.strip_prefix(folder);
-            folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
+        documents.retain(|document| document.path.starts_with(folder));
         if self.json {
             let object = |document: &crate::qmd::QmdDocument| {
                 let docid = format!("#{}", document.docid());
@@ -49,13 +47,20 @@ impl QmdLsArgs {
             return Ok(Outcome::Done);
         }
         if documents.is_empty() {
-            say!("No files found in qmd://{what}")?;
+            match folder {
+                "" => say!("No files found in collection: {name}")?,
+                _ => say!("No files found under qmd://{name}/{folder}")?,
+            }
         }
-        for document in &documents {
-            let size =
-                index.documents.on_disk(document).and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
+        let size_of = |document| {
+            let meta = index.documents.on_disk(document).and_then(|path| path.metadata().ok());
+            bytes(meta.map_or(0, |meta| meta.len()))
+        };
+        let sizes: Vec<String> = documents.iter().map(size_of).collect();
+        let width = sizes.iter().map(String::len).max().unwrap_or_default();
+        for (document, size) in documents.iter().zip(sizes) {
             let day = document.modified_at.get(..10).unwrap_or_default();
-            say!("{:>9}  {day}  {}", bytes(size), in_a_line(&document.address()))?;
+            say!("{size:>width$}  {day}  {}", in_a_line(&document.address()))?;
         }
         Ok(Outcome::Done)
     }
@@ -72,7 +77,7 @@ fn collections(index: &QmdIndex, as_json: bool) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     if listed.is_empty() {
-        say!("No collections found. Run 'qmd collection add .' to create one.")?;
+        say!("No collections found. Run 'qmd collection add .' to index files.")?;
         return Ok(Outcome::Done);
     }
     say!("Collections:\n")?;
@@ -100,7 +105,10 @@ impl QmdStatusArgs {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         say!("QMD Status\n\nIndex: {}\nFolder: {}\n", text(&status["database"]), text(&status["folder"]))?;
         say!("Documents\n  Total:    {} files indexed", status["totalDocuments"])?;
-        say!("  Vectors:  {} embedded\n  Pending:  {} need embedding", status["embedded"], status["needsEmbedding"])?;
+        say!("  Vectors:  {} embedded", status["embedded"])?;
+        if status["needsEmbedding"] != 0 {
+            say!("  Pending:  {} need embedding (run 'qmd embed')", status["needsEmbedding"])?;
+        }
         say!("  Model:    {}", text(&status["model"]["state"]))?;
         say!("\nCollections")?;
         for collection in status["collections"].as_array().into_iter().flatten() {
@@ -121,10 +129,7 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     let documents = index.documents.all(None)?;
     let mut client = index.client()?;
     let status = process_status(&mut client)?;
-    // What a program may see, counted as it sees it.
-    let seen: Value = index.get(&mut client, "/status", &())?;
-    let chunks = seen["chunks"].as_u64().unwrap_or_default();
-    let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
+    let (embedded, pending) = vectors(index, &mut client)?;
     let collections = index.collections.collections.iter().map(|collection| {
         let of = documents.iter().filter(|document| document.collection == collection.name);
         let last = of.clone().map(|document| document.modified_at.as_str()).max();
@@ -135,9 +140,26 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     });
     Ok(json!({
         "index": index.place.name, "database": index.place.database, "folder": index.place.folder,
-        "totalDocuments": documents.len(), "embedded": embedded, "needsEmbedding": chunks.saturating_sub(embedded),
+        "totalDocuments": documents.len(), "embedded": embedded, "needsEmbedding": pending,
         "hasVectorIndex": embedded != 0, "model": status["model"], "collections": collections.collect::<Vec<_>>(),
     }))
+}
+
+/// How many passages have their vectors, and how many need them, of those that a program may see.
+fn vectors(index: &QmdIndex, client: &mut Client) -> anyhow::Result<(u64, u64)> {
+    let seen: Value = index.get(client, "/status", &())?;
+    let chunks = seen["chunks"].as_u64().unwrap_or_default();
+    let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
+    Ok((embedded, chunks.saturating_sub(embedded)))
+}
+
+/// Says how many passages need vectors, where any do.
+pub(super) fn say_pending(index: &QmdIndex) -> anyhow::Result<()> {
+    let (_, pending) = vectors(index, &mut index.client()?)?;
+    if pending > 0 {
+        say!("Run 'qmd embed' to update embeddings ({pending} unique hashes need vectors)")?;
+    }
+    Ok(())
 }
 
 /// What QMD is told of an update. Here all files are looked at in any case.
@@ -177,14 +199,17 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         let found = changes.get(&collection.name).copied().unwrap_or_default();
         say!("[{}/{total}] {} ({})", at + 1, collection.name, collection.pattern)?;
         say!(
-            "Indexed: {} new, {} updated, {} unchanged, {} removed\n",
+            "Collection: {} ({})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
+            collection.path.display(),
+            collection.pattern,
             found.new,
             found.updated,
             found.unchanged,
             found.removed
         )?;
     }
-    say!("✓ All collections updated.")?;
+    say!("✓ All collections updated.\n")?;
+    say_pending(index)?;
     Ok(Outcome::Done)
 }
 

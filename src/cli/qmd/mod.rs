@@ -17,7 +17,7 @@ mod pull;
 mod shapes;
 mod typed;
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -112,10 +112,11 @@ enum QmdAction {
     Keep,
 }
 
-/// Whether the program was called by the name of `qmd`.
-pub(super) fn is_called(program: Option<&OsStr>) -> bool {
-    let name = program.and_then(|program| Path::new(program).file_name());
-    name.is_some_and(|name| name.as_encoded_bytes().ends_with(b"qmd"))
+/// Whether the program was called by the name of `qmd`, or by its own with `qmd` as the command.
+pub(super) fn is_called(mut args: impl Iterator<Item = OsString>) -> bool {
+    let program = args.next().unwrap_or_default();
+    let name = Path::new(&program).file_name().unwrap_or_default();
+    name.as_encoded_bytes().ends_with(b"qmd") || args.next().is_some_and(|command| command == "qmd")
 }
 
 impl QmdCommand {
@@ -131,7 +132,9 @@ impl QmdCommand {
     }
 
     fn asked(self) -> anyhow::Result<Outcome> {
-        let place = || IndexPlace::of(self.index.as_deref(), &IndexVariables::of_process());
+        let by_address = if let QmdAction::Get(args) = &self.action { args.index() } else { None };
+        let named = by_address.or(self.index.as_deref()).map(str::to_owned);
+        let place = || IndexPlace::of(named.as_deref(), &IndexVariables::of_process());
         let open = || QmdIndex::open(place()?);
         match self.action {
             QmdAction::Collection(action) => action.run(&mut open()?),
@@ -162,8 +165,14 @@ mod tests {
 
     #[test]
     fn it_is_called_by_the_name_of_qmd() {
-        for (name, called) in [("qmd", true), ("/usr/bin/qmd", true), ("vault", false), ("/qmd/vault", false)] {
-            assert_eq!(is_called(Some(OsStr::new(name))), called, "{name}");
+        for (typed, called) in [
+            ("qmd", true),
+            ("/usr/bin/qmd search", true),
+            ("vault", false),
+            ("/qmd/vault search qmd", false),
+            ("vault qmd search", true),
+        ] {
+            assert_eq!(is_called(typed.split(' ').map(OsString::from)), called, "{typed}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What hits and documents look like when they are printed: for people, as JSON, CSV, Markdown, XML, or a list of files.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -51,31 +52,31 @@ pub(super) struct QmdFormatArgs {
     #[arg(long)]
     pub(super) full_path: bool,
     #[command(flatten)]
-    numbers: QmdNumbersArgs,
+    pub(super) numbers: QmdNumbersArgs,
 }
 
 /// Whether lines have their numbers.
 #[derive(Debug, Args)]
 pub(super) struct QmdNumbersArgs {
-    /// Number the lines.
+    /// Number the lines, as `get` and `multi-get` do anyway.
     #[arg(long, overrides_with = "no_line_numbers")]
     line_numbers: bool,
-    /// Do not, as when neither is said.
+    /// Do not.
     #[arg(long, overrides_with = "line_numbers")]
     no_line_numbers: bool,
 }
 
 impl QmdNumbersArgs {
-    /// Whether they have; what is said last counts.
-    pub(super) fn are_wanted(&self) -> bool {
-        self.line_numbers && !self.no_line_numbers
+    /// Whether they have, or `usual` where nothing is said; what is said last counts.
+    pub(super) fn are_wanted(&self, usual: bool) -> bool {
+        (usual || self.line_numbers) && !self.no_line_numbers
     }
 }
 
 impl QmdFormatArgs {
-    /// Whether lines have their numbers.
-    pub(super) fn line_numbers(&self) -> bool {
-        self.numbers.are_wanted()
+    /// `#` and the docid; nothing where files are named by where they are.
+    fn docid(&self, document: &QmdDocument) -> String {
+        if self.full_path { String::new() } else { format!("#{}", document.docid()) }
     }
 
     /// The format; of several the first of these.
@@ -99,9 +100,10 @@ pub(super) struct QmdHit {
     pub(super) address: String,
     /// How likely it answers, 0 to 1.
     pub(super) score: f64,
-    /// The first and the last line that answer.
+    /// The first and the last line that answer, and the one of them with the most words of the query.
     pub(super) first: usize,
     pub(super) last: usize,
+    pub(super) line: usize,
     pub(super) context: Option<String>,
     pub(super) snippet: String,
     /// Its text, where that was asked for.
@@ -112,12 +114,19 @@ pub(super) struct QmdHit {
 const CSV_HEAD: &str = "docid,score,file,title,context,line,snippet";
 
 /// Prints hits.
-pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<()> {
+pub(super) fn print_hits(hits: &[QmdHit], args: &QmdFormatArgs) -> anyhow::Result<()> {
+    let (format, numbers) = (args.format(), args.numbers.are_wanted(false));
+    let mut out = stdout();
+    // As QMD does, what is printed is counted from its own first line, and that of a snippet for people from the line that answers.
+    let shown = |hit: &QmdHit| {
+        let text = hit.body.as_ref().unwrap_or(&hit.snippet);
+        let first = if hit.body.is_none() && matches!(format, QmdFormat::Text | QmdFormat::Csv) { hit.line } else { 1 };
+        if numbers { numbered(&text.split('\n').collect::<Vec<_>>(), first) } else { text.clone() }
+    };
     if format == QmdFormat::Json {
-        stdout().json(&hits.iter().map(as_json).collect::<Vec<_>>())?;
+        out.json(&hits.iter().map(|hit| as_json(hit, shown(hit))).collect::<Vec<_>>())?;
         return Ok(());
     }
-    let mut out = stdout();
     if hits.is_empty() {
         // What is read by a program has no line of its own for it.
         match format {
@@ -131,56 +140,65 @@ pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<(
     if format == QmdFormat::Csv {
         writeln!(out, "{CSV_HEAD}")?;
     }
-    for hit in hits {
-        let QmdHit { document, address, score, first, snippet, body, .. } = hit;
-        let (docid, title) = (document.docid(), &document.title);
+    for (at, hit) in hits.iter().enumerate() {
+        let QmdHit { document, address, score, line, .. } = hit;
+        let (docid, title) = (args.docid(document), &document.title);
         let context = hit.context.as_deref().unwrap_or_default();
-        let text = body.as_deref().unwrap_or(snippet);
+        let text = shown(hit);
         match format {
             QmdFormat::Files => {
-                let context = if context.is_empty() { String::new() } else { format!(",{}", quoted(context)) };
-                writeln!(out, "#{docid},{score:.2},{}{context}", quoted(address))?;
+                let score = format!("{score:.2}");
+                writeln!(out, "{}", columns(&[&docid, &score, &quoted(address), &in_quotes(context)]))?;
             }
             QmdFormat::Csv => {
                 let cells = [address, title, context].map(quoted).join(",");
-                writeln!(out, "#{docid},{score:.4},{cells},{first},{}", quoted(text))?;
+                writeln!(out, "{docid},{score:.4},{cells},{line},{}", quoted(text))?;
             }
             QmdFormat::Markdown => {
-                writeln!(out, "---\n# {title}\n\n**docid:** `#{docid}`\n**file:** `{address}`")?;
-                if !context.is_empty() {
-                    writeln!(out, "**context:** {context}")?;
-                }
+                writeln!(out, "---\n# {title}\n**file:** `{address}`")?;
+                line_of(&mut out, "**docid:** `", &docid, "`")?;
+                line_of(&mut out, "**context:** ", context, "")?;
                 writeln!(out, "\n{text}\n")?;
             }
             QmdFormat::Xml => {
-                let context =
-                    if context.is_empty() { String::new() } else { format!(" context=\"{}\"", escaped(context)) };
-                let (address, title) = (escaped(address), escaped(title));
-                writeln!(
-                    out,
-                    "<file docid=\"#{docid}\" name=\"{address}\" title=\"{title}\"{context}>\n{}\n</file>\n",
-                    escaped(text)
-                )?;
+                let attribute = |name: &str, value: &str| match value {
+                    "" => String::new(),
+                    value => format!(" {name}=\"{}\"", escaped(value)),
+                };
+                let named = [("docid", &*docid), ("name", address), ("title", title), ("context", context)];
+                let named = named.map(|(name, value)| attribute(name, value)).concat();
+                writeln!(out, "<file{named}>\n{}\n</file>\n", escaped(&text))?;
             }
             QmdFormat::Text | QmdFormat::Json => {
-                out.paint(TITLE, &format!("{}:{first}", in_a_line(address)))?;
-                out.paint(DIM, &format!(" #{docid}"))?;
-                writeln!(out, "\nTitle: {title}")?;
-                if !context.is_empty() {
-                    writeln!(out, "Context: {context}")?;
+                if at > 0 {
+                    writeln!(out, "\n")?;
                 }
-                writeln!(out, "Score:  {:.0}%", score * 100.0)?;
+                out.paint(TITLE, &format!("{}:{line}", in_a_line(address)))?;
+                out.paint(DIM, &format!(" {docid}"))?;
+                writeln!(out, "\nTitle: {title}")?;
+                line_of(&mut out, "Context: ", context, "")?;
+                writeln!(out, "Score: {:>3.0}%", score * 100.0)?;
                 if let Some(explained) = &hit.explained {
                     writeln!(out, "Explain: {explained}")?;
                 }
-                writeln!(out, "\n{text}\n")?;
+                writeln!(out, "\n{text}")?;
             }
         }
     }
     Ok(())
 }
 
-fn as_json(hit: &QmdHit) -> Value {
+/// A line with what there is, or none.
+fn line_of(out: &mut impl Write, before: &str, what: &str, after: &str) -> std::io::Result<()> {
+    if what.is_empty() { Ok(()) } else { writeln!(out, "{before}{what}{after}") }
+}
+
+/// The cells of a line of `--files`, without those that are empty.
+fn columns(cells: &[&str]) -> String {
+    cells.iter().filter(|cell| !cell.is_empty()).copied().collect::<Vec<_>>().join(",")
+}
+
+fn as_json(hit: &QmdHit, text: String) -> Value {
     let document = &hit.document;
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
@@ -189,16 +207,13 @@ fn as_json(hit: &QmdHit) -> Value {
     put("file", hit.address.as_str().into());
     put("title", document.title.as_str().into());
     put("collection", document.collection.as_str().into());
-    put("line", hit.first.into());
+    put("line", hit.line.into());
     put("start_line", hit.first.into());
     put("end_line", hit.last.into());
     if let Some(context) = &hit.context {
         put("context", context.as_str().into());
     }
-    put("snippet", hit.snippet.as_str().into());
-    if let Some(body) = &hit.body {
-        put("body", body.as_str().into());
-    }
+    put(if hit.body.is_some() { "body" } else { "snippet" }, text.into());
     if let Some(explained) = &hit.explained {
         put("explain", explained.clone());
     }
@@ -215,63 +230,93 @@ pub(super) struct GivenDocument {
 }
 
 /// Prints documents.
-pub(super) fn print_documents(given: &[GivenDocument], format: QmdFormat) -> anyhow::Result<Outcome> {
+pub(super) fn print_documents(given: &[GivenDocument], args: &QmdFormatArgs) -> anyhow::Result<Outcome> {
+    let format = args.format();
     let mut out = stdout();
-    if format == QmdFormat::Json {
-        let object = |GivenDocument { document, address, context, text }: &GivenDocument| {
-            let mut object =
-                json!({ "file": address, "docid": format!("#{}", document.docid()), "title": document.title });
-            if let Some(context) = context {
-                object["context"] = context.as_str().into();
-            }
-            match text {
-                Ok(text) => object["body"] = text.as_str().into(),
-                Err(why) => {
-                    object["skipped"] = true.into();
-                    object["reason"] = why.as_str().into();
-                }
-            }
-            object
-        };
-        out.json(&given.iter().map(object).collect::<Vec<_>>())?;
-        return Ok(Outcome::Done);
-    }
-    if format == QmdFormat::Csv {
-        writeln!(out, "file,title,context,skipped,body")?;
+    match format {
+        QmdFormat::Json => out.json(&given.iter().map(document_as_json).collect::<Vec<_>>())?,
+        QmdFormat::Csv => writeln!(out, "docid,file,title,context,skipped,body")?,
+        QmdFormat::Xml => writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<documents>")?,
+        _ => {}
     }
     for GivenDocument { document, address, context, text } in given {
-        let title = &document.title;
+        let (docid, title, skipped) = (args.docid(document), &document.title, text.is_err());
         let context = context.as_deref().unwrap_or_default();
         let shown = text.as_ref().unwrap_or_else(|why| why);
         match format {
+            QmdFormat::Json => {}
             QmdFormat::Csv => {
                 let cells = [address, title, context].map(quoted).join(",");
-                writeln!(out, "{cells},{},{}", text.is_err(), quoted(shown))?;
+                writeln!(out, "{docid},{cells},{skipped},{}", quoted(shown))?;
             }
             QmdFormat::Xml => {
-                let (address, title) = (escaped(address), escaped(title));
-                writeln!(out, "<file name=\"{address}\" title=\"{title}\">\n{}\n</file>\n", escaped(shown))?;
+                let element = |name: &str, text: &str| format!("    <{name}>{}</{name}>", escaped(text));
+                let attribute = if docid.is_empty() { String::new() } else { format!(" docid=\"{docid}\"") };
+                writeln!(out, "  <document{attribute}>\n{}\n{}", element("file", address), element("title", title))?;
+                if !context.is_empty() {
+                    writeln!(out, "{}", element("context", context))?;
+                }
+                match text {
+                    Ok(text) => writeln!(out, "{}", element("body", text))?,
+                    Err(why) => writeln!(out, "{}\n{}", element("skipped", "true"), element("reason", why))?,
+                }
+                writeln!(out, "  </document>")?;
             }
             QmdFormat::Files => {
-                writeln!(out, "{}{}", quoted(address), if text.is_err() { ",[SKIPPED]" } else { "" })?;
+                let skipped = if skipped { "[SKIPPED]" } else { "" };
+                writeln!(out, "{}", columns(&[&docid, &quoted(address), &in_quotes(context), skipped]))?;
             }
-            QmdFormat::Markdown => writeln!(out, "## {address}\n\n{shown}\n")?,
-            QmdFormat::Text | QmdFormat::Json => {
-                out.paint(TITLE, &format!("{}\nFile: {address}\n{}\n\n", "=".repeat(60), "=".repeat(60)))?;
-                if !context.is_empty() {
-                    writeln!(out, "Folder Context: {context}\n---\n")?;
+            QmdFormat::Markdown => {
+                writeln!(out, "## {address}\n")?;
+                line_of(&mut out, "**docid:** `", &docid, "`\n")?;
+                line_of(&mut out, "**Title:** ", title, "\n")?;
+                line_of(&mut out, "**Context:** ", context, "\n")?;
+                match skipped {
+                    true => writeln!(out, "> {shown}\n")?,
+                    false => writeln!(out, "```\n{shown}\n```\n")?,
                 }
-                writeln!(out, "{shown}\n")?;
+            }
+            QmdFormat::Text => {
+                let rule = "=".repeat(60);
+                let name = format!("{}  {docid}", in_a_line(address));
+                out.paint(TITLE, &format!("\n{rule}\nFile: {}\n{rule}\n\n", name.trim_end()))?;
+                match skipped {
+                    true => writeln!(out, "[SKIPPED: {shown}]")?,
+                    false => {
+                        line_of(&mut out, "Folder Context: ", context, "\n---\n")?;
+                        writeln!(out, "{shown}")?;
+                    }
+                }
             }
         }
+    }
+    if format == QmdFormat::Xml {
+        writeln!(out, "</documents>")?;
     }
     Ok(Outcome::Done)
 }
 
-/// Where a document is on the disk; its address where that cannot be told.
+fn document_as_json(GivenDocument { document, address, context, text }: &GivenDocument) -> Value {
+    let mut object = json!({ "file": address, "docid": format!("#{}", document.docid()), "title": document.title });
+    if let Some(context) = context {
+        object["context"] = context.as_str().into();
+    }
+    match text {
+        Ok(text) => object["body"] = text.as_str().into(),
+        Err(why) => {
+            object["skipped"] = true.into();
+            object["reason"] = why.as_str().into();
+        }
+    }
+    object
+}
+
+/// Where a document is on the disk, from the current folder if it is below that; its address where that cannot be told.
 pub(super) fn on_disk(index: &QmdIndex, document: &QmdDocument) -> String {
-    let path = index.documents.on_disk(document);
-    path.map_or_else(|| document.address(), |path| path.to_string_lossy().into_owned())
+    let Some(path) = index.documents.on_disk(document) else { return document.address() };
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(here).map_or_else(|_| path.clone(), |below| Path::new(".").join(below));
+    path.to_string_lossy().into_owned()
 }
 
 /// Lines with their numbers.
@@ -291,10 +336,12 @@ pub(super) fn in_a_line(address: &str) -> String {
 /// A cell of CSV.
 fn quoted(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+    if text.contains(['"', ',', '\n', '\r']) { in_quotes(text) } else { text.to_owned() }
+}
+
+/// A text in quotes; nothing of none.
+fn in_quotes(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 /// A text in XML, without what none can hold.

@@ -77,7 +77,7 @@ pub(super) fn list() -> Value {
             json!({
                 "pattern": text("A glob over collection/path, or names with commas between them."),
                 "maxLines": number("Lines of each at most."),
-                "maxBytes": number("Longer documents are left out; else 10240."),
+                "maxBytes": number("Longer documents are left out; else 65536."),
                 "lineNumbers": numbers(),
             }),
             &["pattern"],

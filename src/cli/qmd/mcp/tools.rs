@@ -168,7 +168,6 @@ fn search_hits(index: &mut QmdIndex, asked: SearchArguments, mode: Mode) -> anyh
         limit: (limit.unwrap_or(USUAL_HITS) as usize).clamp(1, ALL_HITS),
         min_score: min_score.unwrap_or_default(),
         full: false,
-        line_numbers: false,
         explain: false,
     };
     Ok((asked, search.run(index)?.iter().map(as_result).collect()))
