@@ -292,7 +292,6 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
         }
     }
     vault.start();
-    let made = |path: &str| fs::read_to_string(vault.path(path)).ok();
     let stays = point == "tombstone-kept" && passing == 1;
     if write == Write::PurgeMade {
         // The rest goes once the index has all files, and out of those of the index, too.
@@ -309,6 +308,7 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
         vault.terminate();
         vault.start();
     }
+    let made = |path: &str| fs::read_to_string(vault.path(path)).ok();
     let state = vault.path(".vault/state");
     let state = if state.exists() { contents(&state) } else { Vec::new() };
     for (path, bytes) in notes_of(&vault.path("")).into_iter().chain(state) {
