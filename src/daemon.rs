@@ -167,6 +167,7 @@ impl Daemon {
         let closing = tokio::task::spawn_blocking(move || {
             app.home().withdraw();
             for path in [Some(socket), outside_vault].into_iter().flatten() {
+                #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
                 let _ = std::fs::remove_file(path);
             }
             drop(app);
@@ -179,6 +180,7 @@ impl Daemon {
     }
 }
 
+#[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
     let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -263,6 +265,7 @@ async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopp
 }
 
 /// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
+#[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn announce_again(app: &App, announced: &Announced) -> bool {
     let (home, daemon) = (app.home(), &announced.daemon);
     let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };

@@ -98,7 +98,7 @@ fn pump(mut following: Following, listener: &mpsc::Sender<Bytes>) {
             if listener.blocking_send(event.into()).is_err() {
                 return;
             }
-            #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+            #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
             std::thread::sleep(PACE);
         }
     }

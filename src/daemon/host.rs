@@ -115,7 +115,7 @@ impl VaultHost {
         house.vaults().ending = true;
         drop(listener);
         let place = socket.clone();
-        #[expect(clippy::disallowed_methods, reason = "on a thread that may block")]
+        #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
         let _ = spawn_blocking(move || std::fs::remove_file(place)).await;
         let _ = stopping.send(true);
         let mut tasks = std::mem::take(&mut house.vaults().tasks);
@@ -148,7 +148,7 @@ fn only_one(folder: &Path) -> Result<Option<(File, UnixListener)>, FsError> {
                 if is_there || started.elapsed() > LETS_GO_WITHIN {
                     return Ok(None);
                 }
-                #[expect(clippy::disallowed_methods, reason = "called on a thread that may block")]
+                #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
                 std::thread::sleep(TRY_AGAIN);
             }
         }
@@ -161,7 +161,7 @@ async fn removed(file: &Path) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
         let looked_for = file.to_owned();
-        #[expect(clippy::disallowed_methods, reason = "on a thread that may block")]
+        #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
         if !spawn_blocking(move || looked_for.exists()).await.unwrap_or(true) {
             return;
         }
@@ -330,7 +330,7 @@ fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
             }
             // It is just being closed, or changed.
             Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => {
-                #[expect(clippy::disallowed_methods, reason = "called on a thread that may block")]
+                #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
                 std::thread::sleep(TRY_AGAIN);
             }
             Err(error) => return Err(said(&error)),
