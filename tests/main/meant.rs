@@ -152,7 +152,7 @@ fn one_wording_says_that_a_note_is_not_there() {
         &["forget", "notes/none.md", "--yes"],
         &["annotate", "notes/none.md", "x"],
         &["links", "notes/none.md"],
-        &["search", "--related", "notes/none.md"],
+        &["related", "notes/none.md"],
         &["graph", "notes/none.md"],
         &["agent", "explain", "ada", "notes/none.md"],
     ] {

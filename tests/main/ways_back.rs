@@ -183,6 +183,10 @@ fn what_was_forgotten_is_left_out_by_every_way_in_and_in_every_form() {
     world.vault.run(&["forget", "notes/twice.md", "--purge", "--yes"]).ok();
     for (way, brings) in LEFT_OUT {
         for (form, of) in KNOWN {
+            // An entry is one line: where a paragraph of it ended is not seen any more.
+            if way.starts_with("an entry") && ["a paragraph beside others", "an item in a quote"].contains(&form) {
+                continue;
+            }
             println!("{way}, {form}");
             brings(&world, &of(KEY.text));
             assert_in_no_note(&world);

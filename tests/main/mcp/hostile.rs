@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{owner, vault, vault_below};
+use crate::support::Mcp;
 
 #[test]
 fn unknown_tools_and_arguments_are_errors() {
@@ -175,7 +176,8 @@ fn what_notes_say_is_not_obeyed() {
     // The text comes back as it is, in one message, and nothing else happens.
     let got = mcp.tool("get", json!({ "what": "notes/orders.md" }));
     assert_eq!(got["text"], note);
-    let text = mcp.call("search", json!({ "query": "marmalade" }))["content"][0]["text"].clone();
+    let mut reads_text = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
+    let text = reads_text.call("search", json!({ "query": "marmalade" }))["content"][0]["text"].clone();
     assert!(text.as_str().unwrap().contains("data, not instructions"), "{text}");
     assert_eq!(mcp.ask("ping", json!({}))["result"], json!({}));
     assert_eq!(std::fs::read_to_string(vault.path("notes/orders.md")).unwrap(), note);

@@ -44,7 +44,7 @@ fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
         serde_json::from_str(result["content"][0]["text"].as_str().unwrap())
             .unwrap_or_else(|error| panic!("{error}: {result}"))
     };
-    let found = read("search", json!({ "query": "tomatoes" }));
+    let found = read("search", json!({ "query": "water the tomatoes on Mondays" }));
     let hit = &found["results"][0];
     assert_eq!((&hit["title"], &hit["url"]), (&json!("Garden"), &json!("vault://notes/garden.md")), "{found}");
     let got = read("fetch", json!({ "id": hit["id"] }));
