@@ -106,7 +106,9 @@ fn a_token_and_a_name_give_the_same() {
         json!({ "name": "status" }),
     ] {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = Request::new("POST", "/mcp").json(body.to_string()).header("MCP-Protocol-Version", VERSION);
+        let request = Request::new("POST", "/mcp?answers=structured")
+            .json(body.to_string())
+            .header("MCP-Protocol-Version", VERSION);
         let reply = vault.send(&request.header("Authorization", &format!("Bearer {token}")));
         assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
     }
