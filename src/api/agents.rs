@@ -142,7 +142,7 @@ pub(super) async fn explain(
     ask(app, asking, move |owner: &Owner| agents::explain(owner, &name, &params.what)).await
 }
 
-/// What an agent asked, and which places it was given.
+/// What an agent asked, and which places it was given, also after it was removed.
 #[utoipa::path(get, path = "/api/agents/{slug}/log",
     params(("slug" = String, Path, description = "its folder's name"), LogParams),
     responses((status = 200, body = LogView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]

@@ -35,7 +35,7 @@ fn is_structured(result: &Value) -> bool {
             true
         }
         None => {
-            assert!(text.contains(" for `water Mondays`"), "{text}");
+            assert!(text.starts_with("2 passages for `water Mondays`, the best first. "), "{text}");
             assert!(text.contains("\n[notes/garden.md#L1-L3] Garden"), "{text}");
             false
         }
