@@ -13,8 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use half::f16;
-use memory_vault::engine::FileSet;
-use memory_vault::engine::unpack;
+use memory_vault::engine::{FileSet, unpack};
 use memory_vault::engine_local::vectors::{Graph, Row, VectorSet};
 
 const DIMS: usize = 384;

@@ -126,12 +126,11 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
-        let patience = Duration::from_millis(config.agents.timeout_ms);
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(app.state()));
         tcp.iter().for_each(|(_, address)| app.listens_at(*address));
         let agents = Arc::clone(app.agents());
-        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts).patient(patience);
+        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
         Ok(Self { app, tcp, socket, unix, announced })
     }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) mod crash;
-pub(crate) mod stall;
 mod writers;
 
 pub(crate) use writers::is_open_for_writing;
@@ -53,11 +52,16 @@ pub(crate) fn create_dir(path: &Path) -> Result<(), FsError> {
     fs::create_dir_all(path).on("create the folder", path)
 }
 
-/// Creates a folder that only its owner may enter, and its parents; one that is there stays as it is.
+/// Creates a folder that only its owner may enter, and its parents; one that is there stays as it is. Nothing is made where a vault is not, whose
+/// drive may be mounted in a moment.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system refuses, or `.vault` would be in a folder that is not there.
 pub(crate) fn create_private_dir(path: &Path) -> Result<(), FsError> {
+    let vault = path.ancestors().find(|folder| folder.ends_with(".vault")).and_then(Path::parent);
+    if vault.is_some_and(|vault| !vault.as_os_str().is_empty() && !vault.is_dir()) {
+        return Err(io::Error::from(io::ErrorKind::NotFound)).on("create the folder", path);
+    }
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -286,6 +290,15 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn nothing_is_made_where_a_vault_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("vault/.vault/state");
+        assert!(create_private_dir(&state).is_err() && !folder.path().join("vault").exists());
+        fs::create_dir(folder.path().join("vault")).unwrap();
+        create_private_dir(&state).unwrap();
     }
 
     #[test]

@@ -37,9 +37,8 @@ mod forgotten;
 mod fs;
 pub mod graph;
 mod imports;
+mod items;
 pub mod jobs;
-mod layers;
-mod ledger;
 #[cfg_attr(not(test), deny(clippy::disallowed_methods))]
 mod mcp;
 mod memory;
@@ -59,6 +58,7 @@ pub mod state;
 mod summaries;
 mod summary_files;
 pub mod sync;
+mod tasks;
 mod trace_files;
 mod traces;
 pub mod vault;

@@ -6,11 +6,6 @@ use super::{Principal, Token, TokenHash};
 pub trait Authenticator: Send + Sync {
     /// Who holds a token; `None` when it is none of these.
     fn holder(&self, token: &TokenHash) -> Option<Principal>;
-
-    /// Whether looking for a holder may touch a disk, which may not answer.
-    fn may_block(&self) -> bool {
-        true
-    }
 }
 
 /// The one token that is the person's.
@@ -26,9 +21,5 @@ impl OwnerToken {
 impl Authenticator for OwnerToken {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         (*token == self.0).then_some(Principal::Owner)
-    }
-
-    fn may_block(&self) -> bool {
-        false
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::globs::Globs;
-use super::session_mark::{SessionMark, session_mark};
-use crate::config::{ChannelScope, CollectionConfig, MemoryScope, MemoryScopesConfig, VaultPart};
+use super::principal::{SessionMark, session_mark};
+use crate::config::{ChannelScope, CollectionConfig, MemoryScope, VaultPart};
 use crate::path::{ROOT_COLLECTION, composed, folded};
 
 /// The folder of the agents. It is nobody's memory but theirs.
@@ -117,11 +117,11 @@ impl Grant {
         }
     }
 
-    /// The same where the memory scopes are in these folders.
+    /// The same where these are the folders elsewhere.
     #[must_use]
-    pub(crate) fn with_folders(mut self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> Self {
+    pub(crate) fn with_folders(mut self, collections: &[CollectionConfig]) -> Self {
         let scopes = self.scopes.iter().flatten();
-        self.parts = scopes.map(|scope| scope.part(config, collections)).collect();
+        self.parts = scopes.map(|scope| scope.part(collections)).collect();
         self
     }
 

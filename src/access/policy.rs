@@ -4,10 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::grant::{Grant, GrantedCollections};
-use super::librarian::LibrarianRules;
-use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
 use super::rules_reader::RulesReader;
-use crate::config::{ChannelScope, CollectionConfig, MemoryScopesConfig};
+use crate::config::{ChannelScope, CollectionConfig};
 use crate::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -106,7 +104,7 @@ impl Policy {
         let sessions = sessions.unwrap_or_else(|| vec![ChannelScope::Group, ChannelScope::Channel]);
         let (parts, own) = (Vec::new(), String::new());
         let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts, sessions, own };
-        let grant = grant.with_folders(&MemoryScopesConfig::default(), &[]);
+        let grant = grant.with_folders(&[]);
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
@@ -125,8 +123,8 @@ impl Policy {
 
     /// The same where the memory scopes are in these folders.
     #[must_use]
-    pub(crate) fn with_folders(mut self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> Self {
-        self.grant = self.grant.map(|grant| grant.with_folders(config, collections));
+    pub(crate) fn with_folders(mut self, collections: &[CollectionConfig]) -> Self {
+        self.grant = self.grant.map(|grant| grant.with_folders(collections));
         self
     }
 
@@ -145,6 +143,109 @@ impl Policy {
     /// Whether it has ended at a time.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// How an agent may write its own memory, as Moltis has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteMode {
+    /// `MEMORY.md`, and files in `memory/`.
+    Hybrid,
+    /// `MEMORY.md` alone, which goes into prompts.
+    PromptOnly,
+    /// Files in `memory/` alone, which are found by searching.
+    SearchOnly,
+    /// Nothing.
+    #[default]
+    Off,
+}
+
+/// Limits of one agent; what is not said is as `[agents]` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicyLimits {
+    /// Results of one answer.
+    pub max_results: Option<usize>,
+    /// Characters of a snippet.
+    pub max_snippet_chars: Option<usize>,
+    /// Characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
+    pub max_injected_chars: Option<usize>,
+    /// Milliseconds that an answer may take.
+    pub timeout_ms: Option<u64>,
+    /// Requests a minute.
+    pub requests_per_minute: Option<u32>,
+    /// Files of its own memory.
+    pub max_files: Option<usize>,
+    /// Bytes that it may write into them within 24 hours.
+    pub max_written_bytes_per_day: Option<u64>,
+    /// Changes of it that can be undone.
+    pub max_checkpoints: Option<usize>,
+}
+
+/// How memory reaches an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryStyle {
+    /// Into its prompts, and by its searches.
+    #[default]
+    Hybrid,
+    /// Into its prompts; it need not search.
+    PromptOnly,
+    /// By its searches alone.
+    SearchOnly,
+    /// Nothing goes into its prompts.
+    Off,
+}
+
+impl MemoryStyle {
+    /// Whether memory is put into its prompts.
+    pub(crate) fn is_in_prompts(self) -> bool {
+        matches!(self, Self::Hybrid | Self::PromptOnly)
+    }
+}
+
+/// As of when memory in a prompt is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptMemoryMode {
+    /// As it is now.
+    #[default]
+    LiveReload,
+    /// As it was when the session began.
+    FrozenAtSessionStart,
+}
+
+/// Its tasks, by the names that taOS has for them: to find what is no preference, and to find preferences.
+pub(crate) const LIBRARIAN_TASKS: [&str; 2] = [FACT_EXTRACTION, PREFERENCE_EXTRACTION];
+
+const FACT_EXTRACTION: &str = "fact_extraction";
+const PREFERENCE_EXTRACTION: &str = "preference_extraction";
+
+/// The key of a page.
+pub(crate) const LIBRARIAN_OFF: &str = "librarian_off";
+
+/// What a librarian looks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LibrarianRules {
+    /// Its tasks that are switched off.
+    pub off: Vec<String>,
+}
+
+impl LibrarianRules {
+    /// Whether a task is to be done.
+    pub(crate) fn does(&self, task: &str) -> bool {
+        !self.off.iter().any(|off| off == task)
+    }
+
+    /// Whether it is to find preferences, or what is none.
+    pub(crate) fn finds(&self, preferences: bool) -> bool {
+        self.does(if preferences { PREFERENCE_EXTRACTION } else { FACT_EXTRACTION })
+    }
+
+    /// Whether it is to find anything.
+    pub(crate) fn finds_any(&self) -> bool {
+        self.finds(true) || self.finds(false)
     }
 }
 

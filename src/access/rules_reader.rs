@@ -6,8 +6,9 @@ use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use super::globs::Globs;
-use super::librarian::{LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules};
-use super::modes::{MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode};
+use super::policy::{
+    LIBRARIAN_OFF, LIBRARIAN_TASKS, LibrarianRules, MemoryStyle, PolicyLimits, PromptMemoryMode, WriteMode,
+};
 use crate::config::{AGENT_RANGES, ChannelScope, MemoryScope};
 
 /// Reads values, and remembers what makes no sense.

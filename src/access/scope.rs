@@ -67,15 +67,8 @@ mod tests {
             assert_eq!(own_file("a", &format!("agents/a/{own}")), Some(own));
         }
         for other in [
-            "agent.md",
-            "AGENT.md",
-            "pending.md",
-            "archive.md",
-            "memory/x/a.md",
-            "memory/.a.md",
-            "memory/a.txt",
-            "b.md",
-            "memory/",
+            "agent.md", "AGENT.md", "pending.md", "archive.md", "memory/x/a.md", "memory/.a.md", "memory/a.txt",
+            "b.md", "memory/",
         ] {
             assert_eq!(own_file("a", &format!("agents/a/{other}")), None, "{other}");
         }

@@ -5,6 +5,7 @@ mod librarian;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 pub(crate) use self::librarian::set_librarian;
 use crate::access::{self, Caller, Policy, Refusal, Session};
@@ -92,7 +93,7 @@ pub fn listed(
         let path = agent_file(&slug).ok_or_else(|| no_agent(&slug))?;
         let source = workspace.source(&path).map_err(|_| no_agent(&slug))?;
         let note = Note::parse(&source.text, &slug);
-        let text = |key: &str| note.metadata.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+        let text = |key: &str| note.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
         // When the person last touched the page is none of the agent's business.
         let updated = viewer.agent().is_none().then_some(source.stamp.mtime_ns / 1_000_000);
         Ok(ListedAgent {
@@ -153,12 +154,17 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
 /// # Errors
 /// When there is no such agent, a rule makes no sense, the page is edited at this moment, or the disk refuses.
 pub fn change(owner: &Owner, slug: &str, rules: &AgentRules) -> Result<AgentView, RequestError> {
+    revise(owner, slug, &rules.frontmatter())?;
+    view(owner, slug)
+}
+
+fn revise(owner: &Owner, slug: &str, rules: &Map<String, Value>) -> Result<(), RequestError> {
     let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let files = owner.workspace().files()?;
     let (bytes, hash) = files.read(&path)?.ok_or_else(|| no_agent(slug))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| RequestError::conflict(format!("`{path}` is not text; mend it by hand")))?;
-    let revised = revised_page(&text, &rules.frontmatter());
+    let revised = revised_page(&text, rules);
     // What was wrong before does not keep the person from taking back what was given.
     if policy_on(&text).problems.is_empty() {
         makes_sense(&revised)?;
@@ -166,7 +172,7 @@ pub fn change(owner: &Owner, slug: &str, rules: &AgentRules) -> Result<AgentView
     files.replace(&path, hash, &revised, Action::Edit)?;
     agents(owner).look_at_page(slug);
     owner.workspace().settled_in_time(&path);
-    view(owner, slug)
+    Ok(())
 }
 
 /// Gives an agent a new token in place of the one it has. It is shown this once.

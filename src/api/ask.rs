@@ -42,13 +42,18 @@ pub(super) async fn answer<R: Role, T: Send + 'static>(
         drop(place);
         answer.map_err(|error| error.told_to(&told))
     };
-    match tokio::task::spawn_blocking(answering).await {
-        Ok(answer) => Ok(answer?),
-        Err(error) => {
-            tracing::error!("a request panicked: {error}");
-            Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this"))
-        }
-    }
+    Ok(blocking(answering).await??)
+}
+
+/// Does what may wait for a disk on a thread that may block.
+///
+/// # Errors
+/// When it panics.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!("a request panicked: {error}");
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this")
+    })
 }
 
 pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {

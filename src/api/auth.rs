@@ -1,7 +1,6 @@
 //! Who may ask over TCP: whoever has a token, and names this server as its host.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE};
@@ -9,9 +8,9 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::ask::blocking;
 use super::caller::claimed;
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
-use super::looks::Looks;
 use super::open::is_open;
 use crate::access::{Authenticator, Caller, Principal, Token};
 
@@ -20,11 +19,7 @@ use crate::access::{Authenticator, Caller, Principal, Token};
 pub struct Guard {
     authenticators: Vec<Arc<dyn Authenticator>>,
     hosts: Vec<String>,
-    looks: Looks,
 }
-
-/// Maximum time to look for who asks, where nothing else is said.
-const LOOKS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The addresses that a program which only says what happens may send to.
 const CAPTURE: [&str; 2] = ["/api/user-memory/events", "/memory/ingest"];
@@ -33,14 +28,7 @@ impl Guard {
     /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
     pub fn new(authenticators: Vec<Arc<dyn Authenticator>>, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { authenticators, hosts: loopback.into_iter().chain(hosts).collect(), looks: Looks::within(LOOKS_WITHIN) }
-    }
-
-    /// Waits so long for a disk to say who asks.
-    #[must_use]
-    pub fn patient(mut self, within: Duration) -> Self {
-        self.looks = Looks::within(within);
-        self
+        Self { authenticators, hosts: loopback.into_iter().chain(hosts).collect() }
     }
 
     /// Lets those in as well who hold one of these tokens.
@@ -74,19 +62,14 @@ impl Guard {
         Ok(())
     }
 
-    /// Whose token a request carries. Those who would look on a disk are asked on a thread that may block.
+    /// Whose token a request carries. An agent's page is read where its file is another than it was.
     ///
     /// # Errors
-    /// When the disk does not answer.
+    /// When looking fails unexpectedly.
     async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
         let Some(token) = token(headers).map(|token| token.hash()) else { return Ok(None) };
-        let (on_disk, in_memory): (Vec<_>, Vec<_>) =
-            self.authenticators.iter().cloned().partition(|known| known.may_block());
-        if let Some(known) = in_memory.iter().find_map(|known| known.holder(&token)) {
-            return Ok(Some(known));
-        }
-        let asker = blake3::Hash::from(&token);
-        self.looks.find(asker.as_bytes(), move || on_disk.iter().find_map(|known| known.holder(&token))).await
+        let known = self.authenticators.clone();
+        blocking(move || known.iter().find_map(|known| known.holder(&token))).await
     }
 }
 
@@ -214,25 +197,10 @@ mod tests {
         let guard = Guard::new(Vec::new(), ["vault.local".to_owned(), "fd00::1".to_owned()]);
         assert!(guard.is_here("[fd00::1]:7833") && guard.is_from_here("https://[fd00::1]"));
         let strange = [
-            "localhost:evil.com",
-            "localhost:80@evil.com",
-            "localhost:80:80",
-            "localhost:",
-            "localhost:+80",
-            "localhost:65536",
-            "localhost:80/",
-            "localhost/",
-            "maya@localhost",
-            "localhost@evil.com:80",
-            "localhost,evil.com",
-            "localhost localhost",
-            "[::1]evil.com",
-            "[::1]@evil.com",
-            "[::1",
-            "::1",
-            "[localhost]evil.com:80",
-            ":80",
-            "evil.com#localhost",
+            "localhost:evil.com", "localhost:80@evil.com", "localhost:80:80", "localhost:", "localhost:+80",
+            "localhost:65536", "localhost:80/", "localhost/", "maya@localhost", "localhost@evil.com:80",
+            "localhost,evil.com", "localhost localhost", "[::1]evil.com", "[::1]@evil.com", "[::1", "::1",
+            "[localhost]evil.com:80", ":80", "evil.com#localhost",
         ];
         for authority in strange {
             assert!(!guard.is_here(authority), "{authority}");
@@ -248,39 +216,6 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         assert!(guard.check(&headers).is_err(), "which of two hosts is meant nobody knows");
-    }
-
-    /// Tokens on a disk that does not answer until it is told to.
-    #[derive(Default)]
-    struct Hanging {
-        asked: tokio::sync::Notify,
-        answers: (std::sync::Mutex<bool>, std::sync::Condvar),
-    }
-
-    impl Authenticator for Hanging {
-        fn holder(&self, _: &crate::access::TokenHash) -> Option<Principal> {
-            self.asked.notify_one();
-            let hangs = self.answers.0.lock().unwrap();
-            // Not for ever: on the runtime's own thread nobody could tell it to answer.
-            let long = std::time::Duration::from_secs(20);
-            let (answers, _) = self.answers.1.wait_timeout_while(hangs, long, |answers| !*answers).unwrap();
-            answers.then(|| Principal::Capture("late".into()))
-        }
-    }
-
-    #[tokio::test]
-    async fn a_disk_that_hangs_holds_up_no_other_request() {
-        let hanging = Arc::new(Hanging::default());
-        let owner = Arc::new(OwnerToken::new(&Token::from_text("secret")));
-        let guard = Arc::new(Guard::new(vec![owner, Arc::clone(&hanging) as Arc<dyn Authenticator>], []));
-        let asking = Arc::clone(&guard);
-        let late = tokio::spawn(async move { asking.holder(&headers(&[("authorization", "Bearer other")])).await });
-        hanging.asked.notified().await;
-        let known = guard.holder(&headers(&[("authorization", "Bearer secret")])).await;
-        assert!(matches!(known, Ok(Some(Principal::Owner))));
-        *hanging.answers.0.lock().unwrap() = true;
-        hanging.answers.1.notify_all();
-        assert!(matches!(late.await.unwrap(), Ok(Some(Principal::Capture(name))) if name == "late"));
     }
 
     #[tokio::test]

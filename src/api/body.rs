@@ -12,7 +12,7 @@ use super::open::{is_open, is_trace};
 
 /// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
 /// in their order.
-pub(super) struct JsonBody<T>(pub(super) T);
+pub(crate) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;

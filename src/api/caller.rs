@@ -12,12 +12,13 @@ use axum::response::{IntoResponse, Response};
 
 use tokio::task::JoinHandle;
 
+use super::ask::blocking;
 use super::error::ApiError;
-use super::looks::Looks;
 use super::open::{is_passed_on, is_trace};
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
 use crate::policy::RequestPermit;
+use crate::request::{EventSender, MemoryWriter, Owner, Role, Viewer};
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
 pub(crate) const AS_AGENT: &str = "x-vault-agent";
@@ -42,12 +43,6 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Whether a search waits for what was saved just before, when it says so or nothing: a person or a script on this machine, who
-    /// may have saved it, asks over the Unix socket.
-    pub(super) fn wants_fresh(&self, said: Option<bool>) -> Option<bool> {
-        said.or(self.is_local.then_some(true))
-    }
-
     /// The same, that waits for what was saved just before, if it came over the Unix socket.
     pub(super) fn seeing_saves(self) -> Self {
         Self { sees_saves: self.is_local, ..self }
@@ -78,13 +73,12 @@ pub(super) fn claimed(headers: &HeaderMap) -> Session {
 }
 
 /// Over the Unix socket: the person, or the agent that the person's process steps down to.
-pub(super) async fn local(State((app, looks)): State<(Arc<App>, Looks)>, mut request: Request, next: Next) -> Response {
+pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
         Some(slug) => {
             let slug = slug.as_bytes().to_owned();
-            // Its page is read.
-            let named = looks.find(&slug.clone(), move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
+            let named = blocking(move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
             match named {
                 Ok(named) => named.map(|mut caller| {
                     caller.claimed = claimed(request.headers());
@@ -103,25 +97,51 @@ pub(super) async fn local(State((app, looks)): State<(Arc<App>, Looks)>, mut req
     next.run(request).await
 }
 
-/// Lets only the person through.
-pub(super) async fn owner_only(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
-    match principal {
-        Principal::Owner => next.run(request).await,
-        Principal::Capture(_) => refused("this token may only send events"),
-        Principal::Agent(_) => refused("only the vault's owner may do this"),
+/// Whom an endpoint of a role answers at all, before anything else of the request is looked at.
+pub(super) trait Admits: Role + 'static {
+    fn admits(principal: &Principal) -> Result<(), ApiError>;
+}
+
+impl Admits for Owner {
+    fn admits(principal: &Principal) -> Result<(), ApiError> {
+        match principal {
+            Principal::Agent(_) => Err(refused("only the vault's owner may do this")),
+            Principal::Owner | Principal::Capture(_) => Viewer::admits(principal),
+        }
     }
 }
 
-/// Lets the person and agents through.
-pub(super) async fn readers_only(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
-    match principal {
-        Principal::Owner | Principal::Agent(_) => next.run(request).await,
-        Principal::Capture(_) => refused("this token may only send events"),
+impl Admits for Viewer {
+    fn admits(principal: &Principal) -> Result<(), ApiError> {
+        match principal {
+            Principal::Owner | Principal::Agent(_) => Ok(()),
+            Principal::Capture(_) => Err(refused("this token may only send events")),
+        }
     }
 }
 
-fn refused(message: &str) -> Response {
-    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
+impl Admits for MemoryWriter {
+    fn admits(principal: &Principal) -> Result<(), ApiError> {
+        Viewer::admits(principal)
+    }
+}
+
+impl Admits for EventSender {
+    fn admits(_: &Principal) -> Result<(), ApiError> {
+        Ok(())
+    }
+}
+
+/// Lets only those through whom a role admits.
+pub(super) async fn only<R: Admits>(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
+    match R::admits(&principal) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+fn refused(message: &str) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message)
 }
 
 /// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is

@@ -5,28 +5,22 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::post;
 use axum::{Json, Router};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::ask::{Answer, AppState, ask};
-use super::body::JsonBody;
+use super::ask::{AppState, ask};
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use crate::capture::{self, Event};
-use crate::request::{EventSender, Owner};
-use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted, TurnsIngested, TurnsParams};
-
-/// The routes of the person.
-pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/api/user-memory/settings", get(settings).put(set_settings))
-}
+use crate::capture::Event;
+use crate::request::EventSender;
+use crate::wire::EventsAccepted;
 
 /// The route that programs with a capture token have.
-pub(super) fn event_routes() -> Router<AppState> {
-    Router::new().route("/api/user-memory/events", post(events)).route("/memory/ingest", post(ingest))
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/api/user-memory/events", post(events))
 }
 
 /// One event, or up to 10,000.
@@ -52,34 +46,4 @@ pub(super) async fn events(
     let vault = Arc::clone(&app);
     let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))
-}
-
-/// Takes turns of a conversation, in the shape that Osaurus has. The same turn again counts once.
-#[utoipa::path(post, path = "/memory/ingest", request_body = TurnsParams,
-    responses((status = 200, body = TurnsIngested), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn ingest(
-    State(app): State<AppState>,
-    asking: Asking,
-    JsonBody(params): JsonBody<TurnsParams>,
-) -> Answer<TurnsIngested> {
-    let vault = Arc::clone(&app);
-    ask(app, asking, move |sender: &EventSender| vault.ingest(sender, &params)).await
-}
-
-/// What is captured.
-#[utoipa::path(get, path = "/api/user-memory/settings",
-    responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn settings(State(app): State<AppState>, asking: Asking) -> Answer<CaptureSettings> {
-    ask(app, asking, |owner: &Owner| Ok(capture::settings(owner))).await
-}
-
-/// Changes what is captured, in `memory.toml` and from now on. What is absent stays as it is.
-#[utoipa::path(put, path = "/api/user-memory/settings", request_body = CaptureSettingsParams,
-    responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn set_settings(
-    State(app): State<AppState>,
-    asking: Asking,
-    JsonBody(params): JsonBody<CaptureSettingsParams>,
-) -> Answer<CaptureSettings> {
-    ask(app, asking, move |owner: &Owner| capture::set_settings(owner, &params)).await
 }

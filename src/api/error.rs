@@ -39,7 +39,7 @@ pub(super) struct ErrorDetail {
 
 /// A failed request.
 #[derive(Debug)]
-pub(super) struct ApiError {
+pub(crate) struct ApiError {
     status: StatusCode,
     detail: ErrorDetail,
 }

@@ -1,15 +1,14 @@
 //! `GET /events`: the progress as server-sent events.
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use hyper::body::{Body, Bytes, Frame};
+use futures_util::{StreamExt, stream};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::ask::answer;
@@ -75,55 +74,27 @@ pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, as
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let body = axum::body::Body::new(Stream { receiver, stopped: Some(Box::pin(stopped)) });
-    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+    let events = stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
+    });
+    // It ends with the daemon, which else would wait for it.
+    Sse::new(events.take_until(stopped)).keep_alive(KeepAlive::new().interval(KEEPALIVE_INTERVAL)).into_response()
 }
 
 /// Sends what is new until nobody listens, or nothing more can come.
-fn pump(mut following: Following, listener: &mpsc::Sender<Bytes>) {
-    let mut quiet = Duration::ZERO;
+fn pump(mut following: Following, listener: &mpsc::Sender<Event>) {
     while !listener.is_closed() {
-        let event = match following.next(CHECK_INTERVAL) {
+        match following.next(CHECK_INTERVAL) {
             Some(progress) => {
-                serde_json::to_string(&progress).map(|json| format!("event: progress\ndata: {json}\n\n")).ok()
+                let Ok(event) = Event::default().event("progress").json_data(&progress) else { return };
+                if listener.blocking_send(event).is_err() {
+                    return;
+                }
+                #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
+                std::thread::sleep(PACE);
             }
             None if following.is_over() => return,
-            None => {
-                quiet += CHECK_INTERVAL;
-                (quiet >= KEEPALIVE_INTERVAL).then(|| ":\n\n".to_owned())
-            }
-        };
-        if let Some(event) = event {
-            quiet = Duration::ZERO;
-            if listener.blocking_send(event.into()).is_err() {
-                return;
-            }
-            #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
-            std::thread::sleep(PACE);
+            None => {}
         }
-    }
-}
-
-/// The body of the answer: ends with the daemon, which else would wait for it.
-struct Stream {
-    receiver: mpsc::Receiver<Bytes>,
-    /// None once it is done.
-    stopped: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-}
-
-impl Body for Stream {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(stopped) = &mut self.stopped else { return Poll::Ready(None) };
-        if stopped.as_mut().poll(context).is_ready() {
-            self.stopped = None;
-            return Poll::Ready(None);
-        }
-        self.receiver.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
     }
 }

@@ -1,44 +1,30 @@
 //! The HTTP API: decodes a request, calls a use case on a blocking thread, encodes the answer.
 
-mod agents;
 mod ask;
-mod attachments;
 mod auth;
 mod body;
 mod caller;
 mod capture;
-mod conflicts;
 mod context;
-mod entries;
+mod endpoint;
+pub(crate) mod endpoints;
 mod error;
 mod events;
-mod facts;
-mod forgotten;
-mod graph;
-mod import;
-mod links;
-mod looks;
-mod memory;
 mod open;
 mod openapi;
 mod page;
 mod passing;
-mod processing;
-mod profile;
 mod qmd;
 mod router;
-mod routes;
 mod serve;
 mod sessions;
-mod summaries;
 mod timed_body;
-mod traces;
 mod without_token;
-mod writes;
 
 pub use auth::Guard;
 pub(crate) use caller::AS_AGENT;
+pub(crate) use endpoint::{Endpoint, EndpointCall, Sent};
 pub use openapi::document as openapi;
-pub use router::{Live, guarded, local};
+pub use router::{Live, alone, guarded, local};
 pub(crate) use serve::{ConnectionLimits, serve};
 pub(crate) use without_token::{OpenService, without_token};

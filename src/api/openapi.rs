@@ -5,10 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{
-    agents, attachments, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory,
-    page, passing, processing, profile, qmd, routes, summaries, traces, writes,
-};
+use super::{capture, context, endpoints, events, page, passing, qmd};
 
 mod limits;
 
@@ -18,108 +15,30 @@ use limits::Exact;
 #[openapi(
     info(title = "vault", description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."),
     paths(
-        routes::health,
-        routes::status,
-        routes::reindex,
-        routes::verify,
-        routes::reload_model,
-        routes::drop_kept_vectors,
-        routes::search,
-        routes::agent_search,
-        routes::browse,
-        routes::stats,
-        routes::collections,
-        routes::chunk,
-        routes::note,
-        links::links,
-        links::unresolved_links,
-        links::related,
-        links::tags,
-        links::all_tags,
-        links::notes_in,
-        entries::list_entries,
-        entries::add_entry,
-        entries::edit_entry,
-        entries::remove_entry,
-        entries::rewrite_entries,
-        entries::list_proposals,
-        entries::decide_proposals,
-        facts::list_facts,
-        facts::set_fact,
-        facts::unset_fact,
-        facts::retract_fact,
-        summaries::list_summaries,
-        summaries::make_summaries,
-        summaries::show_digest,
-        summaries::write_digest,
-        processing::processing,
-        processing::retry_processing,
-        processing::sync_memory,
-        processing::clear_memory,
+        super::router::health,
         context::context,
         passing::complete,
         passing::models,
-        profile::show,
-        profile::set_user,
-        profile::regenerate,
-        graph::notes_around,
         events::events,
         page::token,
         page::leave,
-        writes::save,
-        writes::delete_chunk,
-        writes::forget,
-        writes::annotate,
-        writes::checkpoints,
-        forgotten::forgotten,
-        forgotten::lift,
-        forgotten::changes,
-        attachments::attachments,
-        conflicts::conflicts,
-        conflicts::difference,
-        conflicts::keep,
-        writes::restore,
-        agents::list,
-        agents::add,
-        agents::show,
-        agents::change,
-        agents::remove,
-        agents::rotate,
-        agents::explain,
-        agents::log,
         capture::events,
-        capture::ingest,
-        import::import,
-        memory::flush,
-        agents::librarian,
-        agents::change_librarian,
-        traces::keep_trace,
-        traces::list_traces,
-        agents::listed,
-        capture::settings,
-        capture::set_settings,
-        memory::search,
-        memory::get,
-        memory::save,
-        memory::delete,
-        memory::forget,
-        memory::restore,
-        qmd::search,
-        qmd::search_for,
-        qmd::vsearch,
-        qmd::vsearch_for,
-        qmd::hybrid,
-        qmd::hybrid_for,
-        qmd::browse,
         qmd::collections,
-        qmd::embed,
-        qmd::ingest,
-        qmd::delete_chunk
+        qmd::embed
     ),
     components(schemas(crate::config::MemoryLayer, crate::wire::ProgressView)),
-    modifiers(&Tokens, &Tagged, &Exact)
+    modifiers(&Declared, &Tokens, &Tagged, &Exact)
 )]
 struct Api;
+
+/// What is declared in one place.
+struct Declared;
+
+impl Modify for Declared {
+    fn modify(&self, document: &mut Document) {
+        endpoints::all().describe(document);
+    }
+}
 
 /// Every route but `/health` and those of the page takes a token.
 struct Tokens;

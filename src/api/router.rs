@@ -1,28 +1,26 @@
 //! Which address leads where, for whom.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router, middleware};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::auth::{Guard, guard};
-use super::caller::{local as local_caller, owner_only, readers_only, within_limits};
+use super::caller::{local as local_caller, only, within_limits};
 use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
-use super::looks::Looks;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{
-    agents, attachments, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory,
-    page, passing, processing, profile, qmd, routes, summaries, traces, writes,
-};
-use crate::access::Authenticator;
+use super::{capture, context, endpoints, events, page, passing, qmd};
+use crate::access::{Authenticator, Principal};
 use crate::app::App;
+use crate::request::{Owner, Viewer};
 
 /// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
 #[derive(Debug, Clone)]
@@ -49,62 +47,46 @@ pub fn guarded(app: Arc<App>, live: &Live, with: Guard, more: Router) -> Router 
 /// The API as it is served over the Unix socket, which only the person can open.
 pub fn local(app: Arc<App>, live: &Live, more: Router) -> Router {
     let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);
-    let looks = Looks::within(Duration::from_millis(app.config().agents.timeout_ms));
-    let person = middleware::from_fn_with_state((Arc::clone(&app), looks), local_caller);
-    let owners = page::local_routes(&live.sessions).route_layer(middleware::from_fn(owner_only));
+    let person = middleware::from_fn_with_state(Arc::clone(&app), local_caller);
+    let owners = page::local_routes(&live.sessions).route_layer(middleware::from_fn(only::<Owner>));
     finish(routes(app, live).merge(more).merge(owners).layer(limits)).layer(person)
+}
+
+/// The API as a process asks itself, which works alone for the person: its index is up to date.
+pub fn alone(app: Arc<App>) -> Router {
+    async fn person(mut request: Request, next: Next) -> Response {
+        request.extensions_mut().insert(Principal::Owner);
+        next.run(request).await
+    }
+    let (_, stopped) = watch::channel(true);
+    finish(routes(app, &Live::new(stopped))).layer(middleware::from_fn(person))
 }
 
 fn routes(app: Arc<App>, live: &Live) -> Router {
     let events =
         Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.streams.clone()));
-    let owners = Router::new()
-        .route("/reindex", post(routes::reindex))
-        .route("/verify", post(routes::verify))
-        .route("/model/reload", post(routes::reload_model))
-        .route("/model/gc", post(routes::drop_kept_vectors))
-        .merge(writes::routes())
-        .merge(agents::routes())
-        .merge(entries::owner_routes())
-        .merge(forgotten::routes())
-        .merge(attachments::routes())
-        .merge(conflicts::routes())
-        .merge(profile::routes())
-        .merge(capture::routes())
-        .merge(import::routes())
-        .with_state(Arc::clone(&app))
-        .merge(events)
-        .route_layer(middleware::from_fn(owner_only));
+    let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))
-        .route("/status", get(routes::status))
-        .route("/api/user-memory/search", get(routes::search))
-        .route("/api/user-memory/agent-search", get(routes::agent_search))
-        .route("/api/user-memory/browse", get(routes::browse))
-        .route("/api/user-memory/stats", get(routes::stats))
-        .route("/api/user-memory/collections", get(routes::collections))
-        .route("/api/user-memory/chunk/{hash}", get(routes::chunk))
-        .route("/api/user-memory/note", get(routes::note))
-        .merge(links::routes())
-        .merge(entries::routes())
-        .merge(facts::routes())
-        .merge(summaries::routes())
-        .merge(processing::routes())
         .merge(context::routes())
         .merge(passing::routes(&app))
-        .merge(graph::routes())
-        .merge(memory::routes())
-        .merge(traces::routes())
-        .merge(agents::reader_routes())
         .merge(qmd::routes())
-        .route_layer(middleware::from_fn(readers_only));
+        .route_layer(middleware::from_fn(only::<Viewer>));
+    let declared = endpoints::all().routes();
     Router::new()
-        .route("/health", get(routes::health))
-        .merge(capture::event_routes())
+        .route("/health", get(health))
+        .merge(capture::routes())
+        .merge(declared)
         .merge(readers)
         .with_state(app)
-        .merge(owners)
+        .merge(events)
         .merge(page::routes(&live.sessions))
+}
+
+/// Says that the server runs, and nothing else.
+#[utoipa::path(get, path = "/health", tag = "routes", security(()), responses((status = 200, description = "It runs", body = Value)))]
+pub(super) async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
 }
 
 /// What every answer has in common, those of merged routes included.

@@ -80,10 +80,6 @@ impl Authenticator for Sessions {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         self.knows(token, Instant::now()).then_some(Principal::Owner)
     }
-
-    fn may_block(&self) -> bool {
-        false
-    }
 }
 
 fn add(secrets: &mut Vec<Secret>, at_most: usize, now: Instant) -> io::Result<Token> {

@@ -14,42 +14,35 @@ pub(crate) use open::StartError;
 
 use crate::access::{Principal, Turn};
 use crate::agents;
-use crate::backup::Timer;
+use crate::backup::BackupState;
 use crate::capture::{self, Capture};
 use crate::config::Config;
 use crate::context::{self, ContextCache, FrozenContexts};
-use crate::extraction::{self, Extraction, ExtractionWorker};
-use crate::ledger::FactsKeeper;
+use crate::extraction::{self, Extraction};
+use crate::items::FactsSeen;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::note::Note;
-use crate::notes::PurgeKeeper;
 use crate::policy::{AgentRegistry, agent_file};
-use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
-use crate::session_export::SessionKeeper;
 use crate::state::State;
-use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
-use crate::traces::TracesKeeper;
+use crate::tasks::Task;
 use crate::vault::{Home, Lock};
 use crate::wire::{
-    ClearParams, Cleared, EventsAccepted, LibrarianParams, LibrarianView, ProcessingView, Retried, RetryParams,
+    ClearParams, Cleared, ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams,
+    LibrarianView, ProcessingView, Retried, RetryParams, SessionsState, SummariesState, TurnsIngested, TurnsParams,
 };
-use crate::wire::{ContextParams, ContextView, ImportParams, ImportTaken, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
     /// Ends first: it may be asking a model.
-    worker: Option<ExtractionWorker>,
+    worker: Option<Task>,
     extraction: Arc<Extraction>,
-    /// Both end before all else that they work with.
-    summaries: Option<SummariesKeeper>,
-    keeper: Option<FactsKeeper>,
-    /// Ends when it is dropped.
-    _profile: Option<ProfileKeeper>,
-    _purges: Option<PurgeKeeper>,
-    _traces: Option<TracesKeeper>,
-    sessions: Option<SessionKeeper>,
+    /// All of them end before all else that they work with.
+    summaries: Option<Task<SummariesState>>,
+    ledger: Option<Task<FactsSeen>>,
+    sessions: Option<Task<SessionsState>>,
+    _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,
@@ -57,7 +50,7 @@ pub struct App {
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
-    backup: Option<Timer>,
+    backup: Option<Task<BackupState>>,
     /// Where a daemon that has this vault listens over TCP.
     address: OnceLock<SocketAddr>,
 }
@@ -104,7 +97,7 @@ impl App {
     /// Has the summaries looked at now: to them the time is another.
     #[cfg(test)]
     pub(crate) fn look_at_summaries(&self) {
-        self.summaries.iter().for_each(SummariesKeeper::look_again);
+        self.summaries.iter().for_each(Task::wake);
     }
 
     /// Takes turns of a conversation. When it returns they are safe on disk.

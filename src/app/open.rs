@@ -6,30 +6,29 @@ use std::time::Duration;
 use super::App;
 use crate::access::{Principal, Turn};
 use crate::attachments::AttachmentReader;
-use crate::backup::{Timer, Trust};
+use crate::backup::{Trust, back_up};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
 use crate::context::{ContextCache, FrozenContexts};
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
-use crate::extraction::{Extraction, ExtractionWorker};
+use crate::extraction::{Extraction, extract};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
-use crate::layers::Layers;
-use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
-use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
-use crate::notes::{PurgeKeeper, finish_purges};
+use crate::items::{FactsParts, Layers, Ledger};
+use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::notes::{finish_open_purges, finish_purges};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
-use crate::profile::ProfileKeeper;
+use crate::profile::keep_profile;
 use crate::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
-use crate::session_export::SessionKeeper;
+use crate::session_export::keep_sessions;
 use crate::state::{ChangeTable, State};
-use crate::summaries::{SummariesKeeper, SummariesParts};
-use crate::sync::{Shared, SyncOptions, Syncer};
+use crate::summaries::SummariesParts;
+use crate::sync::{BatchRecords, Shared, SyncOptions, Syncer};
 use crate::trace_files::TraceFiles;
-use crate::traces::TracesKeeper;
+use crate::traces::tidy_traces;
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
 /// Minimum age of an unfinished file that nobody will finish.
@@ -146,17 +145,17 @@ impl App {
             Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
-        let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
+        let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(&home), every)).transpose()?;
         let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
-        let traces = Arc::new(TraceFiles::new(home.root(), config.traces.max_bytes_per_day));
-        let keeper = watch.then(|| {
+        let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
+        let noticed = watch.then(|| {
             let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
-            FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
+            FactsParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) }.start()
         });
-        let keeper = keeper.transpose()?;
+        let noticed = noticed.transpose()?;
         let summaries = (watch && config.memory.enabled).then(|| {
-            SummariesKeeper::start(SummariesParts {
+            let parts = SummariesParts {
                 root: home.root().to_owned(),
                 config: config.clone(),
                 files: Arc::clone(&files),
@@ -164,7 +163,8 @@ impl App {
                 shared: Arc::clone(&shared),
                 lock: Arc::clone(&lock),
                 clock: summaries_clock,
-            })
+            };
+            parts.start()
         });
         let summaries = summaries.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
@@ -191,22 +191,22 @@ impl App {
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
-        let purges = (!open.is_empty()).then(|| PurgeKeeper::start(&workspace, open)).transpose()?;
         let is_kept = watch && workspace.config().memory.enabled;
-        let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
-        let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;
-        let sessions = watch.then(|| SessionKeeper::start(&workspace)).transpose()?.flatten();
+        let tasks = [
+            is_kept.then(|| keep_profile(&workspace)).transpose()?,
+            (!open.is_empty()).then(|| finish_open_purges(&workspace, open)).transpose()?,
+            watch.then(|| tidy_traces(&workspace)).transpose()?,
+        ];
+        let sessions = watch.then(|| keep_sessions(&workspace)).transpose()?.flatten();
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
+        let worker = is_kept.then(|| extract(&extraction)).transpose()?;
         Ok(Self {
             summaries,
             worker,
             extraction,
-            keeper,
-            _profile: profile,
-            _purges: purges,
-            _traces: traces_keeper,
+            ledger: noticed,
             sessions,
+            _tasks: tasks.into_iter().flatten().collect(),
             capture,
             backup,
             workspace,
@@ -231,7 +231,7 @@ impl App {
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
         let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
-        let traces = Arc::new(TraceFiles::new(home.root(), config.traces.max_bytes_per_day));
+        let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
         let attachments = Arc::new(AttachmentReader::looking_at(&index_dir));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
@@ -259,11 +259,9 @@ impl App {
             summaries: None,
             worker: None,
             extraction,
-            keeper: None,
-            _profile: None,
-            _purges: None,
-            _traces: None,
+            ledger: None,
             sessions: None,
+            _tasks: Vec::new(),
             capture: None,
             backup: None,
             workspace,
@@ -308,10 +306,12 @@ fn start_capture(
     })
 }
 
+/// Maximum number of bytes of its work that an agent may send in a day.
+const MAX_TRACE_BYTES_PER_DAY: u64 = 10_000_000_000;
+
 /// The facts of a vault.
 fn ledger(home: &Home, config: &Config, state: &Arc<State>) -> Ledger {
-    let folders = config.memory_scopes.clone();
-    Ledger::new(home.root().to_owned(), folders, config.facts.history, config.index.max_file_bytes).remembering(state)
+    Ledger::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes).remembering(state)
 }
 
 /// The engine of this process, for a vault.

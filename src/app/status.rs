@@ -6,21 +6,17 @@ use jiff::Timestamp;
 
 use super::App;
 use crate::backup::BackupState;
-use crate::capture;
 use crate::engine::Reader;
-use crate::entries;
 use crate::fs::folder_bytes;
+use crate::items::FactsSeen;
 use crate::jobs::{phase, to_embed, verification};
-use crate::ledger::KeptFacts;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
 use crate::note::CONFLICT_MARKS;
-use crate::notes;
 use crate::request::{Owner, RequestError, rfc3339};
-use crate::session_export::SessionKeeper;
-use crate::summaries::SummariesKeeper;
 use crate::sync::{BatchProgress, ModelStatus, WatchState};
-use crate::vault;
+use crate::tasks::Task;
 use crate::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
+use crate::{capture, entries, notes, vault};
 
 /// Time limit of the scan of the notes for what was forgotten and is back; the next status continues it.
 const SCAN_LIMIT: Duration = Duration::from_millis(50);
@@ -97,16 +93,16 @@ impl App {
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),
-            facts: self.keeper.as_ref().map(|keeper| facts(keeper.kept())),
-            summaries: self.summaries.as_ref().map(SummariesKeeper::kept),
-            sessions: self.sessions.as_ref().map(SessionKeeper::state),
-            backup: self.backup.as_ref().map(|timer| backup(timer.state())),
+            facts: self.ledger.as_ref().map(|task| facts(task.state())),
+            summaries: self.summaries.as_ref().map(Task::state),
+            sessions: self.sessions.as_ref().map(Task::state),
+            backup: self.backup.as_ref().map(|task| backup(task.state())),
         })
     }
 }
 
-fn facts(kept: KeptFacts) -> FactsState {
-    let KeptFacts { current, expired, future, problems } = kept;
+fn facts(kept: FactsSeen) -> FactsState {
+    let FactsSeen { current, expired, future, problems } = kept;
     let problems = problems
         .into_iter()
         .map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
@@ -140,7 +136,7 @@ fn chat(model: Result<&dyn ChatModel, &str>) -> ChatState {
 fn batch(progress: BatchProgress) -> BatchState {
     let BatchProgress { texts, since, state, trouble, problem } = progress;
     let since = since.map(|since| rfc3339(since.as_millisecond()));
-    BatchState { texts, since, state: state.into(), trouble, problem }
+    BatchState { texts, since, state, trouble, problem }
 }
 
 fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {

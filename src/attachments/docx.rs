@@ -83,10 +83,21 @@ fn styles(xml: impl BufRead) -> HashMap<String, u8> {
                     levels.insert(style.clone(), level);
                 }
             }
+            "basedOn" => {
+                let level = attribute(element, "val").and_then(|base| levels.get(&base).copied());
+                if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
+                    levels.entry(style.clone()).or_insert(level);
+                }
+            }
             "outlineLvl" => {
                 let level = attribute(element, "val").and_then(|level| level.parse::<u8>().ok());
-                if let (Some(style), Some(level @ 0..=5), true) = (&current, level, levels.len() < MAX_STYLES) {
-                    levels.entry(style.clone()).or_insert(level + 1);
+                match (&current, level) {
+                    (Some(style), Some(level @ 0..=5)) if levels.len() < MAX_STYLES => {
+                        levels.insert(style.clone(), level + 1);
+                    }
+                    // Body text, as the heading of a table of contents.
+                    (Some(style), Some(9)) => _ = levels.remove(style),
+                    _ => {}
                 }
             }
             _ => {}
@@ -293,5 +304,18 @@ impl<'a> DocxBody<'a> {
         if let Some(row) = self.row.take().filter(|row| !row.is_empty()) {
             self.told.push(DocumentPart::Text(row.join(" | ")));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_style_is_a_heading_as_the_one_that_it_is_based_on() {
+        let xml = "<styles><style styleId='h2'><name val='heading 2'/></style><style styleId='Kapitel'><name val='Kapitel'/>\
+                   <basedOn val='h2'/></style><style styleId='x'><basedOn val='Normal'/></style>\
+                   <style styleId='toc'><basedOn val='h2'/><outlineLvl val='9'/></style></styles>";
+        assert_eq!(styles(xml.as_bytes()), HashMap::from([("h2".into(), 2), ("Kapitel".into(), 2)]));
     }
 }

@@ -7,12 +7,12 @@ mod changes;
 mod error;
 mod git;
 mod repository;
-mod timer;
+mod task;
 mod trust;
 
 pub(crate) use archive::{Export, Import, Made, export, export_to, import};
 pub(crate) use error::BackupError;
 pub(crate) use git::Cancel;
 pub(crate) use repository::{Initialized, Repository, init_repository};
-pub(crate) use timer::{BackupState, Timer};
+pub(crate) use task::{BackupState, back_up};
 pub(crate) use trust::Trust;

@@ -1,6 +1,7 @@
 //! What programs send: one type for each kind of event.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::config::CaptureConfig;
@@ -27,6 +28,7 @@ pub(crate) enum Event {
 }
 
 /// A turn of a conversation.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Message)]
@@ -36,51 +38,43 @@ pub(crate) struct MessageEvent {
     /// Who spoke: `user`, `assistant`, …
     pub role: String,
     /// The speaker's name, shown instead of the role.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What the conversation is called; the first of its turns says so. Without, its file is called by what that says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What was said, as Markdown or plain text.
     pub text: String,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_extraction: Option<bool>,
 }
 
 /// A file was worked on. What is in it is never told.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = FileAction)]
 pub(crate) struct FileEvent {
     /// The file's name, when the path does not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where it is.
     pub path: String,
     /// What kind of file it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_type: Option<String>,
     /// What was done: `opened`, `edited`, …
     pub action: String,
     /// With which program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<String>,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// Something was looked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Search)]
@@ -91,17 +85,15 @@ pub(crate) struct SearchEvent {
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// How much was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<u64>,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// An agent did something.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = AgentActivity)]
@@ -111,14 +103,13 @@ pub(crate) struct AgentActivityEvent {
     /// What it did.
     pub summary: String,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// A note; one of the same title is replaced, and can be restored.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Note)]
@@ -131,14 +122,13 @@ pub(crate) struct NoteEvent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// A page; one of the same address is brought up to date.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Bookmark)]
@@ -148,17 +138,15 @@ pub(crate) struct BookmarkEvent {
     /// Its title.
     pub title: String,
     /// Why it was saved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// Something was put on the clipboard.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Clipboard)]
@@ -166,26 +154,22 @@ pub(crate) struct ClipboardEvent {
     /// What it is.
     pub content: String,
     /// Which program it is from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<String>,
     /// Names the event: of those with the same id only the first counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it was, as RFC 3339; now, when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
 /// An event on its way to its file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Captured {
     /// When it was, in milliseconds since 1970.
     pub(super) at_ms: i64,
     /// Tells it from all others of the same program, when its sender named it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<u64>,
     /// The import that brought it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) import: Option<i64>,
     /// The program that sent it, by the name of its token; none for the person's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -23,57 +23,38 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
         return None;
     }
     let of = |text: &str| asked.without(text, TombstoneScope::All);
-    let whole = |text: &str| of(text).filter(|left| left.text.is_none()).map(|left| left.tombstone);
-    let gone = |tombstone: i64| LeftOfEvent { captured: None, tombstone };
     let at = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
-    let mut left = captured.clone();
-    let text = match &mut left.event {
-        Event::File(file) => return of(&file_line(file, &at)).map(|line| gone(line.tombstone)),
-        Event::Search(search) => return line(asked, &search.query, &search_line(search, &at)).map(gone),
-        Event::AgentActivity(activity) => {
-            return line(asked, &activity.summary, &activity_line(activity, &at)).map(gone);
-        }
-        Event::Bookmark(bookmark) => {
-            if let Some(tombstone) = whole(&bookmark.url).or_else(|| whole(&bookmark.title)) {
-                return Some(gone(tombstone));
-            }
-            let (title, remark) = (of(&bookmark.title), bookmark.note.as_deref().and_then(of));
-            let tombstone = title.as_ref().or(remark.as_ref())?.tombstone;
-            bookmark.title = title.and_then(|title| title.text).unwrap_or_else(|| bookmark.title.clone());
-            bookmark.note = remark.map_or_else(|| bookmark.note.clone(), |remark| remark.text);
-            return Some(LeftOfEvent { tombstone, captured: Some(left) });
-        }
-        Event::Note(note) => {
-            if let Some(tombstone) = whole(&note.title) {
-                return Some(gone(tombstone));
-            }
-            // A sentence of a title is cut out of it.
-            let title = of(&note.title);
-            note.title = title.as_ref().and_then(|title| title.text.clone()).unwrap_or_else(|| note.title.clone());
-            if let (Some(title), None) = (title, of(&note.content)) {
-                return Some(LeftOfEvent { tombstone: title.tombstone, captured: Some(left) });
-            }
-            &mut note.content
-        }
-        Event::Message(message) => {
-            if let Some(title) = message.title.as_deref().and_then(of) {
-                message.title = title.text;
-                if of(&message.text).is_none() {
-                    return Some(LeftOfEvent { tombstone: title.tombstone, captured: Some(left) });
-                }
-            }
-            &mut message.text
-        }
-        Event::Clipboard(clipboard) => &mut clipboard.content,
+    let line = match &captured.event {
+        Event::File(file) => Some(file_line(file, &at)),
+        Event::Search(search) => Some(search_line(search, &at)),
+        Event::AgentActivity(activity) => Some(activity_line(activity, &at)),
+        Event::Bookmark(_) | Event::Note(_) | Event::Message(_) | Event::Clipboard(_) => None,
     };
-    let WithoutForgotten { text: kept, tombstone } = of(text)?;
-    let Some(kept) = kept else { return Some(gone(tombstone)) };
-    *text = kept;
-    Some(LeftOfEvent { captured: Some(left), tombstone })
-}
-
-/// Of a line of a day: what was said, or the line as it would stand in the file.
-fn line(asked: &ForgottenLookup<'_>, said: &str, line: &str) -> Option<i64> {
-    let of = |text: &str| asked.without(text, TombstoneScope::All).map(|left| left.tombstone);
-    of(said).or_else(|| of(line))
+    let is_message = matches!(captured.event, Event::Message(_));
+    let (mut left, mut tombstone, mut is_gone) = (captured.clone(), None, line.is_some());
+    for (field, _, text) in left.event.texts() {
+        let goes_whole = match field {
+            "url" | "text" | "content" | "query" | "summary" => true,
+            "title" => !is_message,
+            "note" => false,
+            _ => continue,
+        };
+        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { continue };
+        // An address is no text.
+        if kept.is_some() && field == "url" {
+            continue;
+        }
+        tombstone.get_or_insert(met);
+        is_gone |= kept.is_none() && goes_whole;
+        *text = kept.unwrap_or_default();
+    }
+    // As it would stand in the file.
+    let tombstone = tombstone.or_else(|| Some(of(&line?)?.tombstone))?;
+    let says = |text: &mut Option<String>| *text = text.take().filter(|text| !text.is_empty());
+    match &mut left.event {
+        Event::Message(message) => says(&mut message.title),
+        Event::Bookmark(bookmark) => says(&mut bookmark.note),
+        _ => {}
+    }
+    Some(LeftOfEvent { captured: (!is_gone).then_some(left), tombstone })
 }

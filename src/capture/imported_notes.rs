@@ -6,17 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blake3::Hash;
-use jiff::Timestamp;
 use serde_json::Value;
 
-use super::event::EventKind;
-use super::event::takes;
+use super::event::{EventKind, takes};
 use crate::forgotten::TombstoneScope;
 use crate::note::{Note, compose, with_property};
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::{RequestError, Workspace};
-use crate::state::{ImportTable, ImportedFile, LeftOut, NoteOrigin};
+use crate::state::{ImportTable, ImportedFile, NoteOrigin};
 use crate::vault::{Action, Files, WriteError, note_names, slug};
 use crate::wire::ImportNote;
 
@@ -82,15 +80,12 @@ impl<'i> NoteImporter<'i> {
         let mut text = if self.workspace.redacts() { redact(&text).into_owned() } else { text };
         let key = self.key(&note.id);
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
-        let parsed = Note::parse(&text, title);
         // Held until it is written: what is purged meanwhile would come back.
         let asked = self.workspace.forgotten().ask().map_err(|error| kept_from(&error))?;
-        if let Some(left) = asked.without_in_note(&parsed, &text, TombstoneScope::All, |_| false) {
-            let whole = left.text.is_none();
+        if let Some(left) = asked.without_in_file(&text, false, TombstoneScope::All, &|_, _| false) {
             if let Some(import) = self.import {
-                let (by, into) = (format!("import {import}"), EventKind::Notes.folder().to_owned());
-                let tombstone = left.tombstone;
-                self.workspace.forgotten().note(LeftOut { at: Timestamp::now(), by, into, whole, tombstone });
+                let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
+                self.workspace.forgotten().note(&by, into, whole, left.tombstone);
             }
             let Some(kept) = left.text else { return Ok(NoteFate::Forgotten) };
             text = kept;

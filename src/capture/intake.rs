@@ -11,12 +11,11 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::check::{self, EventError};
-use super::commit::{Commit, Queue, sweep_at_rest};
 use super::event::{Captured, Event, takes};
 use super::forgotten::without_forgotten;
-use super::former;
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
+use super::queue::{Queue, sweep_at_rest};
 use super::writer::CaptureWriter;
 use crate::config::Switches;
 use crate::fence::{is_of_recalled, without_fenced};
@@ -24,7 +23,7 @@ use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::redact::redact;
-use crate::state::{EventReader, ImportTable, LeftOut, State, StateError};
+use crate::state::{EventReader, ImportTable, State, StateError};
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
@@ -49,13 +48,12 @@ pub(crate) struct Options {
 
 /// The capture of one vault at work, until it is dropped.
 pub(crate) struct Capture {
-    queue: Queue,
+    queue: Arc<Queue>,
     files: Arc<Files>,
     switches: Arc<Switches>,
     forgotten: Arc<ForgottenTexts>,
     imports: Arc<ImportTable>,
     failure: Arc<Mutex<Option<String>>>,
-    commit: Option<JoinHandle<()>>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -114,16 +112,15 @@ impl Capture {
     /// When the system gives no thread.
     pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
-        let queue = Queue::default();
         let imports = Arc::new(ImportTable::new(&state));
-        let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
+        let queue = Arc::new(Queue::open(root.clone(), &state, Arc::clone(&switches)));
         let failure = Arc::default();
         let writer = CaptureWriter {
             root,
             events: EventReader::new(&state),
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
-            queue: queue.clone(),
+            queue: Arc::clone(&queue),
             pages: Pages::new(TimeZone::system(), find_note, Kept::new(find_private, private)),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
@@ -135,7 +132,7 @@ impl Capture {
             path: state.file().to_owned(),
             source,
         })?;
-        Ok(Self { queue, files, switches, forgotten, imports, failure, commit: Some(commit), writer: Some(writer) })
+        Ok(Self { queue, files, switches, forgotten, imports, failure, writer: Some(writer) })
     }
 
     /// Takes one event or an array of them. When it returns they are safe on disk; none is, when one is not right. `sender`
@@ -183,9 +180,7 @@ impl Capture {
                 told_of.insert(message.session.clone());
             }
             if import.is_some() {
-                let into = event.event.kind().folder().to_owned();
-                let by = event.by();
-                self.forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: true, tombstone: left.tombstone });
+                self.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
             }
             false
         });
@@ -237,7 +232,7 @@ impl Capture {
     /// When the disk refuses. It is tried again.
     pub(crate) fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
         let waiting = self.queue.settle(patience);
-        self.queue.sweep().map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
+        self.queue.sweep(true).map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
     }
 
     /// The same for a vault that no capture is at work on, whose lock the caller has.
@@ -251,16 +246,7 @@ impl Capture {
 
     /// How many events of a vault wait, whoever is at work on it.
     pub(crate) fn waiting(state: &Arc<State>) -> u64 {
-        former::waiting(state)
-    }
-
-    /// All that waits, and what tells which events were there already, as files below the vault's state: what an archive
-    /// carries, and is taken over at the next start.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub(crate) fn as_files(state: &Arc<State>) -> Result<Vec<(PathBuf, Vec<u8>)>, StateError> {
-        former::files(state)
+        EventReader::new(state).count().unwrap_or(0)
     }
 
     /// How it is.
@@ -297,7 +283,6 @@ impl Drop for Capture {
     fn drop(&mut self) {
         self.queue.close();
         let _ = self.writer.take().map(JoinHandle::join);
-        self.queue.end();
-        let _ = self.commit.take().map(JoinHandle::join);
+        let _ = self.queue.sweep(false);
     }
 }

@@ -4,12 +4,10 @@
 //! brings it from there into its file, exactly once, whatever happens in between.
 
 mod check;
-mod commit;
 mod drafts;
 mod event;
 mod events;
 mod forgotten;
-mod former;
 mod frontmatter;
 mod import;
 mod imported_notes;
@@ -20,6 +18,7 @@ mod markdown;
 mod names;
 mod pages;
 mod plan;
+mod queue;
 mod retention;
 mod tokens;
 mod writer;

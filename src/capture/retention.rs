@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::event::EventKind;
 use super::frontmatter::{head, is_captured};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
@@ -13,20 +12,9 @@ use crate::vault::{Action, Files};
 
 /// Moves what is older than `[retention]` says. What cannot be moved is said in the log, and tried again a day later.
 pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
-    for (kind, days) in [
-        (EventKind::Conversations, config.conversations_days),
-        (EventKind::Files, config.files_days),
-        (EventKind::Searches, config.searches_days),
-        (EventKind::Snippets, config.snippets_days),
-        (EventKind::AgentActivity, config.agent_activity_days),
-        (EventKind::Bookmarks, config.bookmarks_days),
-    ] {
-        if days == 0 {
-            continue;
-        }
-        let age = SignedDuration::from_hours(24 * i64::try_from(days).unwrap_or(0));
+    for (folder, days) in config.days.iter().filter(|(_, days)| **days > 0) {
+        let age = SignedDuration::from_hours(24 * i64::try_from(*days).unwrap_or(0));
         let Ok(before) = Timestamp::now().checked_sub(age) else { continue };
-        let folder = kind.folder();
         for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let Some(path) = name.to_str().and_then(|name| VaultPath::new(format!("{folder}/{name}")).ok()) else {
@@ -93,7 +81,8 @@ mod tests {
             age(&format!("searches/{path}"));
         }
         age("files/2020-01-05.md");
-        let config = RetentionConfig { searches_days: 90, conversations_days: 90, ..RetentionConfig::default() };
+        let days = ["searches", "conversations"].map(|folder| (folder.to_owned(), 90));
+        let config = RetentionConfig { days: days.into() };
         apply(root, &files, &config);
         assert!(root.join(".trash/searches/2020-01-05.md").exists() && !root.join("searches/2020-01-05.md").exists());
         let kept = ["searches/new.md", "searches/mine.md", "searches/plain.md", "files/2020-01-05.md"];

@@ -8,19 +8,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
-use super::commit::{Queue, QueueView, Refused};
 use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind, takes};
 use super::forgotten::without_forgotten;
 use super::pages::Pages;
 use super::plan::{Planned, Progress};
+use super::queue::{Queue, QueueView, Refused};
 use super::retention;
 use crate::config::Switches;
 use crate::forgotten::ForgottenTexts;
 use crate::fs::crash;
-use crate::state::{EventReader, ImportTable, LeftOut, StateError};
+use crate::state::{EventReader, ImportTable, StateError};
 use crate::vault::{Files, Identity, WriteError};
 
 /// Maximum number of events in a batch.
@@ -84,7 +82,7 @@ pub(super) struct CaptureWriter {
     pub(super) events: EventReader,
     pub(super) files: Arc<Files>,
     pub(super) switches: Arc<Switches>,
-    pub(super) queue: Queue,
+    pub(super) queue: Arc<Queue>,
     pub(super) pages: Pages,
     pub(super) forgotten: Arc<ForgottenTexts>,
     pub(super) imports: Arc<ImportTable>,
@@ -197,7 +195,8 @@ impl CaptureWriter {
                 let captured = match &kept {
                     None => captured,
                     Some(kept) => {
-                        self.left_out(captured, kept.captured.is_none(), kept.tombstone);
+                        let into = captured.event.kind().folder();
+                        self.forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
                         let Some(left) = &kept.captured else {
                             progress.finish([*number]);
                             dropped = true;
@@ -241,15 +240,10 @@ impl CaptureWriter {
         self.record(progress)?;
         crash::point("capture-applied");
         if dropped {
-            self.queue.sweep_soon();
+            // It is tried again.
+            let _ = self.queue.sweep(false);
         }
         Ok(())
-    }
-
-    /// The person is told what was left out, and never what it said.
-    fn left_out(&self, captured: &Captured, whole: bool, tombstone: i64) {
-        let into = captured.event.kind().folder().to_owned();
-        self.forgotten.note(LeftOut { at: Timestamp::now(), by: captured.by(), into, whole, tombstone });
     }
 
     /// Makes safe on disk what is about to be written, and which events are in their files.

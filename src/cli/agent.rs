@@ -6,13 +6,13 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, TITLE, remark, say, stdout};
+use super::terminal::{DIM, TITLE, count, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};
+use crate::api::endpoints;
 use crate::clock::{local, local_time};
-use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
+use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams};
 
 /// Let agents in, see what each may read and did read, and take it back.
 #[derive(Debug, Args)]
@@ -163,12 +163,12 @@ impl AgentCommand {
             AgentAction::Add { name, allow, rules, session, json } => {
                 let rules = rules.with(allow.then_some(true));
                 let SessionArgs { chat_type, channel } = session;
-                let added = backend.add_agent(&AgentParams { name, rules, chat_type, channel })?;
+                let added = backend.ask(&endpoints::agents::ADD, &AgentParams { name, rules, chat_type, channel })?;
                 warn_of_empty(&added.agent, &mut backend)?;
                 with_token(&added, json)
             }
             AgentAction::List { json } => {
-                let found = backend.agents()?;
+                let found = backend.ask(&endpoints::agents::LIST, &())?;
                 if json {
                     stdout().json(&found)?;
                 }
@@ -181,7 +181,7 @@ impl AgentCommand {
                 Ok(if found.agents.is_empty() { Outcome::NothingFound } else { Outcome::Done })
             }
             AgentAction::Show { name, json } => {
-                let agent = backend.agent(&name)?;
+                let agent = backend.ask_of(&endpoints::agents::SHOW, &name, &())?;
                 if json {
                     stdout().json(&agent)?
                 } else {
@@ -190,20 +190,23 @@ impl AgentCommand {
                 Ok(Outcome::Done)
             }
             AgentAction::Allow { name, rules } => {
-                let agent = backend.change_agent(&name, &rules.with(Some(true)))?;
+                let agent = backend.ask_of(&endpoints::agents::CHANGE, &name, &rules.with(Some(true)))?;
                 warn_of_empty(&agent, &mut backend)?;
                 changed(&agent)
             }
             AgentAction::Deny { name } => {
                 let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
-                changed(&backend.change_agent(&name, &rules)?)
+                changed(&backend.ask_of(&endpoints::agents::CHANGE, &name, &rules)?)
             }
             AgentAction::Rotate { name, session, json } => {
                 let SessionArgs { chat_type, channel } = session;
-                with_token(&backend.rotate_agent(&name, &RotateParams { chat_type, channel })?, json)
+                with_token(
+                    &backend.ask_of(&endpoints::agents::ROTATE, &name, &RotateParams { chat_type, channel })?,
+                    json,
+                )
             }
             AgentAction::Remove { name } => {
-                let removed = backend.remove_agent(&name)?;
+                let removed = backend.ask_of(&endpoints::agents::REMOVE, &name, &())?;
                 say!("`{name}` is an agent no more")?;
                 if let Some(id) = removed.checkpoint_id {
                     remark!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
@@ -216,7 +219,7 @@ impl AgentCommand {
                     // Of what is not there it is said as well why it is not seen.
                     _ => what,
                 };
-                let explained = backend.explain_agent(&name, &what)?;
+                let explained = backend.ask_of(&endpoints::agents::EXPLAIN, &name, &ExplainParams { what })?;
                 if json {
                     stdout().json(&explained)?;
                 } else {
@@ -227,7 +230,7 @@ impl AgentCommand {
                 Ok(if explained.visible { Outcome::Done } else { Outcome::NothingFound })
             }
             AgentAction::Log { name, limit, json } => {
-                let log = backend.agent_log(&name, &LogParams { limit: Some(limit) })?;
+                let log = backend.ask_of(&endpoints::agents::LOG, &name, &LogParams { limit: Some(limit) })?;
                 if json {
                     stdout().json(&log)?;
                 }
@@ -278,7 +281,7 @@ fn warn_of_empty(agent: &AgentView, backend: &mut Backend) -> anyhow::Result<()>
     let named = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let empty: Vec<&str> = agent.empty_collections.iter().map(String::as_str).collect();
     if !empty.is_empty() {
-        let stats = backend.stats()?;
+        let stats = backend.ask(&endpoints::routes::STATS, &())?;
         let there: Vec<&str> = stats.details.keys().map(String::as_str).filter(|name| !is_agents(name)).collect();
         let there = if there.is_empty() { String::new() } else { format!("; notes are in {}", named(&there)) };
         remark!("vault: no note is in {} so far{there}", named(&empty));

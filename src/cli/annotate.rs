@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::outcome::Outcome;
-use super::output::{remark_behind, remark_undo};
 use super::save::read_stdin;
-use super::terminal::{say, stdout};
+use super::terminal::{remark_behind, remark_undo, say, stdout};
+use crate::api::endpoints;
 use crate::wire::AnnotateParams;
 
 /// Write a remark on a passage.
@@ -45,7 +45,7 @@ impl AnnotateCommand {
         };
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
-        let annotated = backend.annotate(&params)?;
+        let annotated = backend.ask(&endpoints::writes::ANNOTATE, &params)?;
         if self.json {
             stdout().json(&annotated)?;
         } else {

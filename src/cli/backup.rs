@@ -7,9 +7,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::backend::home;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{count, remark, say, stdout};
 use crate::backup::{Cancel, Repository, Trust};
 
 /// Commit what has changed in the vault to the git repository it is in.

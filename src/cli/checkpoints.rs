@@ -6,10 +6,11 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::path_named;
-use super::outcome::Outcome;
-use super::output;
+use super::terminal;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::wire::CheckpointsParams;
 
 /// List the changes that can be undone, newest first.
@@ -29,7 +30,7 @@ impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let path = self.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        let found = backend.checkpoints(&CheckpointsParams { path })?;
+        let found = backend.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
         let outcome = if found.checkpoints.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;
@@ -37,8 +38,8 @@ impl CheckpointsCommand {
         }
         let mut out = stdout();
         for checkpoint in &found.checkpoints {
-            let files = checkpoint.files.map(|files| output::count(files, "file"));
-            let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
+            let files = checkpoint.files.map(|files| terminal::count(files, "file"));
+            let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), terminal::bytes);
             let bytes = files.unwrap_or_else(before);
             let by = checkpoint.by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default();
             out.paint(TITLE, &checkpoint.id)?;

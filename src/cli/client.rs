@@ -1,21 +1,24 @@
-//! Asks the running daemon, over its Unix socket.
+//! Asks the running daemon over its Unix socket, or the same router in this process.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use axum::Router;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::SendRequest;
+use hyper::service::Service;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-use crate::api::AS_AGENT;
+use crate::api::{AS_AGENT, Endpoint, EndpointCall, Sent};
 use crate::request::{ErrorKind, RequestError};
 
 /// A connection to the daemon.
@@ -32,16 +35,15 @@ type Reconnect = Box<dyn FnMut() -> anyhow::Result<Option<Client>>>;
 
 struct Connection {
     runtime: Runtime,
-    sender: SendRequest<Full<Bytes>>,
+    answers: Answers,
 }
 
-/// A request, kept for as long as it may have to be sent again.
-struct ClientRequest {
-    method: Method,
-    uri: String,
-    body: Bytes,
-    /// Whether it may reach a daemon twice: it changes nothing, or nothing more the second time.
-    is_idempotent: bool,
+/// Who answers.
+enum Answers {
+    /// The daemon, over its socket.
+    Daemon(SendRequest<Full<Bytes>>),
+    /// This process.
+    Here(TowerToHyperService<Router>),
 }
 
 /// Why there is no answer.
@@ -61,6 +63,10 @@ enum Unanswered {
 /// A daemon that has not answered by then does not answer: searches take milliseconds, and what takes longer is not
 /// waited for over HTTP.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// What reads the whole index or calls a model may take longer, on a disk that is slow.
+const SLOW_PATIENCE: Duration = Duration::from_secs(1800);
+/// Nobody ends what this process does itself.
+const NO_END: Duration = Duration::MAX;
 
 impl Client {
     /// Connects; `None` when nobody listens. Each answer is waited for so long.
@@ -77,11 +83,22 @@ impl Client {
         })?;
         let socket = socket.to_owned();
         Ok(sender.map(|sender| Self {
-            connection: Connection { runtime, sender },
+            connection: Connection { runtime, answers: Answers::Daemon(sender) },
             patience,
             agent: None,
             reconnect: Box::new(move || Self::connect(&socket, patience)),
         }))
+    }
+
+    /// Asks a router of this process's own.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(super) fn within(router: Router) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let answers = Answers::Here(TowerToHyperService::new(router));
+        let connection = Connection { runtime, answers };
+        Ok(Self { connection, patience: NO_END, agent: None, reconnect: Box::new(|| Ok(None)) })
     }
 
     /// Connects to who answers; `None` when nobody does: also where the system alone takes connections still, for a process that was killed a
@@ -91,9 +108,7 @@ impl Client {
     /// When somebody is there who does not answer in time.
     pub(super) fn reach(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
         let Some(mut client) = Self::connect(socket, patience)? else { return Ok(None) };
-        let asked =
-            ClientRequest { method: Method::GET, uri: "/health".into(), body: Bytes::new(), is_idempotent: true };
-        match client.exchange(&asked)? {
+        match client.exchange(&EndpointCall::get("/health"))? {
             Ok(_) => Ok(Some(client)),
             Err(Unanswered::Late) => Err(late(patience)),
             Err(Unanswered::Lost { .. } | Unanswered::Torn(_)) => Ok(None),
@@ -105,60 +120,66 @@ impl Client {
         self.reconnect = Box::new(reconnect);
     }
 
-    /// Waits so long for each answer from now on.
-    pub(super) fn be_patient(&mut self, patience: Duration) -> &mut Self {
-        self.patience = patience;
-        self
-    }
-
     /// Asks as an agent from now on, or as the person.
     pub(super) fn ask_as(&mut self, agent: Option<&str>) -> &mut Self {
         self.agent = agent.map(str::to_owned);
         self
     }
 
+    /// Asks an endpoint.
+    pub(super) fn ask<In: Sent, Out: DeserializeOwned>(
+        &mut self,
+        endpoint: &Endpoint<In, Out>,
+        params: &In::Params,
+    ) -> anyhow::Result<Out> {
+        self.ask_of(endpoint, "", params)
+    }
+
+    /// The same for one whose address has a name.
+    pub(super) fn ask_of<In: Sent, Out: DeserializeOwned>(
+        &mut self,
+        endpoint: &Endpoint<In, Out>,
+        name: &str,
+        params: &In::Params,
+    ) -> anyhow::Result<Out> {
+        self.send(&endpoint.call(name, params)?)
+    }
+
     /// Asks with `GET`.
     pub(super) fn get<T: DeserializeOwned>(&mut self, path: &str, params: &impl Serialize) -> anyhow::Result<T> {
-        let uri = format!("{path}?{}", serde_urlencoded::to_string(params)?);
-        self.send(&ClientRequest { method: Method::GET, uri, body: Bytes::new(), is_idempotent: true })
+        self.send(&EndpointCall::get(&format!("{path}?{}", serde_urlencoded::to_string(params)?)))
     }
 
     /// Asks with `POST`.
     pub(super) fn post<T: DeserializeOwned>(&mut self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
-        self.ask(Method::POST, path, body)
+        self.send(&EndpointCall {
+            method: Method::POST,
+            body: serde_json::to_vec(body)?.into(),
+            is_repeatable: false,
+            ..EndpointCall::get(path)
+        })
     }
 
-    /// The same for what changes nothing, or nothing more the second time.
-    pub(super) fn post_idempotent<T: DeserializeOwned>(
+    /// The same for what may be asked twice.
+    pub(super) fn post_repeatable<T: DeserializeOwned>(
         &mut self,
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
         let body = serde_json::to_vec(body)?.into();
-        self.send(&ClientRequest { method: Method::POST, uri: path.to_owned(), body, is_idempotent: true })
+        self.send(&EndpointCall { method: Method::POST, body, ..EndpointCall::get(path) })
     }
 
-    /// Asks with another method.
-    pub(super) fn ask<T: DeserializeOwned>(
-        &mut self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> anyhow::Result<T> {
-        let body = serde_json::to_vec(body)?.into();
-        self.send(&ClientRequest { method, uri: path.to_owned(), body, is_idempotent: false })
-    }
-
-    fn send<T: DeserializeOwned>(&mut self, asked: &ClientRequest) -> anyhow::Result<T> {
+    fn send<T: DeserializeOwned>(&mut self, asked: &EndpointCall) -> anyhow::Result<T> {
         let mut answer = self.exchange(asked)?;
         if let Err(Unanswered::Lost { is_sent, .. }) = answer
-            && (asked.is_idempotent || !is_sent)
+            && (asked.is_repeatable || !is_sent)
             && let Some(anew) = (self.reconnect)()?
         {
             self.connection = anew.connection;
             answer = self.exchange(asked)?;
         }
-        let patience = self.patience;
+        let patience = self.patience_for(asked);
         let (status, bytes) = match answer {
             Ok(answer) => answer,
             Err(Unanswered::Late) => return Err(late(patience)),
@@ -178,11 +199,15 @@ impl Client {
         })
     }
 
+    fn patience_for(&self, asked: &EndpointCall) -> Duration {
+        if asked.is_slow { self.patience.max(SLOW_PATIENCE) } else { self.patience }
+    }
+
     /// Sends a request and waits for what comes of it.
     ///
     /// # Errors
     /// When there can be no such request.
-    fn exchange(&mut self, asked: &ClientRequest) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
+    fn exchange(&mut self, asked: &EndpointCall) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
         let mut request = Request::builder()
             .method(&asked.method)
             .uri(&asked.uri)
@@ -192,17 +217,28 @@ impl Client {
             request = request.header(AS_AGENT, agent.as_str());
         }
         let request = request.body(Full::new(asked.body.clone()))?;
-        let Connection { runtime, sender } = &mut self.connection;
-        let patience = self.patience;
+        let patience = self.patience_for(asked);
+        let Connection { runtime, answers } = &mut self.connection;
         let exchanged = async {
-            sender.ready().await.map_err(|error| Unanswered::Lost { is_sent: false, why: error.into() })?;
-            let response = sender.try_send_request(request).await.map_err(|mut error| Unanswered::Lost {
-                is_sent: error.take_message().is_none(),
-                why: error.into_error().into(),
-            })?;
-            let status = response.status();
-            let body = response.into_body().collect().await.map_err(|error| Unanswered::Torn(error.into()))?;
-            Ok((status, body.to_bytes()))
+            let torn = |error: axum::BoxError| Unanswered::Torn(anyhow!(error));
+            match answers {
+                Answers::Daemon(sender) => {
+                    sender.ready().await.map_err(|error| Unanswered::Lost { is_sent: false, why: error.into() })?;
+                    let response = sender.try_send_request(request).await.map_err(|mut error| Unanswered::Lost {
+                        is_sent: error.take_message().is_none(),
+                        why: error.into_error().into(),
+                    })?;
+                    let status = response.status();
+                    let body = response.into_body().collect().await.map_err(|error| torn(error.into()))?;
+                    Ok((status, body.to_bytes()))
+                }
+                Answers::Here(router) => {
+                    let Ok(response) = router.call(request).await;
+                    let status = response.status();
+                    let body = response.into_body().collect().await.map_err(|error| torn(error.into()))?;
+                    Ok((status, body.to_bytes()))
+                }
+            }
         };
         let answer = runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
         Ok(answer.unwrap_or(Err(Unanswered::Late)))
@@ -253,6 +289,10 @@ mod tests {
         })
     }
 
+    fn posted() -> EndpointCall {
+        EndpointCall { method: Method::POST, ..EndpointCall::get("/a") }
+    }
+
     #[test]
     fn what_may_be_asked_twice_is_asked_again_where_the_daemon_was_killed() {
         let folder = tempfile::tempdir().unwrap();
@@ -260,7 +300,7 @@ mod tests {
         let asked = daemon(&socket, &[false, true, false, true, false]);
         let connected = || Client::connect(&socket, PATIENCE).unwrap().unwrap();
         assert_eq!(connected().get::<Value>("/a", &()).unwrap(), true);
-        assert_eq!(connected().post_idempotent::<Value>("/a", &()).unwrap(), true);
+        assert_eq!(connected().send::<Value>(&EndpointCall { is_repeatable: true, ..posted() }).unwrap(), true);
         // What has perhaps been done is not done again.
         let error = connected().post::<Value>("/a", &()).unwrap_err().to_string();
         assert_eq!(error, "the daemon does not answer");

@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::{bytes, count};
-use super::terminal::{DIM, TITLE, remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, TITLE, bytes, count, remark, stdout};
+use crate::api::endpoints;
 use crate::clock::local_day;
 
 /// A number of things in a column: `1 note ` has a blank for the `s`, so that numbers stand below each other.
@@ -29,7 +29,7 @@ impl CollectionsCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         backend.warn_if_read_only();
-        let stats = backend.stats()?;
+        let stats = backend.ask(&endpoints::routes::STATS, &())?;
         if self.json {
             stdout().json(&stats.details)?;
             return Ok(Outcome::Done);

@@ -1,12 +1,14 @@
 //! `vault completions`
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::outcome::Outcome;
-use super::terminal::stdout;
+use super::exit::Outcome;
+use super::terminal::{say, stdout};
+use crate::fs::create_dir;
 
 /// Print completions for a shell.
 ///
@@ -23,6 +25,22 @@ impl CompletionsCommand {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, program, "vault", &mut script);
         stdout().write_all(&script)?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Write the manual pages of all commands into a folder, for `man`.
+#[derive(Debug, Args)]
+pub(super) struct ManCommand {
+    /// The folder; it is made where it is not there.
+    folder: PathBuf,
+}
+
+impl ManCommand {
+    pub(super) fn run(self, program: Command) -> anyhow::Result<Outcome> {
+        create_dir(&self.folder)?;
+        clap_mangen::generate_to(program, &self.folder)?;
+        say!("{}", self.folder.display())?;
         Ok(Outcome::Done)
     }
 }

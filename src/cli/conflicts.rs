@@ -6,10 +6,10 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::file_named;
-use super::outcome::Outcome;
-use super::output::remark_behind;
-use super::terminal::{DIM, TITLE, remark, say, stdout};
+use super::terminal::{DIM, TITLE, remark, remark_behind, say, stdout};
+use crate::api::endpoints;
 use crate::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
 
 /// List the files that were changed in two places, and settle each.
@@ -100,7 +100,7 @@ impl ConflictsCommand {
 fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
     backend.catch_up(false)?;
     backend.warn_if_read_only();
-    let found = backend.conflicts()?;
+    let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
     let outcome = if found.conflicts.is_empty() { Outcome::NothingFound } else { Outcome::Done };
     let mut out = stdout();
     if json {
@@ -142,7 +142,7 @@ fn described(path: &str, side: Option<&ConflictSide>) -> String {
 }
 
 fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::Result<Outcome> {
-    let found = backend.conflict(params)?;
+    let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
     let mut out = stdout();
     if json {
         out.json(&found)?;
@@ -165,7 +165,7 @@ fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::R
 }
 
 fn keep(backend: &mut Backend, params: &KeepParams, json: bool) -> anyhow::Result<Outcome> {
-    let settled = backend.keep(params)?;
+    let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
     if json {
         stdout().json(&settled)?;
     } else {

@@ -16,10 +16,11 @@ use self::check::{check, check_address};
 use self::programs::{PROGRAMS, Program, ProgramName};
 use self::settings::SettingsFile;
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::forget::agreed;
-use super::outcome::Outcome;
 use super::service::as_called;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::api::endpoints;
 use crate::policy::agent_file;
 use crate::vault::{Home, slug};
 use crate::wire::{AgentParams, AgentRules};
@@ -180,7 +181,10 @@ impl ConnectCommand {
         if !is_agent {
             let rules = AgentRules { can_read_user_memory: self.allow.then_some(true), ..AgentRules::default() };
             let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-            backend.add_agent(&AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None })?;
+            backend.ask(
+                &endpoints::agents::ADD,
+                &AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None },
+            )?;
         }
         file.keep_and_write(&before, &after, there.is_none())?;
         self.told(program, file, agent, !is_agent)

@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use super::backend::Backend;
+use super::exit::Outcome;
 use super::hook;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{remark, say, stdout};
+use super::terminal::{count, remark, say, stdout};
 use crate::agents::no_agent;
+use crate::api::endpoints;
 use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ContextMode, ContextParams, ContextPart};
 
@@ -38,9 +38,6 @@ pub(super) struct ContextCommand {
     /// Only these sections, with commas between them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     sections: Vec<PartName>,
-    /// As memory was then, as far as notes have not changed since: a date, a time or how long ago (7d).
-    #[arg(long, value_name = "WHEN")]
-    as_of: Option<String>,
     /// Be a hook of Claude Code: read an event as JSON from standard input, and answer as it wants it. Never fails.
     #[arg(long, conflicts_with_all = ["query", "json"])]
     hook: bool,
@@ -100,7 +97,6 @@ impl ContextCommand {
             sections: Some(self.sections.into_iter().map(Into::into).collect())
                 .filter(|sections: &Vec<_>| !sections.is_empty()),
             mode: self.mode.map(Into::into),
-            as_of: self.as_of,
             unasked: self.hook.then_some(true),
             session_start: None,
         };
@@ -131,7 +127,7 @@ impl ContextCommand {
 
 /// That there is no such agent, if there is none: programs that ask for an agent are not told so, and the person is.
 fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
-    let error = backend.agent(name).err()?;
+    let error = backend.ask_of(&endpoints::agents::SHOW, name, &()).err()?;
     let is_absent = error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::NotFound);
     is_absent.then(|| no_agent(name).into())
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::summaries::sections;
 use super::terminal::{TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::wire::DigestParams;
 
 /// Show what was written, captured and decided on a day or in a week.
@@ -40,7 +41,7 @@ impl DigestCommand {
             false => DigestParams { day: self.day, week: None },
         };
         if self.write {
-            let written = backend.write_digest(&params)?;
+            let written = backend.ask(&endpoints::summaries::WRITE_DIGEST, &params)?;
             match (self.json, &written.reason) {
                 (true, _) => stdout().json(&written)?,
                 (false, None) => writeln!(stdout(), "wrote {}", written.path)?,
@@ -49,7 +50,7 @@ impl DigestCommand {
             return Ok(Outcome::Done);
         }
         backend.warn_if_read_only();
-        let digest = backend.digest(&params)?;
+        let digest = backend.ask(&endpoints::summaries::SHOW_DIGEST, &params)?;
         let outcome = if digest.sections.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&digest)?;

@@ -10,12 +10,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
+use super::exit::Outcome;
 use super::narrow::NarrowArgs;
-use super::outcome::Outcome;
-use super::output::count;
 use super::progress::Bar;
 use super::search::joined;
-use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
+use super::terminal::{DIM, Out, TITLE, count, remark, say, stdout};
+use crate::api::endpoints;
 use crate::config::Mode;
 use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
 use crate::request::{AS_TYPED, ORDER_KEPT};
@@ -39,7 +39,7 @@ use crate::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against rrf_k=60\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
+    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against per_file=0\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
 )]
 pub(super) struct EvalCommand {
     /// Questions with their answers.
@@ -221,7 +221,7 @@ impl EvalCommand {
 
     /// What was asked and given, as questions.
     fn print_log(&self, backend: &mut Backend, agent: &str) -> anyhow::Result<Outcome> {
-        let log = backend.agent_log(agent, &LogParams { limit: Some(LOGGED) })?;
+        let log = backend.ask_of(&endpoints::agents::LOG, agent, &LogParams { limit: Some(LOGGED) })?;
         let mut asked: Vec<(&str, Vec<&str>)> = Vec::new();
         for entry in log.entries.iter().rev().filter(|entry| entry.what == "search") {
             let query = entry.query.trim();
@@ -232,7 +232,7 @@ impl EvalCommand {
         }
         if asked.is_empty() {
             // There has to be such an agent.
-            backend.agent(agent)?;
+            backend.ask_of(&endpoints::agents::SHOW, agent, &())?;
             remark!("vault: {agent} has not searched");
             return Ok(Outcome::NothingFound);
         }
@@ -368,7 +368,7 @@ fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<(
     let mut there: Vec<NoteName> = Vec::new();
     loop {
         let params = NotesParams { limit: Some(LISTED), offset: Some(there.len()), ..NotesParams::default() };
-        let page = backend.notes(&params)?;
+        let page = backend.ask(&endpoints::links::NOTES_IN, &params)?;
         let is_last = page.notes.is_empty();
         there.extend(page.notes);
         if is_last || there.len() >= page.total {

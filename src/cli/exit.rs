@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::outcome::Outcome;
-
 /// Blocking calls that outlived the drain do not hold the process any longer.
 const OUTLIVES: Duration = Duration::from_millis(200);
 
@@ -52,4 +50,12 @@ pub(super) fn at_once(code: u8) -> ! {
     }
     // SAFETY: POSIX's own function, which takes any number and never returns.
     unsafe { _exit(code.into()) }
+}
+
+/// What a command came to when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    NothingFound,
+    Damaged,
 }

@@ -7,14 +7,11 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::home;
-use super::outcome::Outcome;
-use super::output::{bytes, count};
+use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{pipe, remark, say, stderr, stdout};
+use super::terminal::{bytes, count, pipe, remark, say, stderr, stdout};
 use crate::backup;
 use crate::capture::Capture;
-use crate::forgotten::ForgottenTexts;
-use crate::state::{ImportTable, JobTable};
 use crate::vault::Home;
 
 /// Maximum time that what was captured a moment ago is waited for.
@@ -33,8 +30,8 @@ pub(super) struct ExportCommand {
     file: PathBuf,
     /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
     /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
-    /// already or were imported, what stays forgotten, as digests with their keys, and what a chat model is to read, has read and has cost.
-    /// Tokens are never exported.
+    /// already or were imported, what stays forgotten, as digests with their keys, how often what was given to whom, and what a chat model is
+    /// to read, has read and has cost. Tokens are never exported.
     #[arg(long)]
     with_state: bool,
     /// Leave the git repository out.
@@ -89,19 +86,10 @@ impl ExportCommand {
     }
 }
 
-/// What waits, what stays forgotten, what was imported and what was asked of chat models, as files of the archive.
+/// What goes along of the state, as files of the archive.
 fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
-    let files = Capture::as_files(&home.state())?.into_iter();
-    let forgotten =
-        ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
-    let imported = ImportTable::new(&home.state()).as_file()?.into_iter();
-    let work = JobTable::new(&home.state()).as_file()?;
-    let imported = imported.chain(work).map(|(name, bytes)| (PathBuf::from(name), bytes));
-    Ok(files
-        .chain(forgotten)
-        .chain(imported)
-        .map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes))
-        .collect())
+    let files = home.state().export()?.into_iter();
+    Ok(files.map(|(name, bytes)| (Path::new(".vault/state").join(name), bytes)).collect())
 }
 
 /// How many captured events are in no file, after a moment for a daemon to write them.

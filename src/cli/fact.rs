@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::shell_quoted;
-use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, Out, TITLE, remark, say, shell_quoted, stdout};
+use crate::api::endpoints;
 use crate::derive::facts::{full_name, read_value, split_name};
 use crate::wire::{
     FactNameParams, FactNear, FactProblem, FactRetractParams, FactSetParams, FactState, FactView, FactWrittenView,
@@ -191,7 +191,7 @@ impl FactCommand {
             FactAction::Get { name: named, scopes, when, json } => {
                 let (namespace, key) = name(&named);
                 let asked = params(scopes, when, namespace, Some(key));
-                let found = backend.facts(&asked)?;
+                let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 if json {
                     stdout().json(&found)?;
                 } else {
@@ -208,14 +208,17 @@ impl FactCommand {
                 Ok(outcome(&found))
             }
             FactAction::List { namespace, scopes, when, key, prefix, tag, changed_since, expired, limit, json } => {
-                let found = backend.facts(&FactsParams {
-                    prefix,
-                    tag,
-                    changed_since,
-                    expired: expired.then_some(true),
-                    limit,
-                    ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), key)
-                })?;
+                let found = backend.ask(
+                    &endpoints::facts::LIST_FACTS,
+                    &FactsParams {
+                        prefix,
+                        tag,
+                        changed_since,
+                        expired: expired.then_some(true),
+                        limit,
+                        ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), key)
+                    },
+                )?;
                 if json {
                     stdout().json(&found)?
                 } else {
@@ -227,7 +230,7 @@ impl FactCommand {
                 let (namespace, key) = name(&named);
                 let when = FactTimes { as_of: None, known_at };
                 let asked = FactsParams { history: Some(true), ..params(scopes, when, namespace, Some(key)) };
-                let found = backend.facts(&asked)?;
+                let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 if json {
                     stdout().json(&found)?;
                 } else {
@@ -245,28 +248,35 @@ impl FactCommand {
                 } else {
                     Value::String(value)
                 };
-                let written = backend.set_fact(&FactSetParams {
-                    scope,
-                    namespace,
-                    key,
-                    value,
-                    from,
-                    until,
-                    tags: Some(tags).filter(|tags| !tags.is_empty()),
-                    source,
-                    correct: correct.then_some(true),
-                    if_value,
-                })?;
+                let written = backend.ask(
+                    &endpoints::facts::SET_FACT,
+                    &FactSetParams {
+                        scope,
+                        namespace,
+                        key,
+                        value,
+                        from,
+                        until,
+                        tags: Some(tags).filter(|tags| !tags.is_empty()),
+                        source,
+                        correct: correct.then_some(true),
+                        if_value,
+                    },
+                )?;
                 told(&written, json, if correct { "corrected" } else { "set" })
             }
             FactAction::Unset { name: named, scope, json } => {
                 let (namespace, key) = name(&named);
-                told(&backend.unset_fact(&FactNameParams { scope, namespace, key })?, json, "unset")
+                told(
+                    &backend.ask(&endpoints::facts::UNSET_FACT, &FactNameParams { scope, namespace, key })?,
+                    json,
+                    "unset",
+                )
             }
             FactAction::Retract { name: named, scope, from, until, json } => {
                 let (namespace, key) = name(&named);
                 let meant = FactRetractParams { scope, namespace, key, from, until };
-                told(&backend.retract_fact(&meant)?, json, "retracted")
+                told(&backend.ask(&endpoints::facts::RETRACT_FACT, &meant)?, json, "retracted")
             }
         }
     }

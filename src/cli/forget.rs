@@ -7,10 +7,10 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::outcome::Outcome;
-use super::output::{count, remark_behind};
-use super::terminal::{Out, remark, stderr, stdout};
+use super::terminal::{Out, count, remark, remark_behind, stderr, stdout};
+use crate::api::endpoints;
 use crate::wire::{DerivedNote, ForgetParams, Forgotten};
 
 /// Remove a passage, some lines, or a whole note.
@@ -73,7 +73,7 @@ impl ForgetCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         (params.purge, params.dry_run) = (self.purge, true);
-        let found = backend.forget(&params)?;
+        let found = backend.ask(&endpoints::writes::FORGET, &params)?;
         if self.dry_run {
             match self.json {
                 true => stdout().json(&found)?,
@@ -98,7 +98,7 @@ impl ForgetCommand {
         }
         params.dry_run = false;
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
-        let forgotten = backend.forget(&params)?;
+        let forgotten = backend.ask(&endpoints::writes::FORGET, &params)?;
         if self.json {
             stdout().json(&forgotten)?;
         } else {

@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, TITLE, remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, TITLE, count, remark, say, stdout};
+use crate::api::endpoints;
 use crate::clock::local;
 use crate::wire::ForgottenView;
 
@@ -47,7 +47,7 @@ impl ForgottenCommand {
         match self.action {
             ForgottenAction::List { json } => {
                 backend.catch_up(false)?;
-                let found = backend.forgotten()?;
+                let found = backend.ask(&endpoints::forgotten::FORGOTTEN, &())?;
                 let outcome = if found.forgotten.is_empty() { Outcome::NothingFound } else { Outcome::Done };
                 match json {
                     true => stdout().json(&found)?,
@@ -56,7 +56,7 @@ impl ForgottenCommand {
                 Ok(outcome)
             }
             ForgottenAction::Lift { id, json } => {
-                let lifted = backend.lift(id)?;
+                let lifted = backend.ask_of(&endpoints::forgotten::LIFT, &id.to_string(), &())?;
                 match json {
                     true => stdout().json(&lifted)?,
                     false => say!("{id} may come back")?,

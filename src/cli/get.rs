@@ -7,14 +7,14 @@ use anyhow::Context;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, without_brackets};
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{say, stdout};
+use super::terminal::{count, say, stdout};
+use crate::api::endpoints;
 use crate::note::Lines;
 use crate::path::AttachmentKind;
 use crate::request::RequestError;
-use crate::wire::{passage_citation, split_page};
+use crate::wire::{ChunkView, passage_citation, split_page};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
@@ -72,7 +72,8 @@ impl GetCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         backend.warn_if_read_only();
-        let chunk = backend.chunk(hash).context("nothing to get")?;
+        let chunk =
+            backend.ask_of(&endpoints::routes::CHUNK.answering::<ChunkView>(), hash, &()).context("nothing to get")?;
         if self.json {
             stdout().json(&chunk)?;
         } else {

@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
+use super::exit::Outcome;
 use super::note_named::without_brackets;
-use super::outcome::Outcome;
 use super::terminal::{DIM, Out, TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::request::RequestError;
 use crate::wire::{EdgeView, EntityView, FactState, GraphParams, GraphView};
 
@@ -63,7 +64,7 @@ impl GraphCommand {
             link => link.split('#').next().unwrap_or_default().to_owned(),
         });
         let params = GraphParams { name, relation, kind, depth, as_of, expired, limit };
-        let found = backend.graph(&params)?;
+        let found = backend.ask(&endpoints::graph::NOTES_AROUND, &params)?;
         let is_nothing = match params.name.is_none() && params.relation.is_some() {
             true => found.edges.is_empty(),
             false => found.entities.is_empty(),

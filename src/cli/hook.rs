@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::{remark, stdout};
 use crate::derive::turns_without_machinery;
 use crate::wire::{ContextMode, ContextParams};

@@ -8,12 +8,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::backend::home;
-use super::import_from;
-use super::init;
-use super::outcome::Outcome;
-use super::output::{bytes, count, shell_quoted};
+use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{remark, say, stdout};
+use super::terminal::{bytes, count, remark, say, shell_quoted, stdout};
+use super::{import_from, init};
 use crate::backup;
 use crate::imports::SourceKind;
 

@@ -10,12 +10,11 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::import_sending::Sending;
 use super::import_watch::WatchedSource;
-use super::outcome::Outcome;
-use super::output::count;
 use super::progress::Bar;
-use super::terminal::{remark, say, stdout};
+use super::terminal::{count, remark, say, stdout};
 use crate::imports::{ImportRepeats, ImportSink, ImportTally, SourceKind, read, size};
 use crate::wire::ImportParams;
 

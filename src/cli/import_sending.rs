@@ -7,6 +7,7 @@ use anyhow::bail;
 use serde_json::Value;
 
 use super::backend::Backend;
+use crate::api::endpoints;
 use crate::imports::ImportItem;
 use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ImportNote, ImportParams, ImportTaken};
@@ -80,7 +81,7 @@ impl Sending {
         let (events, notes) = (std::mem::take(&mut self.events), std::mem::take(&mut self.notes));
         self.bytes = 0;
         let piece = ImportParams { import: self.taken.import, done, events, notes, ..self.base.clone() };
-        match self.backend.import(piece.clone()) {
+        match self.backend.ask(&endpoints::import::IMPORT, &piece.clone()) {
             Ok(taken) => self.count(&taken),
             Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 0 => self.one_by_one(piece)?,
             Err(error) => return Err(error),
@@ -97,14 +98,14 @@ impl Sending {
         let events = events.into_iter().map(|event| (vec![event], Vec::new()));
         for (events, notes) in events.chain(notes.into_iter().map(|note| (Vec::new(), vec![note]))) {
             let piece = ImportParams { import: self.taken.import, events, notes, ..self.base.clone() };
-            match self.backend.import(piece) {
+            match self.backend.ask(&endpoints::import::IMPORT, &piece) {
                 Ok(taken) => self.count(&taken),
                 Err(error) if is_invalid(&error) => self.refuse(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
         let last = ImportParams { import: self.taken.import, done, ..self.base.clone() };
-        let taken = self.backend.import(last)?;
+        let taken = self.backend.ask(&endpoints::import::IMPORT, &last)?;
         self.count(&taken);
         Ok(())
     }
@@ -136,7 +137,7 @@ impl Sending {
         }
         std::thread::sleep(POLL_INTERVAL);
         let empty = ImportParams { import: self.taken.import, ..self.base.clone() };
-        let taken = self.backend.import(empty)?;
+        let taken = self.backend.ask(&endpoints::import::IMPORT, &empty)?;
         self.count(&taken);
         Ok(())
     }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::outcome::Outcome;
-use super::output::shell_quoted;
-use super::terminal::{remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{remark, say, shell_quoted, stdout};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::config::FILE_NAME;
 use crate::vault;

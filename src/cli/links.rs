@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::meant;
-use super::outcome::Outcome;
 use super::terminal::{DIM, Out, TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::wire::{LinkView, LinksParams, UnresolvedParams, citation};
 
 /// Show where a note's links lead, which notes link to it, and which of its links lead nowhere; or all that lead nowhere.
@@ -38,7 +39,7 @@ impl LinksCommand {
         backend.warn_if_read_only();
         let Some(note) = &self.note else { return self.unresolved(&mut backend) };
         let (path, _) = meant(note, &home(vault)?, &mut backend)?;
-        let links = backend.links(&LinksParams { path, limit: self.limit })?;
+        let links = backend.ask(&endpoints::links::LINKS, &LinksParams { path, limit: self.limit })?;
         let is_empty = links.outgoing.is_empty() && links.incoming.is_empty() && links.unresolved.is_empty();
         let outcome = if is_empty { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
@@ -65,7 +66,7 @@ impl LinksCommand {
 
     /// Prints the links of all notes that lead nowhere.
     fn unresolved(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
-        let found = backend.unresolved(&UnresolvedParams { limit: self.limit })?;
+        let found = backend.ask(&endpoints::links::UNRESOLVED_LINKS, &UnresolvedParams { limit: self.limit })?;
         let outcome = if found.links.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;

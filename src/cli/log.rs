@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::path_named;
-use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::clock::local;
 use crate::wire::ChangesParams;
 
@@ -40,7 +41,8 @@ impl LogCommand {
             path => path,
         };
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        let found = backend.changes(&ChangesParams { limit: Some(self.limit), path, since: self.since })?;
+        let found = backend
+            .ask(&endpoints::forgotten::CHANGES, &ChangesParams { limit: Some(self.limit), path, since: self.since })?;
         let outcome = if found.changes.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;

@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, TITLE, remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, TITLE, count, remark, stdout};
+use crate::api::endpoints;
 use crate::clock::local_day;
 use crate::wire::{AttachmentState, NotesParams};
 
@@ -45,7 +45,8 @@ impl LsCommand {
         }
         let is_narrow = self.tag.is_some() || self.since.is_some();
         let (tag, since) = (self.tag, self.since);
-        let found = backend.notes(&NotesParams { folder, tag, since, limit: self.limit, offset: None })?;
+        let found = backend
+            .ask(&endpoints::links::NOTES_IN, &NotesParams { folder, tag, since, limit: self.limit, offset: None })?;
         let outcome = if found.notes.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;
@@ -78,7 +79,7 @@ impl LsCommand {
 }
 
 fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyhow::Result<Outcome> {
-    let mut found = backend.attachments()?;
+    let mut found = backend.ask(&endpoints::attachments::ATTACHMENTS, &())?;
     if let Some(folder) = folder.map(|folder| folder.trim_matches('/')) {
         let is_in = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         found.attachments.retain(|attachment| is_in(&attachment.path));

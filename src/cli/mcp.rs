@@ -21,7 +21,7 @@ use self::message::{ReadLine, refusal};
 use self::stdio::InputLine;
 use super::backend::home;
 use super::exit;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use crate::policy::agent_file;
 use crate::vault::slug;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::outcome::Outcome;
+use super::exit::Outcome;
 
 /// What is known: preferences, decisions, commitments, facts, one line each.
 ///

@@ -3,8 +3,6 @@
 mod agent;
 mod annotate;
 mod backend;
-mod backend_daemon;
-mod backend_here;
 mod backup;
 mod checkpoints;
 mod client;
@@ -31,16 +29,12 @@ mod init;
 mod links;
 mod log;
 mod ls;
-mod man;
 mod mcp;
-mod meant;
 mod memory;
 mod model;
 mod narrow;
 mod note_named;
 mod open;
-mod outcome;
-mod output;
 mod profile;
 mod progress;
 mod qmd;
@@ -66,8 +60,8 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::outcome::Outcome;
 use crate::request::RequestError;
+use exit::Outcome;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
@@ -132,7 +126,7 @@ enum Command {
     Qmd(qmd::QmdCommand),
     Completions(completions::CompletionsCommand),
     #[command(hide = true)]
-    Man(man::ManCommand),
+    Man(completions::ManCommand),
     #[command(hide = true, name = crate::attachments::COMMAND)]
     ReadAttachment(read_attachment::ReadAttachmentCommand),
 }
@@ -172,9 +166,9 @@ fn parsed() -> Result<(Cli, bool), clap::Error> {
 fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
     Cli::command().try_get_matches_from(&args).or_else(|error| {
         let root = Cli::command();
-        match meant::listing(&error, &args, &root) {
+        match note_named::listing(&error, &args, &root) {
             Some(args) => Cli::command().try_get_matches_from(args),
-            None => Err(meant::suggested(error, &args, &root)),
+            None => Err(note_named::suggested(error, &args, &root)),
         }
     })
 }
@@ -246,12 +240,12 @@ fn run() -> u8 {
     match result {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
-        Err(error) if output::is_broken_pipe(&error) => 0,
+        Err(error) if terminal::is_broken_pipe(&error) => 0,
         Err(error) => {
             let in_json = in_json && !terminal::has_printed_json();
-            let in_json = in_json && terminal::stdout().json(&output::error_as_json(&error)).is_ok();
+            let in_json = in_json && terminal::stdout().json(&terminal::error_as_json(&error)).is_ok();
             if !in_json {
-                terminal::remark!("vault: {}", output::explain(&error));
+                terminal::remark!("vault: {}", terminal::explain(&error));
             }
             error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())
         }

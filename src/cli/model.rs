@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use self::shape::ShapeArgs;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 
 /// See, choose, fetch and time the models by which meaning is found.
 ///

@@ -1,17 +1,22 @@
 //! What a command is about: a note, a part of it or a passage, as searches, links and people name it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
 
 use super::backend::{Backend, shown_by};
 use super::terminal::remark;
+use crate::api::endpoints;
 use crate::attachments::{AttachmentReader, page_lines};
 use crate::config::Config;
+use crate::derive::nearest::{nearest, nearest_notes};
 use crate::note::Note;
 use crate::path::{AttachmentKind, VaultPath, folded};
 use crate::request::RequestError;
-use crate::search::nearest_notes;
 use crate::vault::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
-use crate::wire::{split_lines, split_page};
+use crate::wire::{ChunkView, split_lines, split_page};
 
 /// What a command is about.
 #[derive(Debug)]
@@ -261,7 +266,7 @@ pub(super) fn file_named(what: &str, home: &Home) -> anyhow::Result<String> {
 pub(super) fn meant(what: &str, home: &Home, backend: &mut Backend) -> anyhow::Result<(String, Option<usize>)> {
     match NoteNames::of(home)?.target(what, NameFit::Near)? {
         CommandTarget::Hash(hash) => {
-            let chunk = backend.chunk(&hash)?;
+            let chunk = backend.ask_of(&endpoints::routes::CHUNK.answering::<ChunkView>(), &hash, &())?;
             Ok((chunk.path, Some(chunk.line_start as usize)))
         }
         CommandTarget::Note(path, lines) => Ok((path.into(), lines.map(|(first, _)| first))),
@@ -311,6 +316,65 @@ fn is_hash(text: &str) -> bool {
 fn named_lines(text: &str) -> (&str, Option<(usize, usize)>) {
     let (path, lines) = split_lines(text);
     (path, lines.map(|(first, last)| (first, last.unwrap_or(first))))
+}
+
+/// Names of one act, in this program and in others. Of each the one that is a command is meant.
+const SYNONYMS: [&[&str]; 10] = [
+    &["search", "find", "query", "grep", "ask"],
+    &["forget", "remove", "delete", "rm", "del", "unset"],
+    &["ls", "list", "dir"],
+    &["save", "add", "new", "create", "write", "set"],
+    &["get", "show", "cat", "read", "view", "print"],
+    &["related", "similar", "near"],
+    &["restore", "undo", "revert", "rollback"],
+    &["serve", "start", "run", "daemon"],
+    &["status", "info", "stats", "doctor"],
+    &["log", "history"],
+];
+
+/// The command line with the listing that a group of commands by itself means, where parsing it failed for want of one.
+pub(super) fn listing(error: &Error, args: &[OsString], root: &Command) -> Option<Vec<OsString>> {
+    let wants = [
+        ErrorKind::MissingSubcommand,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+        // `vault agent --json`
+        ErrorKind::UnknownArgument,
+    ];
+    let (group, end) = group(args, root);
+    let is_group = end > 1 && group.is_subcommand_required_set() && wants.contains(&error.kind());
+    let lists = if group.find_subcommand("list").is_some() { "list" } else { "status" };
+    is_group.then(|| [&args[..end], &[lists.into()], &args[end..]].concat())
+}
+
+/// The error with the command that is meant in place of one that does not exist.
+pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let (group, _) = group(args, root);
+    let there: Vec<&str> =
+        group.get_subcommands().filter(|known| !known.is_hide_set()).map(Command::get_name).collect();
+    let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
+    let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
+    let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
+    error.remove(ContextKind::SuggestedSubcommand);
+    if !meant.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
+    }
+    error
+}
+
+/// The command that a command line names as far as there is one, and where its name ends.
+fn group<'c>(args: &[OsString], root: &'c Command) -> (&'c Command, usize) {
+    let (mut group, mut end, mut at) = (root, 1, 1);
+    while let Some(arg) = args.get(at).and_then(|arg| arg.to_str()) {
+        match group.find_subcommand(arg) {
+            Some(found) => (group, end) = (found, at + 1),
+            None if arg == "--vault" => at += 1,
+            None if arg.starts_with('-') => {}
+            None => break,
+        }
+        at += 1;
+    }
+    (group, end)
 }
 
 #[cfg(test)]

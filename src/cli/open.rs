@@ -13,9 +13,8 @@ use serde_json::json;
 
 use super::backend::home;
 use super::client::{Client, PATIENCE};
-use super::outcome::Outcome;
-use super::output::shell_quoted;
-use super::terminal::{remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{remark, shell_quoted, stdout};
 
 /// Open the page of the vault, "My memory", in your browser.
 ///

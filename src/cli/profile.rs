@@ -5,8 +5,9 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::{remark, say, stdout};
+use crate::api::endpoints;
 use crate::wire::UserSetParams;
 
 /// Show who you are to your agents; say it, or have the page of it made anew.
@@ -61,7 +62,7 @@ impl ProfileCommand {
         };
         match self.action {
             None => {
-                let view = backend.profile()?;
+                let view = backend.ask(&endpoints::profile::SHOW, &())?;
                 if self.json {
                     stdout().json(&view)?;
                     return Ok(Outcome::Done);
@@ -99,7 +100,7 @@ impl ProfileCommand {
                     location_place: place,
                     exact: exact.then_some(true),
                 };
-                let set = backend.set_user(&params)?;
+                let set = backend.ask(&endpoints::profile::SET_USER, &params)?;
                 if self.json {
                     stdout().json(&set)?;
                     return Ok(Outcome::Done);
@@ -108,7 +109,7 @@ impl ProfileCommand {
                 undo(set.checkpoint_id.as_ref())?;
             }
             Some(ProfileAction::Make) => {
-                let made = backend.make_profile()?;
+                let made = backend.ask(&endpoints::profile::REGENERATE, &())?;
                 if self.json {
                     stdout().json(&made)?;
                     return Ok(Outcome::Done);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::stdout;
 use crate::attachments::{ReaderJob, run};
 

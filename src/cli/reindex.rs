@@ -7,11 +7,11 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
+use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{remark, say, stdout};
-use crate::wire::Model;
+use super::terminal::{count, remark, say, stdout};
+use crate::api::endpoints;
+use crate::wire::{Model, ReindexParams};
 
 /// Compare every note with the index and mend what differs, or build the index anew.
 ///
@@ -33,8 +33,8 @@ pub(super) struct ReindexCommand {
 impl ReindexCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
-        backend.reindex(self.full)?;
-        if self.no_wait && matches!(backend, Backend::Daemon(_)) {
+        backend.ask(&endpoints::routes::REINDEX, &ReindexParams { full: self.full })?;
+        if self.no_wait && backend.is_served() {
             if self.json {
                 stdout().json(&backend.status()?)?;
             }

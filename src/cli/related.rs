@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
+use super::exit::Outcome;
 use super::note_named::meant;
-use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::api::endpoints;
 use crate::wire::{Linked, RelatedParams};
 
 /// Show the notes near one.
@@ -33,7 +34,7 @@ impl RelatedCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
         let (path, line) = meant(&self.note, &home(vault)?, &mut backend)?;
-        let found = backend.related(&RelatedParams { path, line, limit: self.limit })?;
+        let found = backend.ask(&endpoints::links::RELATED, &RelatedParams { path, line, limit: self.limit })?;
         let outcome = if found.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;

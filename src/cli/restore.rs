@@ -5,9 +5,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::{count, remark_behind};
-use super::terminal::{remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{count, remark, remark_behind, say, stdout};
+use crate::api::endpoints;
 use crate::wire::RestoreParams;
 
 /// Undo a change: the note is again what it was before. Of an import, all that it made.
@@ -43,7 +43,7 @@ impl RestoreCommand {
 
     /// Undoes one change, and notes what undoes that, unless it is told as JSON.
     fn restore(&self, id: &str, backend: &mut Backend, undo: &mut Vec<String>) -> anyhow::Result<()> {
-        let restored = backend.restore(id, RestoreParams { force: self.force })?;
+        let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &RestoreParams { force: self.force })?;
         if self.json {
             return Ok(stdout().json(&restored)?);
         }

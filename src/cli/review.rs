@@ -7,9 +7,9 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::{count, say_archived, say_undo};
-use super::terminal::{BAD, DIM, MATCH, Out, TITLE, remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{BAD, DIM, MATCH, Out, TITLE, count, remark, say, say_archived, say_undo, stdout};
+use crate::api::endpoints;
 use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
 /// Go through what agents and models propose: accept, edit or reject each.
@@ -108,7 +108,7 @@ impl ReviewCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         let decided = |backend: &mut Backend, decisions, json| {
-            let done = backend.decide_proposals(&ReviewDecisions { decisions })?;
+            let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
             if json {
                 stdout().json(&done)?
             } else {
@@ -133,7 +133,7 @@ impl ReviewCommand {
             }
             None => {
                 let asked_for = ReviewParams { agent: self.agent, source: self.source, limit: Some(MOST_SHOWN) };
-                let found = backend.proposals(&asked_for)?;
+                let found = backend.ask(&endpoints::entries::LIST_PROPOSALS, &asked_for)?;
                 if self.json {
                     stdout().json(&found)?;
                 } else if self.list {
@@ -194,11 +194,13 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
             Some('s') => continue,
             _ => break,
         }
-        let done = backend.decide_proposals(&ReviewDecisions { decisions: vec![decision] })?;
+        let done =
+            backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions: vec![decision] })?;
         decided.extend(done.accepted.iter().chain(&done.rejected).map(|id| (entry.agent.clone(), id.clone())));
         told(&done)?;
     }
-    let left = backend.proposals(&ReviewParams { limit: Some(1), ..asked_for.clone() })?;
+    let left =
+        backend.ask(&endpoints::entries::LIST_PROPOSALS, &ReviewParams { limit: Some(1), ..asked_for.clone() })?;
     match left.proposals.len() + left.more {
         0 => remark!("vault: nothing waits any more"),
         1 => remark!("vault: 1 proposal still waits"),

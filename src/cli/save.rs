@@ -8,9 +8,9 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::{remark_behind, remark_undo};
-use super::terminal::{remark, say, stdout};
+use super::exit::Outcome;
+use super::terminal::{remark, remark_behind, remark_undo, say, stdout};
+use crate::api::endpoints;
 use crate::wire::SaveParams;
 
 /// Save a text as a note: from the arguments, or from standard input.
@@ -62,7 +62,7 @@ impl SaveCommand {
         };
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
-        let saved = backend.save(&params)?;
+        let saved = backend.ask(&endpoints::writes::SAVE, &params)?;
         if self.json {
             stdout().json(&saved)?;
         } else {

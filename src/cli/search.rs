@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 
 use super::backend::{Backend, home, shown_by};
+use super::exit::Outcome;
 use super::narrow::NarrowArgs;
-use super::outcome::Outcome;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Citations, MemoryLayer, Mode};
 use crate::path::VaultPath;

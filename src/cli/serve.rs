@@ -9,10 +9,9 @@ use tokio::task::spawn_blocking;
 
 use super::backend::home;
 use super::exit;
-use super::outcome::Outcome;
-use super::output::{count, shell_quoted};
+use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{remark, say};
+use super::terminal::{count, remark, say, shell_quoted};
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
 use crate::sync::{ModelStatus, Phase, Shared, SyncProgress};

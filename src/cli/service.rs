@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::backend::home;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::{remark, say, stdout};
 use crate::fs::{create_dir, write_atomically};
 use crate::vault::Home;

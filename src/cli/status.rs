@@ -7,9 +7,8 @@ use clap::Args;
 
 use super::backend::Backend;
 use super::conflicts::about;
-use super::outcome::Outcome;
-use super::output::{bytes, count};
-use super::terminal::{BAD, DIM, Out, stdout};
+use super::exit::Outcome;
+use super::terminal::{BAD, DIM, Out, bytes, count, stdout};
 use crate::clock::local;
 use crate::wire;
 use crate::wire::ChatState;
@@ -33,7 +32,7 @@ impl StatusCommand {
         };
         backend.catch_up(true)?;
         backend.warn_if_read_only();
-        let served = matches!(backend, Backend::Daemon(_));
+        let served = backend.is_served();
         let status = backend.status()?;
         if self.json {
             stdout().json(&status)?;

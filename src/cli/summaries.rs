@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, Out, TITLE, remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, Out, TITLE, count, remark, stdout};
+use crate::api::endpoints;
 use crate::wire::{DigestSection, SummariesMade, SummariesParams, SummaryMakeParams, SummaryView};
 
 /// Show summaries of conversations, or make them now.
@@ -52,12 +52,15 @@ impl SummariesCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         if let Some(SummariesAction::Make { conversation, json }) = self.action {
-            let made = backend.make_summaries(&SummaryMakeParams { of: conversation })?;
+            let made = backend.ask(&endpoints::summaries::MAKE_SUMMARIES, &SummaryMakeParams { of: conversation })?;
             return tell_made(&made, json);
         }
         backend.warn_if_read_only();
         let all = (self.all || self.of.is_some()).then_some(true);
-        let found = backend.summaries(&SummariesParams { of: self.of.clone(), all, limit: self.limit })?;
+        let found = backend.ask(
+            &endpoints::summaries::LIST_SUMMARIES,
+            &SummariesParams { of: self.of.clone(), all, limit: self.limit },
+        )?;
         let outcome = if found.summaries.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;
@@ -87,9 +90,13 @@ impl SummariesCommand {
         }
         let older = match self.all {
             true => 0,
-            false => {
-                backend.summaries(&SummariesParams { all: Some(true), ..SummariesParams::default() })?.summaries.len()
-            }
+            false => backend
+                .ask(
+                    &endpoints::summaries::LIST_SUMMARIES,
+                    &SummariesParams { all: Some(true), ..SummariesParams::default() },
+                )?
+                .summaries
+                .len(),
         };
         let shown_of = |older| if older == 1 { "an older one".to_owned() } else { format!("{older} older ones") };
         Ok(match older {

@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, TITLE, remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, TITLE, count, remark, stdout};
+use crate::api::endpoints;
 
 /// List the tags, with how many notes have each.
 ///
@@ -28,7 +28,7 @@ impl TagsCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         backend.warn_if_read_only();
-        let mut tags = backend.tags()?;
+        let mut tags = backend.ask(&endpoints::links::TAGS, &())?;
         let outcome = if tags.tags.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.flat {
             tags.tags.retain(|tag| tag.notes > 0);

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::backend::home;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::{remark, say, stdout};
 use crate::capture::CaptureTokens;
 use crate::clock::local_time;

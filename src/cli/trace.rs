@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::Value;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{DIM, TITLE, remark, stdout};
+use super::exit::Outcome;
+use super::terminal::{DIM, TITLE, count, remark, stdout};
+use crate::api::endpoints;
 use crate::clock::local;
 use crate::request::rfc3339;
 use crate::wire::TracesParams;
@@ -54,7 +54,7 @@ impl TraceCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         let Self { agent, kind, channel_id, trace_id, since, until, limit, json } = self;
         let params = TracesParams { kind, channel_id, trace_id, since, until, limit: Some(limit) };
-        let found = backend.traces(&agent, &params)?;
+        let found = backend.ask_of(&endpoints::traces::LIST_TRACES, &agent, &params)?;
         let outcome = if found.events.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if let Some(damaged) = found.damaged {
             remark!(

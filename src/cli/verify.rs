@@ -7,14 +7,14 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
-use super::outcome::Outcome;
-use super::output::count;
-use super::terminal::{say, stdout};
+use super::exit::Outcome;
+use super::terminal::{count, say, stdout};
+use crate::api::endpoints;
 
 /// Compare everything in the index with its checksums, and mend what is damaged.
 ///
-/// The notes themselves are not judged: they are the truth. The daemon does this by itself every `verify_hours`, so this
-/// command is for when you doubt your disk. It exits with 1 when something was damaged.
+/// The notes themselves are not judged: they are the truth. The daemon does this by itself after it was not stopped in order, and where a
+/// search meets damage, so this command is for when you doubt your disk. It exits with 1 when something was damaged.
 #[derive(Debug, Args)]
 pub(super) struct VerifyCommand {
     /// Print JSON.
@@ -27,8 +27,8 @@ impl VerifyCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(false)?;
         // What opening the index has found and mended, this command has found.
-        let opened = if matches!(backend, Backend::Here(_)) { backend.status()?.rebuilt } else { None };
-        let mut verification = backend.verify()?;
+        let opened = if !backend.is_served() { backend.status()?.rebuilt } else { None };
+        let mut verification = backend.ask(&endpoints::routes::VERIFY, &())?;
         verification.damage.splice(0..0, opened);
         if self.json {
             stdout().json(&verification)?;

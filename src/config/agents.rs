@@ -1,6 +1,7 @@
 //! `[scope]` and `[agents]`: in which sessions agents read, and how much.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// `[scope]`: in which sessions agents may read at all, as OpenClaw has it. The first rule that fits decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,21 +31,20 @@ pub enum ScopeDecision {
 }
 
 /// A rule over sessions. It fits where all that it names is so.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScopeRule {
     /// What it decides.
     pub action: ScopeDecision,
     /// With whom the agent talks: `direct`, `group`, `channel`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,
     /// Through which service: `telegram`, `slack`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
 /// The least and the most that each limit of an agent may be.
-pub(crate) const AGENT_RANGES: [(&str, u64, u64); 9] = [
+pub(crate) const AGENT_RANGES: [(&str, u64, u64); 8] = [
     ("max_results", 1, 1000),
     ("max_snippet_chars", 50, 10_000),
     ("max_injected_chars", 100, 1_000_000),
@@ -53,7 +53,6 @@ pub(crate) const AGENT_RANGES: [(&str, u64, u64); 9] = [
     ("max_files", 1, 100_000),
     ("max_written_bytes_per_day", 1000, 1 << 40),
     ("max_checkpoints", 10, 100_000),
-    ("max_checkpoint_bytes", 1000, 1 << 40),
 ];
 
 /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
@@ -76,8 +75,6 @@ pub struct AgentsConfig {
     pub max_written_bytes_per_day: u64,
     /// Changes of it that can be undone; the oldest go first.
     pub max_checkpoints: usize,
-    /// Bytes that are kept for that.
-    pub max_checkpoint_bytes: u64,
 }
 
 impl AgentsConfig {
@@ -92,7 +89,6 @@ impl AgentsConfig {
             self.max_files as u64,
             self.max_written_bytes_per_day,
             self.max_checkpoints as u64,
-            self.max_checkpoint_bytes,
         ];
         let wrong = AGENT_RANGES.iter().zip(values).find(|((_, low, high), value)| !(low..=high).contains(&value));
         wrong.map(|((name, low, high), value)| format!("`agents.{name}` is {value}; it takes {low} to {high}"))
@@ -110,7 +106,6 @@ impl Default for AgentsConfig {
             max_files: 1000,
             max_written_bytes_per_day: 20_000_000,
             max_checkpoints: 5000,
-            max_checkpoint_bytes: 100_000_000,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::variable::is_variable_name;
+use super::sections::is_variable_name;
 
 /// `[chat]`: a chat model that helps searches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -149,8 +149,8 @@ mod tests {
         let nowhere = parse("[memory]\nmodel = \"m\"").unwrap_err().to_string();
         assert!(nowhere.contains("`memory.model` needs `memory.endpoint`"), "{nowhere}");
         assert!(parse("[memory]\nmodel = \"m\"\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"").is_ok());
-        let out = parse("[memory]\nprofile_tokens = 99").unwrap_err().to_string();
-        assert_eq!(out, "memory.toml: `memory.profile_tokens` is 99; it takes 100 to 50000");
+        let out = parse("[memory]\ncontext_tokens = 49").unwrap_err().to_string();
+        assert_eq!(out, "memory.toml: `memory.context_tokens` is 49; it takes 50 to 100000");
         assert!(parse("[memory]\naccept = [\"whim\"]").unwrap_err().to_string().contains("unknown variant `whim`"));
         for (wanted, key) in [("rerank = \"chat\"", "`search.rerank"), ("expand = true", "`search.expand")] {
             let alone = parse(&format!("[search]\n{wanted}")).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::variable::is_variable_name;
+use super::sections::is_variable_name;
 
 /// `[memory]`: profile, entries, summaries, and the context that is made of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,36 +30,16 @@ pub struct MemoryConfig {
     pub max_entries: usize,
     /// Whether entries are held against those that are there.
     pub verification: bool,
-    /// The share of common words from which on two entries say the same.
-    pub duplicate_words: f64,
     /// How likely two entries have to say the same, by their meaning, to count as the same.
     pub duplicate_meaning: f64,
     /// Tokens of a context.
     pub context_tokens: usize,
-    /// Tokens of the profile in a full context.
-    pub profile_tokens: usize,
-    /// Tokens of the entries in it.
-    pub working_tokens: usize,
-    /// Tokens of the summaries in it.
-    pub summary_tokens: usize,
-    /// Tokens of excerpts in it.
-    pub chunk_tokens: usize,
-    /// Tokens of key relationships in it.
-    pub relation_tokens: usize,
     /// New contributions after which the profile is made again.
     pub regenerate_after: usize,
     /// How long a conversation must be quiet before it is summarised, in seconds.
     pub summary_debounce_seconds: u64,
     /// Days for which summaries are searched; 0 means for ever.
     pub summary_retention_days: u64,
-    /// Candidates of a context.
-    pub recall_top_k: usize,
-    /// After so many days what is dated counts half in a context.
-    pub half_life_days: u64,
-    /// How much the score counts against likeness to what is chosen already.
-    pub mmr_lambda: f64,
-    /// Candidates that are fetched for each that is given.
-    pub mmr_multiplier: f64,
     /// Who writes `USER.md`.
     pub user_profile_write_mode: ProfileWriteMode,
 }
@@ -78,21 +58,11 @@ impl Default for MemoryConfig {
             accept: Vec::new(),
             max_entries: 500,
             verification: true,
-            duplicate_words: 0.6,
             duplicate_meaning: 0.85,
             context_tokens: 800,
-            profile_tokens: 2_000,
-            working_tokens: 3_000,
-            summary_tokens: 3_000,
-            chunk_tokens: 3_000,
-            relation_tokens: 300,
             regenerate_after: 10,
             summary_debounce_seconds: 60,
             summary_retention_days: 180,
-            recall_top_k: 30,
-            half_life_days: 30,
-            mmr_lambda: 0.7,
-            mmr_multiplier: 2.0,
             user_profile_write_mode: ProfileWriteMode::ExplicitOnly,
         }
     }
@@ -100,31 +70,21 @@ impl Default for MemoryConfig {
 
 impl MemoryConfig {
     /// Its whole numbers with their ranges.
-    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 15] {
+    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 8] {
         [
             ("memory.timeout_ms", self.timeout_ms, 1_000, 600_000),
             ("memory.calls_per_day", self.calls_per_day, 0, 100_000),
             ("memory.tokens_per_day", self.tokens_per_day, 0, 1_000_000_000),
             ("memory.max_entries", self.max_entries as u64, 0, 10_000),
             ("memory.context_tokens", self.context_tokens as u64, 50, 100_000),
-            ("memory.profile_tokens", self.profile_tokens as u64, 100, 50_000),
-            ("memory.working_tokens", self.working_tokens as u64, 50, 10_000),
-            ("memory.summary_tokens", self.summary_tokens as u64, 50, 10_000),
-            ("memory.chunk_tokens", self.chunk_tokens as u64, 50, 20_000),
-            ("memory.relation_tokens", self.relation_tokens as u64, 50, 5_000),
             ("memory.regenerate_after", self.regenerate_after as u64, 1, 100),
             ("memory.summary_debounce_seconds", self.summary_debounce_seconds, 10, 3_600),
             ("memory.summary_retention_days", self.summary_retention_days, 0, 3_650),
-            ("memory.recall_top_k", self.recall_top_k as u64, 1, 100),
-            ("memory.half_life_days", self.half_life_days, 1, 365),
         ]
     }
 
     /// What of it does not go together, as a sentence that names the key.
     pub(super) fn violation(&self) -> Option<String> {
-        if !(1.0..=10.0).contains(&self.mmr_multiplier) {
-            return Some(format!("`memory.mmr_multiplier` is {}; it takes 1.0 to 10.0", self.mmr_multiplier));
-        }
         if !self.endpoint.is_empty() && self.model.is_empty() {
             return Some("`memory.endpoint` needs `memory.model`, the model's name there".into());
         }
@@ -135,6 +95,9 @@ impl MemoryConfig {
         })
     }
 }
+
+/// Tokens of the profile: of its page, and in a full context.
+pub(crate) const PROFILE_TOKENS: usize = 2_000;
 
 /// What an entry of a memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::facts::MemoryScopesConfig;
-
 /// A part of a vault that has facts and notes of its own. (`[scope]` of the configuration is about in which sessions agents may read.)
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum MemoryScope {
@@ -27,6 +25,11 @@ pub(crate) enum MemoryScope {
     "`{0}` is no memory scope; those are `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` and `agent:<name>`"
 )]
 pub(crate) struct MemoryScopeError(String);
+
+/// The folder with a folder for each type of agent.
+pub(crate) const AGENT_TYPES: &str = "agent-types";
+/// The folder with a folder for each project.
+pub(crate) const PROJECTS: &str = "projects";
 
 impl MemoryScope {
     /// Reads its name: `project:mech`, or as a collection of other programs is called, `aq_project_mech`.
@@ -52,13 +55,13 @@ impl MemoryScope {
     }
 
     /// Its folder, with a `/` at its end; empty for the person's, which is the whole vault less the others.
-    pub(crate) fn folder(&self, config: &MemoryScopesConfig) -> String {
+    pub(crate) fn folder(&self) -> String {
         match self {
             Self::User => String::new(),
-            Self::System => format!("{}/", config.system),
-            Self::Orchestrator => format!("{}/", config.orchestrator),
-            Self::AgentType(name) => format!("{}/{name}/", config.agent_types),
-            Self::Project(name) => format!("{}/{name}/", config.projects),
+            Self::System => "system/".to_owned(),
+            Self::Orchestrator => "orchestrator/".to_owned(),
+            Self::AgentType(name) => format!("{AGENT_TYPES}/{name}/"),
+            Self::Project(name) => format!("{PROJECTS}/{name}/"),
             Self::Agent(name) => format!("agents/{name}/"),
         }
     }
@@ -92,7 +95,6 @@ mod tests {
 
     #[test]
     fn a_scope_is_a_name_and_a_folder() {
-        let config = MemoryScopesConfig::default();
         for (name, folder) in [
             ("user", ""),
             ("system", "system/"),
@@ -102,7 +104,7 @@ mod tests {
             ("agent:ada", "agents/ada/"),
         ] {
             let scope = MemoryScope::parse(name).unwrap();
-            assert_eq!((scope.to_string().as_str(), scope.folder(&config).as_str()), (name, folder));
+            assert_eq!((scope.to_string().as_str(), scope.folder().as_str()), (name, folder));
         }
         assert_eq!(MemoryScope::parse("aq_project_mech").unwrap().to_string(), "project:mech");
         assert_eq!(MemoryScope::parse("aq_agenttype_coding").unwrap().to_string(), "agent-type:coding");

@@ -1,13 +1,12 @@
 //! The notes of a memory scope, as the folders that they are in.
 
 use super::collections::CollectionConfig;
-use super::facts::MemoryScopesConfig;
-use super::memory_scope::MemoryScope;
+use super::memory_scope::{AGENT_TYPES, MemoryScope, PROJECTS};
 
 impl MemoryScope {
     /// The notes of the scope: those in its folder, and in the folders elsewhere that the configuration says are of it. The person's are all
     /// that are in none of the others.
-    pub(crate) fn part(&self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> VaultPart {
+    pub(crate) fn part(&self, collections: &[CollectionConfig]) -> VaultPart {
         let is_of = |collection: &&CollectionConfig| {
             let scope = collection.scope.as_deref().and_then(|scope| Self::parse(scope).ok());
             if *self == Self::User {
@@ -18,14 +17,14 @@ impl MemoryScope {
         };
         let mounts = collections.iter().filter(is_of).map(|collection| format!("{}/", collection.name));
         if *self != Self::User {
-            let within = mounts.chain([self.folder(config)]).collect();
+            let within = mounts.chain([self.folder()]).collect();
             return VaultPart { within, without: Vec::new(), without_below: Vec::new() };
         }
         let folder = |name: &str| format!("{name}/");
         VaultPart {
             within: vec![String::new()],
-            without: mounts.chain([folder(&config.system), folder(&config.orchestrator)]).collect(),
-            without_below: vec![folder(&config.projects), folder(&config.agent_types), folder("agents")],
+            without: mounts.chain([Self::System.folder(), Self::Orchestrator.folder()]).collect(),
+            without_below: vec![folder(PROJECTS), folder(AGENT_TYPES), folder("agents")],
         }
     }
 }
@@ -56,14 +55,13 @@ mod tests {
 
     #[test]
     fn a_note_is_of_one_scope() {
-        let config = MemoryScopesConfig::default();
         for name in ["user", "system", "orchestrator", "project:mech", "agent-type:coding", "agent:ada"] {
             let scope = MemoryScope::parse(name).unwrap();
-            let facts = format!("{}facts.md", scope.folder(&config));
-            assert!(scope.part(&config, &[]).holds(&facts));
-            assert_eq!(MemoryScope::User.part(&config, &[]).holds(&facts), scope == MemoryScope::User);
+            let facts = format!("{}facts.md", scope.folder());
+            assert!(scope.part(&[]).holds(&facts));
+            assert_eq!(MemoryScope::User.part(&[]).holds(&facts), scope == MemoryScope::User);
         }
-        let user = MemoryScope::User.part(&config, &[]);
+        let user = MemoryScope::User.part(&[]);
         assert!(user.holds("notes/system/a.md") && user.holds("projects/a.md") && !user.holds("projects/a/b.md"));
         let docs = CollectionConfig {
             name: "docs".into(),
@@ -74,7 +72,7 @@ mod tests {
             overlap: false,
         };
         let collections = [docs];
-        assert!(MemoryScope::parse("project:mech").unwrap().part(&config, &collections).holds("docs/a.md"));
-        assert!(!MemoryScope::User.part(&config, &collections).holds("docs/a.md"));
+        assert!(MemoryScope::parse("project:mech").unwrap().part(&collections).holds("docs/a.md"));
+        assert!(!MemoryScope::User.part(&collections).holds("docs/a.md"));
     }
 }

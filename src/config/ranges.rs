@@ -19,7 +19,6 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         retention,
         traces,
         facts: _,
-        memory_scopes: _,
         memory,
         upstream,
         sessions,
@@ -30,7 +29,6 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("index.reconcile_seconds", index.reconcile_seconds, 5, 86_400),
         ("index.poll_seconds", index.poll_seconds, 1, 3600),
         ("index.graph_threshold", index.graph_threshold as u64, 0, 10_000_000),
-        ("index.verify_hours", index.verify_hours, 0, 10_000),
         ("embed.threads", embed.threads as u64, 0, 256),
         ("embed.max_tokens", embed.max_tokens as u64, 0, 8192),
         ("embed.batch_size", embed.batch_size as u64, 1, 2048),
@@ -39,29 +37,17 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("embed.batch_api_from", embed.batch_api_from as u64, 100, 1_000_000),
         ("search.limit", search.limit as u64, 1, 1000),
         ("search.per_file", search.per_file as u64, 0, 1000),
-        ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
-        ("search.candidates", search.candidates as u64, 10, 1000),
         ("search.deep_ms", search.deep_ms, 10, 60_000),
         ("search.timeout_ms", search.timeout_ms, 0, 60_000),
-        ("search.deep_candidates", search.deep_candidates as u64, 1, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
         ("chat.search_timeout_ms", chat.search_timeout_ms, 100, 4_000),
-        ("retention.conversations_days", retention.conversations_days, 0, 36_500),
-        ("retention.files_days", retention.files_days, 0, 36_500),
-        ("retention.searches_days", retention.searches_days, 0, 36_500),
-        ("retention.snippets_days", retention.snippets_days, 0, 36_500),
-        ("retention.agent_activity_days", retention.agent_activity_days, 0, 36_500),
-        ("retention.bookmarks_days", retention.bookmarks_days, 0, 36_500),
     ];
     let fractions = [
         ("search.semantic_weight", search.semantic_weight),
-        ("search.rrf_semantic_weight", search.rrf_semantic_weight),
         ("search.min_score", search.min_score),
         ("search.mmr_lambda", search.mmr_lambda),
         ("search.usage_weight", search.usage_weight),
-        ("memory.duplicate_words", memory.duplicate_words),
         ("memory.duplicate_meaning", memory.duplicate_meaning),
-        ("memory.mmr_lambda", memory.mmr_lambda),
     ];
     whole
         .into_iter()
@@ -80,6 +66,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         .or_else(|| chat.violation())
         .or_else(|| memory.violation())
         .or_else(|| upstream.violation())
+        .or_else(|| retention.violation())
         .or_else(|| {
             let known = |value: f64| (0.0..=36_500.0).contains(&value);
             let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);

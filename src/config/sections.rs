@@ -2,21 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use serde::de::IgnoredAny;
+use jiff::{Span, SpanRelativeTo};
 use serde::{Deserialize, Serialize};
 
 use super::agents::{AgentsConfig, ScopeConfig};
-use super::backup::BackupConfig;
-use super::capture::{CaptureConfig, RetentionConfig};
 use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
-use super::facts::{FactsConfig, MemoryScopesConfig};
 use super::memory::MemoryConfig;
 use super::sessions::SessionsConfig;
-use super::traces::TracesConfig;
-use super::upstream::UpstreamConfig;
-use super::variable::is_variable_name;
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -54,8 +49,6 @@ pub struct Config {
     pub backup: BackupConfig,
     /// Exact answers out of `facts.md`.
     pub facts: FactsConfig,
-    /// In which folders the memory of projects and of programs is.
-    pub memory_scopes: MemoryScopesConfig,
     /// Profile, entries, summaries, and the context that is made of them.
     pub memory: MemoryConfig,
     /// Where requests to chat models are passed on.
@@ -108,8 +101,6 @@ pub struct IndexConfig {
     pub poll_seconds: u64,
     /// Embedded chunks above which the HNSW graph is used.
     pub graph_threshold: usize,
-    /// How often all stores are compared with their checksums; 0 means never.
-    pub verify_hours: u64,
 }
 
 impl Default for IndexConfig {
@@ -124,7 +115,6 @@ impl Default for IndexConfig {
             watch: WatchMode::Auto,
             poll_seconds: 5,
             graph_threshold: 200_000,
-            verify_hours: 24,
         }
     }
 }
@@ -237,11 +227,8 @@ pub struct SearchConfig {
     pub fusion: Fusion,
     /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
     pub semantic_weight: f64,
-    /// The constant of reciprocal rank fusion.
-    pub rrf_k: u32,
-    /// The weight of the semantic side in reciprocal rank fusion.
-    pub rrf_semantic_weight: f64,
-    /// Candidates taken from each side.
+    /// Candidates taken from each side. No key: a context alone takes another number.
+    #[serde(skip)]
     pub candidates: usize,
     /// What the scores of collections are multiplied with; 1 where nothing is said.
     pub weights: BTreeMap<String, f64>,
@@ -253,11 +240,9 @@ pub struct SearchConfig {
     pub mmr_lambda: f64,
     /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
     pub deep_ms: u64,
-    /// Candidates that a deep search looks at closely.
+    /// Candidates that a deep search looks at closely. No key either.
+    #[serde(skip)]
     pub deep_candidates: usize,
-    /// Of earlier versions, whose `vault init` wrote it: it says nothing any more.
-    #[serde(skip_serializing)]
-    pub late_interaction: IgnoredAny,
     /// Who puts the best in order anew.
     pub rerank: Rerank,
     /// The GGUF file of a cross-encoder.
@@ -284,8 +269,6 @@ impl Default for SearchConfig {
             per_file: 3,
             fusion: Fusion::Adaptive,
             semantic_weight: 0.45,
-            rrf_k: 10,
-            rrf_semantic_weight: 0.3,
             candidates: 100,
             weights: BTreeMap::new(),
             half_life_days: 0.0,
@@ -293,7 +276,6 @@ impl Default for SearchConfig {
             mmr_lambda: 1.0,
             deep_ms: 1000,
             deep_candidates: 10,
-            late_interaction: IgnoredAny,
             rerank: Rerank::Off,
             rerank_model: String::new(),
             expand: false,
@@ -377,4 +359,204 @@ pub enum StemmerLanguage {
 pub struct AccessConfig {
     /// Globs of private notes.
     pub private: Vec<String>,
+}
+
+/// `[facts]`: exact answers out of `facts.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FactsConfig {
+    /// Whether each change of a fact is noted in `facts.history.md` beside it.
+    pub history: bool,
+    /// Whether the properties of all notes can be asked for as facts are.
+    pub properties: bool,
+}
+
+impl Default for FactsConfig {
+    fn default() -> Self {
+        Self { history: true, properties: false }
+    }
+}
+
+/// Whether a text can name one; nothing names none.
+pub(super) fn is_variable_name(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_none_or(|first| first.is_ascii_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+/// `[capture]`: which kinds of events are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CaptureConfig {
+    /// Messages of conversations.
+    pub conversations: bool,
+    /// Which files were worked on.
+    pub files: bool,
+    /// What was searched for.
+    pub searches: bool,
+    /// Notes.
+    pub notes: bool,
+    /// What was put on the clipboard.
+    pub snippets: bool,
+    /// What agents did.
+    pub agent_activity: bool,
+    /// Pages.
+    pub bookmarks: bool,
+    /// Whether secrets are taken out before anything is written.
+    pub redact: bool,
+}
+
+impl Default for CaptureConfig {
+    fn default() -> Self {
+        Self {
+            conversations: true,
+            files: true,
+            searches: false,
+            notes: true,
+            snippets: true,
+            agent_activity: true,
+            bookmarks: true,
+            redact: true,
+        }
+    }
+}
+
+/// `[retention]`: after so many days captured files go to `.trash/`; 0 means never.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// How many days for which folder.
+    pub days: BTreeMap<String, u64>,
+}
+
+/// The folders of captured files that can go.
+const RETAINED: [&str; 6] = ["conversations", "files", "searches", "snippets", "agent-activity", "bookmarks"];
+
+impl RetentionConfig {
+    /// What of it cannot be, as a sentence.
+    pub(super) fn violation(&self) -> Option<String> {
+        self.days.iter().find_map(|(folder, days)| match RETAINED.contains(&folder.as_str()) {
+            false => Some(format!("`retention.days` names `{folder}`; it takes {}", RETAINED.join(", "))),
+            true => {
+                (*days > 36_500).then(|| format!("`retention.days` has {days} for `{folder}`; it takes 0 to 36500"))
+            }
+        })
+    }
+}
+
+/// `[backup]`: commits by themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackupConfig {
+    /// How often the daemon commits what has changed; empty means never.
+    pub every: String,
+}
+
+impl BackupConfig {
+    /// How often the daemon commits; `None` means never.
+    pub fn interval(&self) -> Option<Duration> {
+        interval(&self.every)
+    }
+
+    pub(super) fn violation(&self) -> Option<String> {
+        let every = &self.every;
+        (!every.trim().is_empty() && interval(every).is_none())
+            .then(|| format!("`backup.every` is \"{every}\"; it takes \"1m\" to \"365d\", or \"\" for never"))
+    }
+}
+
+/// Reads how long "1h", "90m" or "1 day" are; `None` for what is no length, or not one from a minute to a year.
+fn interval(text: &str) -> Option<Duration> {
+    let span: Span = text.trim().parse().ok()?;
+    let length: Duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.try_into().ok()?;
+    (60..=365 * 86_400).contains(&length.as_secs()).then_some(length)
+}
+
+/// `[upstream]`: where `/v1/chat/completions` leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamConfig {
+    /// An OpenAI-compatible service; empty means that nothing is passed on.
+    pub endpoint: String,
+    /// The environment variable that has its key.
+    pub api_key_env: String,
+    /// An answer that takes longer, to its end, is cut.
+    pub timeout_ms: u64,
+    /// Requests that are longer are refused.
+    pub max_body_bytes: u64,
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self { endpoint: String::new(), api_key_env: String::new(), timeout_ms: 600_000, max_body_bytes: 33_554_432 }
+    }
+}
+
+impl UpstreamConfig {
+    /// Its whole numbers with their ranges.
+    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 2] {
+        [
+            ("upstream.timeout_ms", self.timeout_ms, 1_000, 3_600_000),
+            ("upstream.max_body_bytes", self.max_body_bytes, 1_024, 268_435_456),
+        ]
+    }
+
+    /// What of it does not go together, as a sentence that names the key.
+    pub(super) fn violation(&self) -> Option<String> {
+        // It may be the key itself, so it is not said.
+        (!is_variable_name(&self.api_key_env)).then(|| {
+            "`upstream.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here"
+                .into()
+        })
+    }
+}
+
+/// `[traces]`: what agents tell of their work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TracesConfig {
+    /// Whether they are kept.
+    pub enabled: bool,
+    /// Bytes that the payload of an event may have, as JSON.
+    pub max_payload_bytes: u64,
+    /// After so many days they are removed; 0 means never.
+    pub retention_days: u64,
+    /// Events that an agent may send in a minute.
+    pub events_per_minute: u32,
+}
+
+impl Default for TracesConfig {
+    fn default() -> Self {
+        Self { enabled: true, max_payload_bytes: 4_000_000, retention_days: 0, events_per_minute: 60_000 }
+    }
+}
+
+impl TracesConfig {
+    /// Its numbers, each with the least and the most that it may be.
+    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 3] {
+        [
+            ("traces.max_payload_bytes", self.max_payload_bytes, 1000, 15_000_000),
+            ("traces.retention_days", self.retention_days, 0, 36_500),
+            ("traces.events_per_minute", u64::from(self.events_per_minute), 1, 1_000_000),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_written_as_people_do() {
+        let every = |text: &str| BackupConfig { every: text.into() };
+        for (text, minutes) in [("1h", 60), ("90m", 90), ("1 day", 1440), ("1h 30m", 90), ("60s", 1), ("PT2H", 120)] {
+            assert_eq!(every(text).interval(), Some(Duration::from_secs(60 * minutes)), "{text}");
+            assert_eq!(every(text).violation(), None, "{text}");
+        }
+        assert_eq!((every("").interval(), every("").violation()), (None, None));
+        for bad in ["59s", "hourly", "-1h", "10 years", "1"] {
+            let violation = every(bad).violation().unwrap();
+            assert!(violation.starts_with(&format!("`backup.every` is \"{bad}\"; it takes")), "{violation}");
+        }
+    }
 }

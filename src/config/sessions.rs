@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// From where the turns of a session come, which says who may read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,16 +59,15 @@ pub enum SessionProgram {
 }
 
 /// `[[sessions]]`: files of sessions elsewhere, which are kept as Markdown for as long as the vault is served.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionsConfig {
     /// The files, as a glob: absolute, below the home folder (`~/…`), or relative to the vault.
     pub path: String,
     /// The program that writes them; told from each file where it is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<SessionProgram>,
     /// The agent of this vault that they are sessions of, by its folder's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The scope of sessions of which the program does not say one.
     #[serde(default = "direct")]

@@ -35,8 +35,8 @@ mod tests {
     #[test]
     fn a_setting_is_a_key_of_the_section_and_nothing_else() {
         let config = SearchConfig::default();
-        let set = config.with("fusion=rrf, rrf_k = 60,,half_life_days=7.5").unwrap();
-        assert_eq!(set, SearchConfig { fusion: Fusion::Rrf, rrf_k: 60, half_life_days: 7.5, ..config.clone() });
+        let set = config.with("fusion=rrf, per_file = 60,,half_life_days=7.5").unwrap();
+        assert_eq!(set, SearchConfig { fusion: Fusion::Rrf, per_file: 60, half_life_days: 7.5, ..config.clone() });
         assert_eq!(config.with("").unwrap(), config);
         for (settings, rerank) in
             [("rerank=true", Rerank::Chat), ("rerank=chat", Rerank::Chat), ("rerank=off", Rerank::Off)]

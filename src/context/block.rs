@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::gate::Gate;
-use super::said::{without_marks, without_sources};
+use super::talks::{without_marks, without_sources};
 use crate::derive::sentence_bounds;
 use crate::derive::words::fold;
 use crate::fence::{RECALLED, escaped, recalled};
@@ -347,13 +347,8 @@ mod tests {
     #[test]
     fn what_is_part_of_another_sentence_is_said_on_its_own() {
         let lines = [
-            "Ben is allergic to nuts",
-            "Is allergic to nuts",
-            "is allergic to NUTS.",
-            "Lives in Bonn. Sails on Sundays.",
-            "Sails on Sundays",
-            "Sails on Sundays. Is allergic to nuts.",
-            "Ben",
+            "Ben is allergic to nuts", "Is allergic to nuts", "is allergic to NUTS.",
+            "Lives in Bonn. Sails on Sundays.", "Sails on Sundays", "Sails on Sundays. Is allergic to nuts.", "Ben",
         ];
         let lines = lines.iter().enumerate().map(|(at, text)| line(text, &format!("a.md#L{at}"))).collect();
         let (block, receipt) = of(vec![BlockSection::new("entries", "E", None, lines)], None);

@@ -5,9 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::cache::{ContextCache, LookedFiles};
-use super::lines::LineSight;
+use super::lines::NoteLines;
 use super::run::{asker_of, context_of, is_frozen, log};
-use crate::forgotten::TombstoneScope;
 use crate::path::VaultPath;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{ContextParams, ContextView};
@@ -43,8 +42,7 @@ struct FrozenContext {
 impl FrozenContexts {
     /// What a session was given first, or is given now where nothing was yet; `None` where the agent's page wants memory as it is now, and while
     /// something that it was made of is changing.
-    /// Nothing is kept of a request that was given nothing. What was made of a note that is not seen any more, or says what was forgotten for
-    /// good since, is made anew.
+    /// Nothing is kept of a request that was given nothing. What was made of a note that is not seen any more, or before a purge, is made anew.
     ///
     /// # Errors
     /// As [`context`](super::context).
@@ -61,7 +59,7 @@ impl FrozenContexts {
         let purges = viewer.workspace().purges();
         let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
         let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
-        let still = known.as_ref().map(|(view, seen)| may_be_given_still(viewer, view, seen)).transpose()?;
+        let still = known.as_ref().map(|(_, seen)| may_be_given_still(viewer, seen)).transpose()?;
         if still == Some(StillSeen::Unknown) {
             return Ok(None);
         }
@@ -115,29 +113,19 @@ enum StillSeen {
 }
 
 fn seen_of(viewer: &Viewer, looked: LookedFiles) -> Result<Vec<VaultPath>, RequestError> {
-    let sight = LineSight::of(viewer, None)?;
-    Ok(looked.into_keys().filter(|path| sight.sees(path.as_str())).collect())
+    let notes = NoteLines::of(viewer, None)?;
+    Ok(looked.into_keys().filter(|path| notes.sees(path.as_str())).collect())
 }
 
-/// Whether all that it was made of is seen still, and nothing of it was forgotten for good.
-fn may_be_given_still(viewer: &Viewer, view: &ContextView, seen: &[VaultPath]) -> Result<StillSeen, RequestError> {
-    let sight = LineSight::of(viewer, None)?;
-    if !seen.iter().all(|path| sight.sees(path.as_str())) {
+/// Whether all that it was made of is seen still.
+fn may_be_given_still(viewer: &Viewer, seen: &[VaultPath]) -> Result<StillSeen, RequestError> {
+    let notes = NoteLines::of(viewer, None)?;
+    if !seen.iter().all(|path| notes.sees(path.as_str())) {
         return Ok(StillSeen::No);
     }
     // What is on disk may be private by now.
-    if !seen.iter().all(|path| sight.is_as_indexed(path.as_str())) {
+    if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
         return Ok(StillSeen::Unknown);
     }
-    let forgotten = viewer.workspace().forgotten().look()?;
-    let reach = viewer.memory_writer()?.reach();
-    let is_forgotten = |line: &str| forgotten.without(&said_in(line), TombstoneScope::Agent(&reach)).is_some();
-    Ok(if view.text.lines().any(is_forgotten) { StillSeen::No } else { StillSeen::Yes })
-}
-
-/// What a line of a block says, without its place.
-fn said_in(line: &str) -> String {
-    let line = line.strip_prefix("- ").unwrap_or(line);
-    let line = line.rsplit_once(" [").map_or(line, |(said, _)| said);
-    line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    Ok(StillSeen::Yes)
 }

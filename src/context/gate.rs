@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
-use super::day_span::DaySpan;
 use super::matching::{GatePhrase, GateWords, is_unspaced};
-use super::phrases::{ABOUT_ONESELF, DECIDED, GatePhrases, REMEMBERED, VERBATIM};
-use super::time_tables::read_all;
+use super::phrases::PHRASES;
+use super::summary_days::DaySpan;
 use super::times::named_time;
 
 /// What decided about a context.
@@ -63,72 +62,19 @@ pub(crate) struct Gated {
 /// Minimum length of a question, in characters: shorter ones say nothing of what they want.
 const MIN_CHARS: usize = 3;
 
-/// The words of a question that are no more than a yes.
-const SMALL_TALK: GatePhrases = &[
-    "ok",
-    "okay",
-    "yes",
-    "no",
-    "yes please",
-    "no thanks",
-    "thanks",
-    "thank you",
-    "go on",
-    "continue",
-    "hi",
-    "hello",
-    "hey",
-    "good morning",
-    "ja",
-    "nein",
-    "danke",
-    "weiter",
-    "hallo",
-    "guten morgen",
-    "oui",
-    "non",
-    "merci",
-    "bonjour",
-    "continue",
-    "si",
-    "gracias",
-    "hola",
-    "sigue",
-    "grazie",
-    "ciao",
-    "obrigado",
-    "ola",
-    "dank je",
-    "hoi",
-    "да",
-    "нет",
-    "спасибо",
-    "привет",
-    "好",
-    "好的",
-    "谢谢",
-    "你好",
-    "继续",
-    "はい",
-    "ありがとう",
-    "こんにちは",
-    "네",
-    "감사합니다",
-    "안녕하세요",
-];
-
 /// The kinds that phrases tell. The first that has one decides; a time does before the last one.
-static TABLE: LazyLock<[(Gate, Vec<GatePhrase>, &str); 4]> = LazyLock::new(|| {
+static TABLE: LazyLock<[(Gate, &[GatePhrase], &str); 4]> = LazyLock::new(|| {
     [
-        (Gate::Transcript, read_all(VERBATIM), "it asks for what was said, word by word"),
-        (Gate::Profile, read_all(ABOUT_ONESELF), "it is about the person"),
-        (Gate::Summaries, read_all(DECIDED), "it asks what was discussed or decided"),
-        (Gate::Entries, read_all(REMEMBERED), "it asks to remember"),
+        (Gate::Transcript, &PHRASES.verbatim, "it asks for what was said, word by word"),
+        (Gate::Profile, &PHRASES.about_oneself, "it is about the person"),
+        (Gate::Summaries, &PHRASES.decided, "it asks what was discussed or decided"),
+        (Gate::Entries, &PHRASES.remembered, "it asks to remember"),
     ]
 });
 /// How many kinds of the table go before a time.
 const BEFORE_TIMES: usize = 3;
-static NO_QUESTIONS: LazyLock<Vec<String>> = LazyLock::new(|| SMALL_TALK.iter().map(|said| plain(said)).collect());
+static NO_QUESTIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| PHRASES.small_talk.iter().map(|said| plain(said)).collect());
 
 /// Decides by the words of a question. `names` is a known entity that it names, if any; `today` is the day on which it is asked.
 pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
@@ -147,7 +93,7 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
     }
     let time = named_time(query, &words, today);
     let (first, last) = TABLE.split_at(BEFORE_TIMES);
-    let in_table = |table: &[(Gate, Vec<GatePhrase>, &str)]| {
+    let in_table = |table: &[(Gate, &[GatePhrase], &str)]| {
         table.iter().find_map(|(gate, phrases, why)| {
             let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
             Some((*gate, format!("{why} (`{}`)", words.at(&places)), places))
@@ -259,55 +205,25 @@ mod tests {
         (
             Gate::Summaries,
             &[
-                "What did we decide about the roof?",
-                "What have we finally decided?",
-                "we discussed tents",
-                "What happened yesterday?",
-                "what happened last week",
-                "what did I do last week?",
-                "last week's plan",
-                "what happened on Monday",
-                "what happened today",
-                "what did we do this week",
-                "what happened on 20 November 2026",
-                "am 20.11.2026",
-                "what happened 20/11/2026",
-                "what happened in 2026",
-                "what did I do in the past week",
-                "what happened in the last 3 days",
-                "what did we do in October",
-                "Was haben wir beschlossen?",
-                "Was haben wir zum Dach beschlossen?",
-                "wat hebben we over het dak besloten",
-                "was war letzte Woche",
-                "letzte Woche",
-                "Qu'avons-nous décidé ?",
-                "Qu'avons-nous finalement décidé ?",
-                "la semaine dernière",
-                "¿Qué decidimos?",
-                "что мы решили",
-                "我们决定了什么",
-                "昨天",
-                "先週の話",
-                "what happened on 2026-03-02",
-                "지난주",
-                "지난주에 뭐 했어?",
-                "우리가 무엇을 결정했어?",
+                "What did we decide about the roof?", "What have we finally decided?", "we discussed tents",
+                "What happened yesterday?", "what happened last week", "what did I do last week?", "last week's plan",
+                "what happened on Monday", "what happened today", "what did we do this week",
+                "what happened on 20 November 2026", "am 20.11.2026", "what happened 20/11/2026",
+                "what happened in 2026", "what did I do in the past week", "what happened in the last 3 days",
+                "what did we do in October", "Was haben wir beschlossen?", "Was haben wir zum Dach beschlossen?",
+                "wat hebben we over het dak besloten", "was war letzte Woche", "letzte Woche",
+                "Qu'avons-nous décidé ?", "Qu'avons-nous finalement décidé ?", "la semaine dernière",
+                "¿Qué decidimos?", "что мы решили", "我们决定了什么", "昨天", "先週の話",
+                "what happened on 2026-03-02", "지난주", "지난주에 뭐 했어?", "우리가 무엇을 결정했어?",
                 "Co było w zeszłym tygodniu?",
             ],
         ),
         (
             Gate::Entries,
             &[
-                "Do you remember the wifi?",
-                "do you remember which editors I use",
-                "do you recall teas I like",
-                "recall the plan",
-                "Erinnerst du dich an das Zelt?",
-                "te souviens-tu",
-                "помнишь ли ты план",
-                "还记得吗",
-                "기억해?",
+                "Do you remember the wifi?", "do you remember which editors I use", "do you recall teas I like",
+                "recall the plan", "Erinnerst du dich an das Zelt?", "te souviens-tu", "помнишь ли ты план",
+                "还记得吗", "기억해?",
             ],
         ),
         (Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "Danke.", "好的。", "x"]),

@@ -1,35 +1,30 @@
-//! Lines of notes as who asks sees them.
+//! The lines of notes that a context may have.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
-use super::said::{without_marks, without_sources};
+use super::talks::{without_marks, without_sources};
 use super::then::{EntriesThen, lines_of, text_at};
-use super::trust::is_planted;
-use crate::access::is_agents;
-use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, is_trace_of};
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::generated::is_generated;
-use crate::derive::{USER_FILE, UserPage};
-use crate::engine::FileEntry;
-use crate::layers::entries_path;
+use crate::derive::words::is_word;
+use crate::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
+use crate::engine::{FileEntry, FileTable};
+use crate::items::entries_path;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Viewer, gives_history, with_sources};
-use crate::wire::citation;
+use crate::request::{ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources};
+use crate::wire::{HitView, citation};
 
-/// What of the vault who asks sees: the person's memory, and for an agent its own.
-pub(super) struct LineSight {
-    viewer: Viewer,
-    pub(super) given: ReadScope,
-    pub(super) own: Option<ReadScope>,
+/// The lines of notes that a context may have, and which files were looked at for them.
+pub(super) struct NoteLines {
+    pub(super) visibility: Visibility,
     /// Notes that have changed since then are left out, but for what is known to have stood there.
     pub(super) as_of: Option<i64>,
     looked: RefCell<LookedFiles>,
-    /// What was looked up by its path already: what is not there takes a look at all that is.
-    shown: RefCell<HashMap<String, bool>>,
 }
 
 /// A page as it is, and which of its lines it had at the moment that is asked about.
@@ -58,29 +53,27 @@ const ENTRIES_OF_PERSON: &str = "memories/user.md";
 /// Maximum length of a line of a page of memory, in characters; what is longer is a document.
 const MAX_LINE_CHARS: usize = 2_000;
 
-impl LineSight {
+impl NoteLines {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
-        let given = viewer.read_scope()?;
-        let own = viewer.memory_of_its_own()?;
-        Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
+        Ok(Self { visibility: Visibility::of(viewer)?, as_of, looked: RefCell::default() })
     }
 
-    /// What is seen, first of the person's memory.
-    pub(super) fn scopes(&self) -> Vec<&ReadScope> {
-        std::iter::once(&self.given).chain(&self.own).collect()
+    /// The owner's memory.
+    pub(super) fn given(&self) -> &ReadScope {
+        self.visibility.given()
     }
 
     /// A number that is another when something that is seen has changed, and only then.
     pub(super) fn fingerprint(&self) -> u64 {
-        if !self.given.is_agents() {
-            return self.given.reader().generation();
+        if !self.visibility.is_agents() {
+            return self.given().reader().generation();
         }
         let of = |file: &Arc<FileEntry>| {
             let (head, _) = file.hash.split_at(8);
             let hash = head.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
             hash ^ u64::from(file.id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         };
-        self.scopes().into_iter().flat_map(ReadScope::files).fold(0, |sum, file| sum ^ of(file))
+        self.visibility.scopes().flat_map(ReadScope::files).fold(0, |sum, file| sum ^ of(file))
     }
 
     /// The files that were looked at, as they are.
@@ -90,7 +83,7 @@ impl LineSight {
 
     /// Notes what a file is like on disk, before it is read.
     pub(super) fn look_at(&self, path: &VaultPath) {
-        let now = || stamp(self.given.workspace(), path);
+        let now = || stamp(self.given().workspace(), path);
         self.looked.borrow_mut().entry(path.clone()).or_insert_with(now);
     }
 
@@ -106,16 +99,11 @@ impl LineSight {
         self.looked.borrow_mut().entry(file.path.clone()).or_insert(Some(file.stamp));
     }
 
-    /// The file at a path, if it is seen as a whole and may be given.
+    /// The file at a path, if it is seen as a whole.
     pub(super) fn file_as_now(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let seen = |scope: &&ReadScope| {
-            scope.file(path).is_some_and(|file| {
-                self.look_at_indexed(scope, file.path.as_str());
-                scope.gives(file)
-            })
-        };
-        let scope = self.scopes().into_iter().find(seen)?;
-        scope.file(path)
+        let (scope, file) = self.visibility.file(path)?;
+        self.look_at_indexed(scope, file.path.as_str());
+        Some(file)
     }
 
     /// The same, if it has not changed since the moment that is asked about.
@@ -123,46 +111,24 @@ impl LineSight {
         self.file_as_now(path).filter(|file| self.is_of_then(file))
     }
 
-    /// Whether who asks may read a file of a history of facts.
-    pub(super) fn gives_history(&self, path: &VaultPath) -> bool {
-        gives_history(&self.viewer, path)
-    }
-
-    /// The agent that asks.
-    pub(super) fn agent(&self) -> Option<&str> {
-        self.viewer.agent()
-    }
-
-    /// Whether a place is seen: `notes/a.md#L3`.
+    /// Whether a line may be given that was derived from a place: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
-        if !self.given.is_agents() {
-            return true;
-        }
-        let path = place.split('#').next().unwrap_or_default();
-        // What it has told itself.
-        if self.viewer.agent().is_some_and(|own| is_trace_of(path, own)) {
-            return true;
-        }
-        if let Some(shown) = self.shown.borrow().get(path) {
-            return *shown;
-        }
         // Of the page of entries each line is seen by its own sources, which are named beside it.
-        let page = || self.file_by_itself(path).inspect(|file| self.look_at_alone(file));
-        let is_page = || path == ENTRIES_OF_PERSON && page().is_some();
-        let shown = is_page() || self.file(path).is_some();
-        self.shown.borrow_mut().insert(path.to_owned(), shown);
-        shown
+        let page = |path: &str| {
+            let page = (path == ENTRIES_OF_PERSON).then(|| self.file_by_itself(path)).flatten();
+            page.inspect(|file| self.look_at_alone(file)).is_some()
+        };
+        self.visibility.sees_source_where(place, |path| page(path) || self.file(path).is_some())
     }
 
     /// Whether a file is seen by what it is itself.
     pub(super) fn sees(&self, path: &str) -> bool {
-        let files = self.given.reader().files();
-        files.at(path).is_some_and(|file| self.viewer.sees_by_itself(files, file, is_agents(path)))
+        self.visibility.file_by_itself(path).is_some()
     }
 
     /// Whether a file is on disk as it was indexed.
     pub(super) fn is_as_indexed(&self, path: &str) -> bool {
-        self.given.reader().files().at(path).is_some_and(|file| self.given.workspace().has_stamp(file))
+        self.given().reader().files().at(path).is_some_and(|file| self.given().workspace().has_stamp(file))
     }
 
     /// Whether a file has not changed since the moment that is asked about.
@@ -172,11 +138,9 @@ impl LineSight {
 
     /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed.
     fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let files = self.given.reader().files();
-        let file = files.at(path)?;
-        let is_seen =
-            || self.viewer.sees_by_itself(files, file, is_agents(path)) && self.given.workspace().has_stamp(file);
-        (!self.given.is_agents() || is_seen()).then_some(file)
+        self.visibility
+            .file_by_itself(path)
+            .filter(|file| !self.visibility.is_agents() || self.given().workspace().has_stamp(file))
     }
 
     /// A page whose lines are shown each by its own sources.
@@ -187,11 +151,11 @@ impl LineSight {
         }
         let file = self.file_by_itself(path)?;
         let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
-            Some(at) => Some(lines_of(&text_at(self.given.workspace(), &file.path, at)?)),
+            Some(at) => Some(lines_of(&text_at(self.given().workspace(), &file.path, at)?)),
             None => None,
         };
-        let source = self.given.workspace().source(&file.path).ok()?;
-        let is_as_seen = !self.given.is_agents() || source.stamp == file.stamp;
+        let source = self.given().workspace().source(&file.path).ok()?;
+        let is_as_seen = !self.visibility.is_agents() || source.stamp == file.stamp;
         is_as_seen.then(|| SeenPage { path: file.path.clone(), text: source.text, then })
     }
 
@@ -206,10 +170,10 @@ impl LineSight {
         let Some(page) = self.page(path) else { return Vec::new() };
         let SeenPage { path, text, .. } = &page;
         let note = Note::parse(text, path.stem());
-        if self.given.is_agents() && note.is_private() {
+        if self.visibility.is_agents() && note.is_private() {
             return Vec::new();
         }
-        let needs_source = self.given.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
+        let needs_source = self.visibility.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
         let mut lines = Vec::new();
         let said = |kind: BlockKind| {
             !matches!(kind, BlockKind::Heading(_) | BlockKind::Comment | BlockKind::Rule | BlockKind::Other)
@@ -239,8 +203,8 @@ impl LineSight {
     pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
         let Ok(path) = entries_path(holder, EntryShelf::Known) else { return Vec::new() };
         self.look_at(&path);
-        let Ok(book) = self.given.workspace().layers().entries(holder) else { return Vec::new() };
-        if self.given.is_agents() {
+        let Ok(book) = self.given().workspace().layers().entries(holder) else { return Vec::new() };
+        if self.visibility.is_agents() {
             // What was read has to be what was seen.
             let seen = self.file_by_itself(path.as_str());
             if seen.is_none_or(|file| Some(file.stamp) != book.stamp) {
@@ -248,9 +212,9 @@ impl LineSight {
             }
         }
         let at = self.as_of.unwrap_or(at);
-        let file = self.given.reader().files().at(path.as_str());
+        let file = self.given().reader().files().at(path.as_str());
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
-        let then = (!is_old).then(|| EntriesThen::of(self.given.workspace(), &path, at));
+        let then = (!is_old).then(|| EntriesThen::of(self.given().workspace(), &path, at));
         let counts = |entry: &&MemoryEntry| {
             let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
             counted && entry.sources.iter().all(|source| self.shows(source))
@@ -262,9 +226,9 @@ impl LineSight {
     /// What the person writes about themselves in `profile/`, beside what is said in any case and the page that is made.
     pub(super) fn about(&self) -> Vec<MemoryLine> {
         let is_about = |path: &&str| path.starts_with(ABOUT) && ![OVERRIDES, PROFILE].contains(path);
-        let mut paths: Vec<&str> = self.given.files().map(|file| file.path.as_str()).filter(is_about).collect();
+        let mut paths: Vec<&str> = self.given().files().map(|file| file.path.as_str()).filter(is_about).collect();
         paths.sort_unstable();
-        let files = self.given.reader().files();
+        let files = self.given().reader().files();
         paths.retain(|path| self.file_as_now(path).is_some_and(|file| !is_planted(files, file)));
         paths.into_iter().flat_map(|path| self.lines(path)).collect()
     }
@@ -280,7 +244,7 @@ impl LineSight {
         let Some(page) = self.page(USER_FILE) else { return Vec::new() };
         let SeenPage { path, text, .. } = &page;
         let note = Note::parse(text, path.stem());
-        if self.given.is_agents() && note.is_private() {
+        if self.visibility.is_agents() && note.is_private() {
             return Vec::new();
         }
         let line_of = |key: &str| {
@@ -294,4 +258,104 @@ impl LineSight {
         lines.extend(self.lines(USER_FILE));
         lines
     }
+}
+
+/// Minimum length of a name, in letters: shorter ones are words of any text.
+const MIN_LETTERS: usize = 4;
+/// Maximum length of a name, in words.
+const MAX_WORDS: usize = 4;
+/// Maximum number of words of a question that are looked at.
+const MAX_LOOKED: usize = 200;
+
+/// The longest run of words that a note which is seen is called, if any. A name of one word has to begin as names do, unless the script has
+/// no capitals: `notes`, `plan` and `ideas` are words before they are titles.
+pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
+    let scopes: Vec<&ReadScope> = notes.visibility.scopes().collect();
+    let runs = query.split(|character: char| !is_word(character) && !matches!(character, '\'' | '-' | '_'));
+    let words: Vec<&str> = runs.filter(|run| !run.is_empty()).take(MAX_LOOKED).collect();
+    for length in (1..=MAX_WORDS.min(words.len())).rev() {
+        for run in words.windows(length) {
+            let name = run.join(" ");
+            let letters = name.chars().filter(|character| is_word(*character)).count();
+            let begins = name.chars().next().is_some_and(|first| !first.is_lowercase());
+            if letters < MIN_LETTERS || (length == 1 && !begins) {
+                continue;
+            }
+            if is_known(&name, notes, &scopes) {
+                return Some(name);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a note that is seen is called so: for an agent one that is as it was indexed, since it may be private by now.
+pub(super) fn is_known(name: &str, notes: &NoteLines, scopes: &[&ReadScope]) -> bool {
+    let Some(label) = Label::of_name(name) else { return false };
+    scopes.iter().any(|scope| {
+        let files = scope.reader().files();
+        if !scope.is_agents() {
+            return files.facets().has_label(label, scope.visible());
+        }
+        let called = files.facets().labelled(label);
+        let given = called.iter().filter_map(|id| files.get(id)).find(|file| scope.has(file) && scope.gives(file));
+        given.inspect(|file| notes.look_at_indexed(scope, file.path.as_str())).is_some()
+    })
+}
+
+/// Maximum number of chunks of a turn that are looked at to find who speaks. Of a longer turn it is not known.
+const MAX_TURN_CHUNKS: usize = 1_000;
+
+/// Whether a note, or one that it was made of, is of the web or of tools, was noted by a program, or is a document: most are of others.
+pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
+    trust_of_note(files, file) <= TrustLevel::Tool
+}
+
+/// Whether a hit may be given to who did not ask for it.
+pub(super) fn is_trusted(scope: &ReadScope, hit: &HitView) -> bool {
+    let files = scope.reader().files();
+    let Some(file) = files.at(&hit.chunk.path) else { return false };
+    !(is_planted(files, file) || is_of_a_tool(scope, file, hit))
+}
+
+fn has(file: &FileEntry, label: Label) -> bool {
+    file.labels.binary_search(&label).is_ok()
+}
+
+/// Whether a tool or a program speaks in the passage of a hit. Where that cannot be told, one does.
+fn is_of_a_tool(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> bool {
+    if hit.chunk.collection != CONVERSATIONS || !SPEAKING_TOOLS.iter().any(|term| has(file, Label::of_speaker(term))) {
+        return false;
+    }
+    speakers(scope, file, hit).is_none_or(|terms| terms.iter().any(|term| SPEAKING_TOOLS.contains(&term.as_str())))
+}
+
+/// Who speaks in the passage of a hit, as terms. A long turn is several chunks, of which only the first says whose it is.
+fn speakers(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> Option<Vec<String>> {
+    let body = |at: usize| {
+        let chunk = scope.reader().chunk(file.chunks.get(at)?.row).ok()??;
+        Some(chunk.text.get(chunk.body_start..)?.to_owned())
+    };
+    let own = file.chunks.iter().position(|chunk| chunk.id.to_string() == hit.chunk.hash)?;
+    let (before, after) = file.chunks.split_at(own);
+    // A passage may be given with what stands around it.
+    let first = before.partition_point(|chunk| chunk.line < hit.chunk.line_start);
+    let end = own + after.partition_point(|chunk| chunk.line <= hit.chunk.line_end).max(1);
+    let (mut terms, mut speakers) = (Vec::new(), Speakers::of(CONVERSATIONS));
+    if goes_on_and_begins(&body(first)?).0 {
+        for (looked, at) in (0..first).rev().enumerate() {
+            let text = body(at)?;
+            if goes_on_and_begins(&text).1 {
+                speakers.next(&text);
+                break;
+            }
+            if looked >= MAX_TURN_CHUNKS {
+                return None;
+            }
+        }
+    }
+    for at in first..end {
+        terms.extend(speakers.next(&body(at)?));
+    }
+    Some(terms)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
+
 use crate::derive::words::{fold, is_word};
 
 /// A question as phrases are held against it: its words, in scripts without blanks each sign, and where its sentences end.
@@ -29,7 +31,8 @@ struct GateWord<'q> {
 /// - `$`: the sentence ends.
 ///
 /// Of Korean a word of two signs and more counts where another begins with it, since particles follow.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
 pub(super) struct GatePhrase {
     parts: Vec<PhrasePart>,
 }
@@ -196,6 +199,12 @@ impl<'q> GateWords<'q> {
             taken.pop();
         }
         fits
+    }
+}
+
+impl From<String> for GatePhrase {
+    fn from(text: String) -> Self {
+        Self::read(&text)
     }
 }
 

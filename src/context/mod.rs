@@ -3,29 +3,20 @@
 
 mod block;
 mod cache;
-mod day_span;
-mod facts_then;
 mod frozen;
 mod gate;
 mod insert;
 mod likeness;
 mod lines;
 mod matching;
-mod names;
 mod passages;
-mod past_words;
 mod phrases;
 mod run;
-mod said;
 mod sections;
 mod summary_days;
 mod talks;
 mod then;
-mod time_phrases;
-mod time_tables;
 mod times;
-mod times_within;
-mod trust;
 
 pub(crate) use cache::ContextCache;
 pub(crate) use frozen::FrozenContexts;

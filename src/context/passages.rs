@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::likeness::QuestionWords;
 use crate::derive::words::count;
-use crate::derive::{SaidBlock, SaidSentence, said, turn_start};
+use crate::derive::{TextBlock, TextPiece, said, turn_start};
 
 /// A passage that was found.
 pub(super) struct Passage {
@@ -86,7 +86,7 @@ struct Block<'t> {
     /// What of the marks before it says something: whether a task is done, the time.
     mark: &'t str,
     /// Each with the words of the question that it has.
-    sentences: Vec<(SaidSentence, u128)>,
+    sentences: Vec<(TextPiece, u128)>,
     /// Those that the label has.
     of_label: u128,
 }
@@ -94,14 +94,15 @@ struct Block<'t> {
 fn blocks_of<'t>(at: usize, passage: &'t Passage, words: &mut QuestionWords) -> Vec<Block<'t>> {
     let text = passage.text.as_str();
     let (mut blocks, mut speaker, mut looked) = (Vec::new(), None, 0);
-    for block in said(text).blocks.into_iter().filter(|block| !block.sentences.is_empty()) {
-        let begin = block.sentences[0].span.start;
+    for block in said(text).blocks {
+        let sentences = block.sentences();
+        let Some(begin) = sentences.first().map(|first| first.span.start) else { continue };
         // A turn may begin on a line of its own, and be several blocks.
         let mut turns = text[looked..begin].lines().filter_map(turn_start);
         speaker = turns.next_back().map(|start| start.speaker).or(speaker);
         looked = begin;
         if !block.heading {
-            blocks.push(Block::of(at, text, block, speaker, words));
+            blocks.push(Block::of(at, text, (block, sentences), speaker, words));
         }
     }
     blocks
@@ -111,11 +112,10 @@ impl<'t> Block<'t> {
     fn of(
         passage: usize,
         text: &'t str,
-        block: SaidBlock,
+        (block, mut sentences): (TextBlock, Vec<TextPiece>),
         speaker: Option<&'t str>,
         words: &mut QuestionWords,
     ) -> Self {
-        let mut sentences = block.sentences;
         let begin = sentences[0].span.clone();
         let marks = &text[block.span.start..begin.start];
         let time = || marks.find(" · ").and_then(|at| at.checked_sub("10:02".len()));

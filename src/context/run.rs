@@ -8,8 +8,7 @@ use super::block::{BlockSection, BlockSize, block};
 use super::cache::{ContextCache, ContextKey, LookedFiles};
 use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
-use super::lines::LineSight;
-use super::names::named;
+use super::lines::{NoteLines, named};
 use super::sections::{EntriesWanted, Sections};
 use crate::access::{Principal, PromptMemoryMode};
 use crate::derive::{said_text, token_estimate};
@@ -42,27 +41,23 @@ pub(super) fn context_of(
     let sender = asker_of(viewer);
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
-    let as_of = params
-        .as_of
-        .as_deref()
-        .or(frozen_at(viewer, params))
-        .map(|text| parse("as_of", text, Edge::End, viewer.at()))
-        .transpose()?;
-    let sight = LineSight::of(viewer, as_of)?;
+    let as_of =
+        frozen_at(viewer, params).map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
+    let notes = NoteLines::of(viewer, as_of)?;
     let key = ContextKey {
         asker: format!("{sender}\n{}", asker_of(viewer)),
         asked: asked(params),
-        seen: sight.fingerprint(),
+        seen: notes.fingerprint(),
     };
     if let Some((view, looked)) = cache.get(&key, viewer.workspace()) {
         log(viewer, params, &view);
         return Ok((view, looked));
     }
-    let MadeContext { view, chunks, entries } = made(viewer, &sight, params)?;
+    let MadeContext { view, chunks, entries } = made(viewer, &notes, params)?;
     log(viewer, params, &view);
     viewer.count_given(chunks.iter().map(String::as_str));
     viewer.count_entries(entries.iter().map(String::as_str));
-    let looked = sight.looked();
+    let looked = notes.looked();
     cache.put(key, view.clone(), looked.clone());
     Ok((view, looked))
 }
@@ -133,7 +128,7 @@ struct MadeContext {
     entries: BTreeSet<String>,
 }
 
-fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<MadeContext, RequestError> {
+fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<MadeContext, RequestError> {
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     // What a program puts before a question is none of it.
@@ -141,8 +136,8 @@ fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<Ma
     let is_behind = !typed.trim().is_empty() && query.ends_with(typed.trim());
     let query = if is_behind { typed.trim() } else { query };
     let now = viewer.at().to_zoned(TimeZone::system());
-    let mut sections = Sections::new(viewer, sight);
-    let named = named(query, sight);
+    let mut sections = Sections::new(viewer, notes);
+    let named = named(query, notes);
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if viewer.agent().is_some() && !config.enabled => {

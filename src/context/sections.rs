@@ -7,16 +7,13 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
-use super::day_span::DaySpan;
-use super::facts_then::facts_of;
 use super::likeness::{QuestionWords, telling};
-use super::lines::{ABOUT, LineSight, OVERRIDES, PROFILE};
-use super::names::is_known;
+use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
 use super::passages::{Passage, parts};
-use super::summary_days::{SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
+use super::summary_days::{DaySpan, SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
 use super::talks::Talks;
-use super::trust::{is_planted, is_trusted};
-use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
+use super::then::facts_of;
+use crate::config::{MemoryConfig, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::derive::citations::CitedPaths;
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
 use crate::derive::{CONVERSATIONS, without_machinery};
@@ -47,6 +44,20 @@ const LINE_CHARS: usize = 1_500;
 /// Maximum length of a question that is looked for, in characters; the middle of a longer one is left out.
 const MAX_QUERY_CHARS: usize = 1_000;
 
+/// Tokens of each kind of section; all of a context is held to `memory.context_tokens` besides.
+const ENTRY_TOKENS: usize = 3_000;
+const SUMMARY_TOKENS: usize = 3_000;
+const EXCERPT_TOKENS: usize = 3_000;
+const RELATION_TOKENS: usize = 300;
+/// Candidates of a section.
+const CANDIDATES: usize = 30;
+/// Candidates that are fetched for each that is given.
+const FETCHED_FOR_EACH: usize = 2;
+/// How much the score counts against likeness to what is chosen already.
+const SCORE_AGAINST_LIKENESS: f64 = 0.7;
+/// After so many days what is dated counts half.
+const HALF_LIFE_DAYS: f64 = 30.0;
+
 /// Which entries are given for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntriesWanted {
@@ -71,7 +82,7 @@ struct Looking<'a> {
 /// Makes the sections of one context.
 pub(super) struct Sections<'a> {
     pub(super) viewer: &'a Viewer,
-    pub(super) sight: &'a LineSight,
+    pub(super) notes: &'a NoteLines,
     config: SearchConfig,
     /// Places of hits, with their chunks' names.
     pub(super) hits: Vec<(String, String)>,
@@ -81,21 +92,20 @@ pub(super) struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    pub(super) fn new(viewer: &'a Viewer, sight: &'a LineSight) -> Self {
+    pub(super) fn new(viewer: &'a Viewer, notes: &'a NoteLines) -> Self {
         let config = viewer.workspace().config();
-        let memory = &config.memory;
-        let candidates = (memory.recall_top_k as f64 * memory.mmr_multiplier).ceil() as usize;
+        let candidates = CANDIDATES * FETCHED_FOR_EACH;
         let config = SearchConfig {
             // Nobody waits for a model that writes.
             rerank: Rerank::Off,
             expand: false,
             mode: if config.search.mode == Mode::Deep { Mode::Hybrid } else { config.search.mode },
-            mmr_lambda: memory.mmr_lambda,
-            half_life_days: memory.half_life_days as f64,
+            mmr_lambda: SCORE_AGAINST_LIKENESS,
+            half_life_days: HALF_LIFE_DAYS,
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, sight, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
+        Self { viewer, notes, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
     }
 
     fn memory(&self) -> &'a MemoryConfig {
@@ -104,14 +114,14 @@ impl<'a> Sections<'a> {
 
     /// What the person says in any case.
     pub(super) fn overrides(&self) -> BlockSection {
-        BlockSection::new("overrides", "What the user says in any case", None, self.sight.lines(OVERRIDES))
+        BlockSection::new("overrides", "What the user says in any case", None, self.notes.lines(OVERRIDES))
     }
 
     /// Who the person is.
     pub(super) fn profile(&mut self) -> BlockSection {
-        let mut lines = self.sight.user();
-        lines.extend(self.sight.about());
-        for (line, sources) in self.sight.cited_lines(PROFILE) {
+        let mut lines = self.notes.user();
+        lines.extend(self.notes.about());
+        for (line, sources) in self.notes.cited_lines(PROFILE) {
             self.entries.extend(sources.into_iter().map(|source| (line.place.clone(), source)));
             lines.push(line);
         }
@@ -119,7 +129,7 @@ impl<'a> Sections<'a> {
     }
 
     fn of_user(&self, lines: Vec<MemoryLine>) -> BlockSection {
-        BlockSection::new("profile", "The user", Some(self.memory().profile_tokens), lines)
+        BlockSection::new("profile", "The user", Some(PROFILE_TOKENS), lines)
     }
 
     /// Of who the person is what has a word of a question.
@@ -139,13 +149,13 @@ impl<'a> Sections<'a> {
         let mut words = self.words_of(query);
         let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
-        let files = self.sight.given.reader().files();
+        let files = self.notes.given().reader().files();
         // What was learned from a page is trusted no more than the page, whoever accepted it.
         let trust = |entry: &MemoryEntry| {
             entry.sources.iter().map(|place| trust_of_place(files, place)).fold(entry.trust, Ord::min)
         };
         for holder in std::iter::once(MemoryHolder::Person).chain(own) {
-            for (entry, place) in self.sight.entries(&holder, self.viewer.at().as_millisecond()) {
+            for (entry, place) in self.notes.entries(&holder, self.viewer.at().as_millisecond()) {
                 match trust(&entry) {
                     TrustLevel::Person | TrustLevel::Agent => known.push((words.in_entry(&entry), entry, place)),
                     TrustLevel::Tool | TrustLevel::Web => withheld += 1,
@@ -172,28 +182,28 @@ impl<'a> Sections<'a> {
             MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();
-        let mut section = BlockSection::new("entries", "What is known", Some(self.memory().working_tokens), lines);
+        let mut section = BlockSection::new("entries", "What is known", Some(ENTRY_TOKENS), lines);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         section
     }
 
     /// How what a question names, and the person, are related to others.
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
-        let user = self.sight.user_name().filter(|name| is_known(name, self.sight, &[&self.sight.given]));
+        let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
         let line = |relation: KeyRelation| {
             for path in std::iter::once(&relation.path).chain(&relation.to) {
-                self.sight.look_at_indexed(&self.sight.given, path);
+                self.notes.look_at_indexed(self.notes.given(), path);
             }
             MemoryLine::new(relation.line, relation.citation)
         };
         // What is related now says nothing of then.
-        let found = match self.sight.as_of {
+        let found = match self.notes.as_of {
             Some(_) => KeyRelations::default(),
             None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
         };
         let lines = found.given.into_iter().map(line).collect();
-        let budget = Some(self.memory().relation_tokens);
+        let budget = Some(RELATION_TOKENS);
         let mut section = BlockSection::new("relations", "Key relationships", budget, lines);
         section.withheld = (found.withheld > 0).then_some((found.withheld, NOT_TRUSTED));
         Ok(section)
@@ -202,13 +212,13 @@ impl<'a> Sections<'a> {
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
     pub(super) fn summaries(&self, span: Option<DaySpan>) -> BlockSection {
         let (mut lines, mut withheld) = (Vec::new(), 0);
-        let files = self.sight.given.reader().files();
+        let files = self.notes.given().reader().files();
         // One is seen where all is that it was made of, and is trusted likewise.
-        let mut give = |path: &str| match self.sight.file(path) {
+        let mut give = |path: &str| match self.notes.file(path) {
             Some(file) if is_planted(files, file) => withheld += 1,
             Some(file) => {
                 let dated = |line: MemoryLine| MemoryLine { day: self.day_of_line(file, &line.text), ..line };
-                lines.extend(self.sight.lines(path).into_iter().map(dated));
+                lines.extend(self.notes.lines(path).into_iter().map(dated));
             }
             None => {}
         };
@@ -217,16 +227,16 @@ impl<'a> Sections<'a> {
             let path = file.path.as_str().strip_prefix(SUMMARIES);
             path.is_some_and(|rest| !rest.contains('/')) && since.is_none_or(|since| file.created_ms >= since)
         };
-        let mut newest: Vec<_> = self.sight.given.files().filter(is_one).collect();
+        let mut newest: Vec<_> = self.notes.given().files().filter(is_one).collect();
         newest.sort_by(|one, two| (two.created_ms, &two.path).cmp(&(one.created_ms, &one.path)));
         if let Some(span) = span {
-            let is_given = |path: &str| self.sight.file(path).is_some_and(|file| !is_planted(files, file));
-            let paths = self.sight.given.files().map(|file| file.path.as_str());
+            let is_given = |path: &str| self.notes.file(path).is_some_and(|file| !is_planted(files, file));
+            let paths = self.notes.given().files().map(|file| file.path.as_str());
             digests_of(span, paths, is_given).into_iter().for_each(&mut give);
         }
         let of_span = |file: &&Arc<FileEntry>| span.is_none_or(|span| self.is_of(span, file));
         newest.into_iter().filter(of_span).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
-        let budget = Some(self.memory().summary_tokens);
+        let budget = Some(SUMMARY_TOKENS);
         let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         section
@@ -239,13 +249,13 @@ impl<'a> Sections<'a> {
         let of_time = |file: &&Arc<FileEntry>| {
             since.is_none_or(|since| file.created_ms >= since) && span.is_none_or(|span| self.is_of(span, file))
         };
-        let ids = self.sight.given.files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
+        let ids = self.notes.given().files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
         let wanted = Wanted::Among(ids.filter(of_time).map(|file| file.id).collect());
         let conditions = vec![Condition { wanted, negated: false }];
         let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
-        let limit = self.memory().recall_top_k;
+        let limit = CANDIDATES;
         let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: false };
-        let budget = self.memory().summary_tokens;
+        let budget = SUMMARY_TOKENS;
         self.found(("found-summaries", "Earlier conversations about it"), budget, looking, |_| true)
     }
 
@@ -254,36 +264,30 @@ impl<'a> Sections<'a> {
         // By its folder: of a collection that is not there a search says which ones are, and looks at every file of an agent's for that
         // (107 ms with 20,000 notes).
         let filter = Filter { path: Some(format!("{CONVERSATIONS}/")), ..self.filter() };
-        let limit = self.memory().recall_top_k;
+        let limit = CANDIDATES;
         let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: true };
-        let budget = self.memory().chunk_tokens;
+        let budget = EXCERPT_TOKENS;
         self.found(("transcript", "What was said"), budget, looking, |_| true)
     }
 
     /// What of notes and conversations answers a question, and before that what the person writes about themselves.
     pub(super) fn excerpts(&mut self, query: &str) -> Result<(BlockSection, BlockSection), RequestError> {
-        let looking = Looking {
-            text: query,
-            filter: self.filter(),
-            limit: self.memory().recall_top_k,
-            floor: self.floor(),
-            whole: false,
-        };
-        let budget = self.memory().chunk_tokens;
+        let looking =
+            Looking { text: query, filter: self.filter(), limit: CANDIDATES, floor: self.floor(), whole: false };
+        let budget = EXCERPT_TOKENS;
         let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
         let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
-        if let Some(at) = self.sight.as_of {
-            section.lines.splice(0..0, facts_of(self.sight, query, at));
+        if let Some(at) = self.notes.as_of {
+            section.lines.splice(0..0, facts_of(self.notes, query, at));
         }
         Ok((self.of_user(about), section))
     }
 
     /// Passages of an agent's own memory.
     pub(super) fn memories(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let mut section =
-            BlockSection::new("memories", "Your own notes", Some(self.memory().working_tokens), Vec::new());
-        let Some(own) = self.sight.own.clone() else { return Ok(section) };
-        let limit = self.memory().recall_top_k;
+        let mut section = BlockSection::new("memories", "Your own notes", Some(ENTRY_TOKENS), Vec::new());
+        let Some(own) = self.notes.visibility.own().cloned() else { return Ok(section) };
+        let limit = CANDIDATES;
         let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
         let (mut withheld, mut hits) = (0, Vec::new());
         for hit in self.look(own.clone(), &looking)? {
@@ -323,7 +327,7 @@ impl<'a> Sections<'a> {
         let (line, paths) = (line.trim_end(), CitedPaths::new(&file.sources));
         let cited =
             paths.in_brackets(line).and_then(|at| paths.at_begin(line[at + " (".len()..].trim_end_matches(')')));
-        let cited = cited.and_then(|path| self.sight.given.file(path));
+        let cited = cited.and_then(|path| self.notes.given().file(path));
         let day = cited.and_then(|cited| day_at(cited.created_ms));
         let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
         day.filter(is_in).map(|day| day.to_string()).or_else(|| day_of(file))
@@ -334,7 +338,7 @@ impl<'a> Sections<'a> {
     }
 
     fn filter(&self) -> Filter {
-        Filter { until_ms: self.sight.as_of, ..Filter::default() }
+        Filter { until_ms: self.notes.as_of, ..Filter::default() }
     }
 
     fn found(
@@ -345,7 +349,7 @@ impl<'a> Sections<'a> {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<BlockSection, RequestError> {
         let mut section = BlockSection::new(name, heading, Some(budget), Vec::new());
-        let given = self.sight.given.clone();
+        let given = self.notes.given().clone();
         let mut hits = self.look(given.clone(), &looking)?;
         hits.retain(|hit| is_wanted(&hit.chunk.path));
         let wanted = hits.len();
@@ -400,7 +404,7 @@ impl<'a> Sections<'a> {
                 continue;
             }
             self.hits.push((place.clone(), hit.chunk.hash.clone()));
-            self.sight.look_at_indexed(scope, &hit.chunk.path);
+            self.notes.look_at_indexed(scope, &hit.chunk.path);
             let file = scope.reader().files().at(&hit.chunk.path);
             let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk(hit)).map(str::to_owned);
             lines.push(MemoryLine { text, place, day: file.and_then(|file| day_of(file)).or_else(of_talk) });
@@ -411,7 +415,7 @@ impl<'a> Sections<'a> {
     /// What a hit says, without what nobody says.
     fn passage(&self, scope: &ReadScope, hit: &HitView, score: f64) -> Passage {
         let file = scope.reader().files().at(&hit.chunk.path).filter(|_| is_talk(hit));
-        let names = || self.sight.user_name().into_iter().collect::<Vec<_>>();
+        let names = || self.notes.user_name().into_iter().collect::<Vec<_>>();
         let (first, last) = (hit.chunk.line_start, hit.chunk.line_end);
         // What began in another passage may go on in this one.
         if let Some(said) = file.and_then(|file| self.talks.said(scope.workspace(), file, (first, last), names)) {

@@ -3,7 +3,6 @@
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::{Timestamp, ToSpan};
 
-use super::day_span::DaySpan;
 use crate::engine::FileEntry;
 
 /// Where summaries are.
@@ -56,6 +55,39 @@ pub(super) fn monday_of(week: &str) -> Option<Date> {
     Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
 }
 
+/// Days, the first and the last included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DaySpan {
+    /// The first.
+    pub(crate) first: Date,
+    /// The last.
+    pub(crate) last: Date,
+    /// A day that may be meant as well: `05/06/2026` is one of May or of June.
+    pub(crate) other: Option<Date>,
+}
+
+impl DaySpan {
+    /// Whether a day is in it.
+    pub(crate) fn has(&self, day: Date) -> bool {
+        (self.first..=self.last).contains(&day) || self.other == Some(day)
+    }
+
+    /// From a day to another.
+    pub(super) fn from(first: Date, last: Date) -> Self {
+        Self { first, last, other: None }
+    }
+
+    /// A day alone.
+    pub(super) fn day(day: Date) -> Self {
+        Self::from(day, day)
+    }
+
+    /// The month that a day is of.
+    pub(super) fn month(of: Date) -> Self {
+        Self::from(of.first_of_month(), of.last_of_month())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,14 +95,9 @@ mod tests {
     #[test]
     fn the_digest_of_a_whole_week_stands_for_its_days() {
         let paths = [
-            "summaries/days/2026-11-14.md",
-            "summaries/days/2026-11-16.md",
-            "summaries/weeks/2026-W47.md",
-            "summaries/days/2026-11-23.md",
-            "summaries/weeks/2026-W46.md",
-            "summaries/days/none.md",
-            "summaries/tent.md",
-            "notes/days/2026-11-16.md",
+            "summaries/days/2026-11-14.md", "summaries/days/2026-11-16.md", "summaries/weeks/2026-W47.md",
+            "summaries/days/2026-11-23.md", "summaries/weeks/2026-W46.md", "summaries/days/none.md",
+            "summaries/tent.md", "notes/days/2026-11-16.md",
         ];
         let of = |first: Date, last: Date| digests_of(DaySpan::from(first, last), paths.into_iter(), |_| true);
         let day = |day: i8| Date::constant(2026, 11, day);

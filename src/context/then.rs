@@ -3,11 +3,16 @@
 
 use std::collections::HashSet;
 
+use super::block::MemoryLine;
+use super::likeness::QuestionWords;
+use super::lines::{NoteLines, is_planted};
+use crate::config::MemoryScope;
 use crate::derive::entries::{EntriesFile, EntryShelf, EntryStatus, MemoryEntry};
-use crate::derive::facts::FactPhase;
-use crate::layers::EntryBook;
+use crate::derive::facts::{FactPhase, full_name, windows};
+use crate::items::EntryBook;
 use crate::path::VaultPath;
 use crate::request::Workspace;
+use crate::wire::citation;
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
 /// was not touched in between.
@@ -54,4 +59,53 @@ impl EntriesThen {
     fn began_later(&self, entry: &MemoryEntry) -> bool {
         entry.window.from.as_ref().and_then(|from| from.ms).is_some_and(|from| from > self.at)
     }
+}
+
+/// What stands before a year that is a time, folded.
+pub(super) const BEFORE_YEARS: [&str; 16] = [
+    "in", "during", "year", "jahr", "jahre", "en", "annee", "ano", "em", "nel", "anno", "jaar", "w", "roku", "в",
+    "году",
+];
+
+/// Maximum number of facts of then that are given for a question.
+const MAX_FACTS: usize = 10;
+
+/// Facts as they were known then, of files that have changed since: those that share words with a question, the likest first. The histories tell
+/// them; a file that has not changed is found as any note is.
+pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
+    let workspace = notes.given().workspace();
+    let mut words = QuestionWords::of(query, workspace.config().search.stemmer);
+    let ledger = workspace.ledger();
+    let mut found = Vec::new();
+    let own = notes.visibility.viewer().agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
+    for scope in std::iter::once(MemoryScope::User).chain(own) {
+        let Ok(path) = ledger.path(&scope) else { continue };
+        let Some(file) = notes.file_as_now(path.as_str()) else { continue };
+        if notes.is_of_then(file) || is_planted(notes.given().reader().files(), file) {
+            continue;
+        }
+        let Ok(book) = ledger.book(&scope) else { continue };
+        // What was read has to be what was seen.
+        if notes.visibility.is_agents() && book.stamp != Some(file.stamp) {
+            continue;
+        }
+        book.history_paths().for_each(|path| notes.look_at(&path));
+        if !book.history_paths().all(|path| notes.visibility.sees_history(&path)) {
+            continue;
+        }
+        for (namespace, key) in book.history.names() {
+            let known = book.history.of(namespace, key).filter(|change| change.noticed() <= at);
+            let windows = windows(known);
+            let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
+            let text = format!("{}: {}", full_name(namespace, key), window.text);
+            let likeness = words.in_text(&text.replace(['_', '/', '-', '.'], " "));
+            if likeness > 0 {
+                let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
+                found.push((likeness, MemoryLine::new(text, citation(path.as_str(), line, line))));
+            }
+        }
+    }
+    found.sort_by(|(one, a), (two, b)| two.cmp(one).then_with(|| a.text.cmp(&b.text)));
+    found.truncate(MAX_FACTS);
+    found.into_iter().map(|(_, line)| line).collect()
 }

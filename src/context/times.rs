@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use jiff::ToSpan;
 use jiff::civil::Date;
 
-use super::day_span::DaySpan;
 use super::matching::{GatePhrase, GateWords};
-use super::past_words::{BEFORE_YEARS, WAS};
-use super::time_tables::{TimesOf, first_of, read_all, weekday};
-use super::times_within::{DaysWithin, named_within, places_of_date};
-use crate::derive::summary::{NamedDay, named_day, named_month};
+use super::phrases::{PHRASES, TimePhrases, TimeSpan};
+use super::summary_days::DaySpan;
+use super::then::BEFORE_YEARS;
+use crate::derive::calendar_words::{WEEKDAYS_WITHIN, is_month, month_named, weekday_named};
+use crate::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
 
 /// A time that a question names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,11 +24,9 @@ pub(super) struct NamedTime {
     pub(super) span: Option<DaySpan>,
 }
 
-static ABOUT_WAS: LazyLock<Vec<GatePhrase>> = LazyLock::new(|| read_all(WAS));
-
 /// The time before now that a question names, on the day on which it is asked.
 pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    let is_about_was = LazyCell::new(|| ABOUT_WAS.iter().any(|phrase| words.places_of(phrase).is_some()));
+    let is_about_was = LazyCell::new(|| PHRASES.was.iter().any(|phrase| words.places_of(phrase).is_some()));
     let written =
         |span: DaySpan| NamedTime { by: span.first.to_string(), places: places_of_date(words), span: Some(span) };
     if let Some(span) = slashed(query, today) {
@@ -109,6 +107,275 @@ fn last_weekday(words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
     let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
     let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
     Some(NamedTime { by: words.at(&places), places, span })
+}
+
+/// A table of phrases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimesOf {
+    /// As long ago as a number says.
+    Ago,
+    /// Over.
+    Past,
+    /// Not over yet.
+    Now,
+}
+
+/// A phrase of a table, in a question.
+#[derive(Debug, Clone)]
+pub(super) struct SaidTime {
+    /// What it names.
+    pub(super) span: TimeSpan,
+    /// The number that it says.
+    number: Option<u32>,
+    /// The places of its words.
+    pub(super) places: Vec<usize>,
+    /// Whether it is over.
+    pub(super) is_over: bool,
+}
+
+/// The names of the days of the week, from Monday, that are several words or such as no blanks part from others.
+static DAYS_WITHIN: LazyLock<Vec<Vec<GatePhrase>>> =
+    LazyLock::new(|| WEEKDAYS_WITHIN.iter().map(|day| day.split('|').map(GatePhrase::read).collect()).collect());
+
+/// The first phrase of a table that a question has.
+pub(super) fn first_of(table: TimesOf, words: &GateWords<'_>) -> Option<SaidTime> {
+    of_tables(words, move |of, _| of == table).next()
+}
+
+/// The phrases of all tables that a question has, of the times for which `is` holds.
+pub(super) fn all_of<'w>(
+    words: &'w GateWords<'_>,
+    is: impl Fn(TimeSpan) -> bool + 'w,
+) -> impl Iterator<Item = SaidTime> + 'w {
+    of_tables(words, move |_, span| is(span))
+}
+
+fn of_tables<'w>(
+    words: &'w GateWords<'_>,
+    is: impl Fn(TimesOf, TimeSpan) -> bool + 'w,
+) -> impl Iterator<Item = SaidTime> + 'w {
+    let tables = [(TimesOf::Ago, &PHRASES.ago), (TimesOf::Past, &PHRASES.past), (TimesOf::Now, &PHRASES.now)];
+    let rows = tables.into_iter().flat_map(|(of, table)| table.iter().map(move |row| (of, row)));
+    rows.filter(move |(of, row)| is(*of, row.span)).flat_map(move |(of, TimePhrases { span, phrases })| {
+        phrases.iter().filter_map(move |phrase| {
+            let places = words.places_of(phrase)?;
+            let number = words.number(&places).filter(|_| phrase.has_number());
+            Some(SaidTime { span: *span, number, places, is_over: of != TimesOf::Now })
+        })
+    })
+}
+
+impl SaidTime {
+    /// Its days; `None` where nobody knows which.
+    pub(super) fn days(&self, today: Date) -> Option<DaySpan> {
+        days(self.span, self.number, today)
+    }
+}
+
+/// The first day of the week that a question names, 0 for Monday, and the places of its words.
+pub(super) fn weekday(words: &GateWords<'_>) -> Option<(usize, Vec<usize>)> {
+    DAYS_WITHIN.iter().enumerate().find_map(|(number, phrases)| {
+        let by_word = || words.places(|word| weekday_named(word) == Some(number)).first().map(|at| vec![*at]);
+        let places = phrases.iter().find_map(|phrase| words.places_of(phrase)).or_else(by_word)?;
+        Some((number, places))
+    })
+}
+
+fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
+    let ago = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
+    let (first, last) = match span {
+        TimeSpan::DaysAgo(usual) => {
+            let day = today.checked_sub(ago(usual).days()).ok()?;
+            (day, day)
+        }
+        TimeSpan::WeeksAgo(usual) => {
+            let monday = i64::from(today.weekday().to_monday_zero_offset());
+            let first = today.checked_sub((monday + 7 * ago(usual)).days()).ok()?;
+            (first, first.checked_add(6.days()).ok()?)
+        }
+        TimeSpan::MonthsAgo(usual) => {
+            let month = DaySpan::month(today.first_of_month().checked_sub(ago(usual).months()).ok()?);
+            (month.first, month.last)
+        }
+        TimeSpan::YearsAgo(usual) => {
+            let day = today.first_of_year().checked_sub(ago(usual).years()).ok()?;
+            (day, day.last_of_year())
+        }
+        TimeSpan::LastDays(usual) => (today.checked_sub(ago(usual).days()).ok()?, today),
+        TimeSpan::LastWeeks(usual) => (today.checked_sub((7 * ago(usual)).days()).ok()?, today),
+        TimeSpan::LastMonths(usual) => (today.checked_sub(ago(usual).months()).ok()?, today),
+        TimeSpan::LastYears(usual) => (today.checked_sub(ago(usual).min(5_000).years()).ok()?, today),
+        TimeSpan::LastNight => (today.yesterday().ok()?, today),
+        TimeSpan::Lately => (today.checked_sub(7.days()).ok()?, today),
+        TimeSpan::SomeTime => return None,
+    };
+    Some(DaySpan::from(first, last))
+}
+
+/// Words that may stand between a day or a month and the time that it is of, folded.
+const JOINING: &str = "of in on the at l im am an des dem der vom von de du d del della dello dell nel nell do da no na en el le la van w we в во на \
+    の 的 s";
+/// What says of a month that it was the last of that name: before it, and behind it. Folded.
+const LAST_BEFORE: &str = "last past letzten letzter letzte vergangenen vergangener vorigen voriger pasado passado scorso scorsa afgelopen vorige \
+    прошлом 지난";
+const LAST_BEHIND: &str = "dernier passe pasado passado scorso jongstleden";
+/// What says that it is one of this year.
+const THIS_BEFORE: &str = "this diesen diesem cet ce este questo deze этом";
+/// Months that are other words as well: alone they count by their capital.
+const OTHER_WORDS: [&str; 2] = ["may", "march"];
+/// What stands between the number of a day and its month, and what before it: `on the 5th of last month`.
+const DAY_OF: &str = "of des del du do di van";
+const BEFORE_DAY: &str = "the on am el le il o dia de op";
+/// Behind the sign of a day these make it a number of days.
+const NUMBER_OF_DAYS: &str = "間 间 前 后 後 游";
+
+/// Days that a question names, with the places of all words that do.
+pub(super) struct DaysWithin {
+    pub(super) places: Vec<usize>,
+    pub(super) days: DaySpan,
+}
+
+/// The day or the month that a question names within a time that is over, or where it `is_about_was`, that goes on.
+pub(super) fn named_within(
+    query: &str,
+    words: &GateWords<'_>,
+    today: Date,
+    is_about_was: &dyn Fn() -> bool,
+) -> Option<DaysWithin> {
+    let counts = |time: &SaidTime| time.is_over || is_about_was();
+    of_year(query, words, today, &counts)
+        .or_else(|| of_week(words, today, &counts))
+        .or_else(|| of_month(words, today))
+        .or_else(|| last_of_name(words, today, is_about_was))
+}
+
+/// The month, or a day of it, of a year: `en octubre del año pasado`, `去年3月5日`.
+fn of_year(query: &str, words: &GateWords<'_>, today: Date, counts: &dyn Fn(&SaidTime) -> bool) -> Option<DaysWithin> {
+    let mut years = all_of(words, |span| matches!(span, TimeSpan::YearsAgo(_))).peekable();
+    years.peek()?;
+    let (month, day) = match named_day(query) {
+        Some(NamedDay::Dated(_)) => return None,
+        Some(NamedDay::OfSomeYear { month, day }) => (month, Some(day)),
+        None => match named_month(query) {
+            Some((_, Some(_))) => return None,
+            Some((month, None)) => (month, None),
+            None => (months(words).next()?.1, None),
+        },
+    };
+    let date = places_of_date(words);
+    let year = years.find(|year| are_beside(words, &year.places, &date) && counts(year))?;
+    let first = Date::new(year.days(today)?.first.year(), month, day.unwrap_or(1)).ok()?;
+    let days = if day.is_some() { DaySpan::day(first) } else { DaySpan::month(first) };
+    (first <= today).then(|| DaysWithin { places: joined(date, year.places), days })
+}
+
+/// The day of a week: `上周五`, `letzte Woche Freitag`.
+fn of_week(words: &GateWords<'_>, today: Date, counts: &dyn Fn(&SaidTime) -> bool) -> Option<DaysWithin> {
+    let (number, places) = weekday(words)?;
+    let mut weeks = all_of(words, |span| matches!(span, TimeSpan::WeeksAgo(_)));
+    let week = weeks.find(|week| are_beside(words, &week.places, &places) && counts(week))?;
+    let day = week.days(today)?.first.checked_add((number as i64).days()).ok()?;
+    (day <= today).then(|| DaysWithin { places: joined(places, week.places), days: DaySpan::day(day) })
+}
+
+/// The day of a month that is over: `上个月5号`, `on the 5th of last month`.
+fn of_month(words: &GateWords<'_>, today: Date) -> Option<DaysWithin> {
+    let months = all_of(words, |span| matches!(span, TimeSpan::MonthsAgo(_))).filter(|month| month.is_over);
+    months.into_iter().find_map(|month| {
+        let first = month.days(today)?.first;
+        let (day, places) =
+            words.places(|word| word.starts_with(|first: char| first.is_ascii_digit())).into_iter().find_map(|at| {
+                let word = words.at(&[at]);
+                let digits = word.trim_end_matches(|other: char| !other.is_ascii_digit());
+                let sign = match &word[digits.len()..] {
+                    "" if is_at(words, Some(at + 1), "日 号 號") && !is_at(words, Some(at + 2), NUMBER_OF_DAYS) => {
+                        Some(at + 1)
+                    }
+                    "일" | "일에" => Some(at),
+                    _ => None,
+                };
+                let is_joined = || is_at(words, Some(at + 1), DAY_OF) && is_at(words, at.checked_sub(1), BEFORE_DAY);
+                let end = sign.or_else(|| is_joined().then_some(at + 1))?;
+                let places: Vec<usize> = (at..=end).collect();
+                are_beside(words, &places, &month.places).then_some((digits.parse().ok()?, places))
+            })?;
+        let day = Date::new(first.year(), first.month(), day).ok()?;
+        (day <= today).then(|| DaysWithin { places: joined(places, month.places.clone()), days: DaySpan::day(day) })
+    })
+}
+
+/// The last month of a name that is over, or, where a question `is_about_was`, that of this year: `octobre dernier`, `지난 10월`, `this May`.
+fn last_of_name(words: &GateWords<'_>, today: Date, is_about_was: &dyn Fn() -> bool) -> Option<DaysWithin> {
+    months(words).find_map(|(at, month)| {
+        let (before, behind) = (at.checked_sub(1), Some(at + 1));
+        let this_year = Date::new(today.year(), month, 1).ok()?;
+        let (beside, first) = if is_at(words, before, LAST_BEFORE) || is_at(words, behind, LAST_BEHIND) {
+            let by = if is_at(words, before, LAST_BEFORE) { before } else { behind };
+            let is_over = this_year < today.first_of_month();
+            (by, if is_over { this_year } else { this_year.checked_sub(1.years()).ok()? })
+        } else {
+            let is_one = is_at(words, before, THIS_BEFORE) && this_year <= today && is_about_was();
+            (is_one.then_some(before?), is_one.then_some(this_year)?)
+        };
+        Some(DaysWithin { places: joined(vec![at], beside.into_iter().collect()), days: DaySpan::month(first) })
+    })
+}
+
+/// The months that a question names by a word, with the places of those.
+fn months(words: &GateWords<'_>) -> impl Iterator<Item = (usize, i8)> {
+    let places = words.places(|word| is_month(word) || month_of_sign(word).is_some());
+    places.into_iter().filter_map(|at| {
+        let word = words.at(&[at]);
+        let is_other = OTHER_WORDS.contains(&word.as_str()) && !words.has_capital(at);
+        let month = month_of_sign(&word).or_else(|| month_named(&word));
+        month.filter(|_| !is_other).map(|month| (at, month))
+    })
+}
+
+/// The month that a word of Korean is: `10월`, `10월에`.
+fn month_of_sign(word: &str) -> Option<i8> {
+    let (number, _) = word.split_once('월')?;
+    number.parse().ok().filter(|month| (1..=12).contains(month))
+}
+
+/// The places of the words that a written date has: numbers, months, and the signs behind a number (`10月`).
+pub(super) fn places_of_date(words: &GateWords<'_>) -> Vec<usize> {
+    let is_number = |word: &str| {
+        let rest = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest.len() < word.len() && (rest.is_empty() || rest.starts_with(['년', '월', '일']))
+    };
+    let mut places = words.places(|word| is_month(word) || is_number(word));
+    let signs = words.places(|word| matches!(word, "年" | "月" | "日" | "号" | "號"));
+    let numerals = words.places(|word| SIGNS_OF_NUMBERS.contains(word));
+    for sign in signs {
+        let of_sign = (0..sign).rev().take_while(|at| numerals.contains(at));
+        let numbers: Vec<usize> = of_sign.chain(sign.checked_sub(1).filter(|at| places.contains(at))).collect();
+        if !numbers.is_empty() {
+            places.extend(numbers.into_iter().chain([sign]));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Whether words stand beside others, with nothing but small words between them.
+fn are_beside(words: &GateWords<'_>, one: &[usize], other: &[usize]) -> bool {
+    let is_small = |at: usize| one.contains(&at) || other.contains(&at) || is_at(words, Some(at), JOINING);
+    let are_near = |one: usize, other: usize| (one.min(other) + 1..one.max(other)).all(is_small);
+    one.iter().any(|one| other.iter().any(|other| are_near(*one, *other)))
+}
+
+/// Whether one of these words stands at a place.
+fn is_at(words: &GateWords<'_>, at: Option<usize>, list: &str) -> bool {
+    at.is_some_and(|at| list.split_whitespace().any(|word| words.at(&[at]) == word))
+}
+
+fn joined(one: Vec<usize>, other: Vec<usize>) -> Vec<usize> {
+    let mut all = [one, other].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::numerals::numerals;
-use super::words::fold;
+use super::words::{fold, numerals};
 
 /// The days of the week from Monday, folded. A word counts where it is one or goes on with an ending.
 const WEEKDAYS: [&str; 7] = [
@@ -27,13 +26,8 @@ pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
 ];
 /// What people write for short, and what may be something else: it says a day, and claims none.
 const SHORT: [&str; 7] = [
-    "mon mo lun segunda пн",
-    "tue tues di mar terca вт",
-    "wed mi mer mie quarta ср",
-    "thu thur thurs do jeu jue quinta чт",
-    "fri fr ven vie sexta пт",
-    "sat sa sam sab сб",
-    "sun so dim dom вс",
+    "mon mo lun segunda пн", "tue tues di mar terca вт", "wed mi mer mie quarta ср",
+    "thu thur thurs do jeu jue quinta чт", "fri fr ven vie sexta пт", "sat sa sam sab сб", "sun so dim dom вс",
 ];
 /// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
 /// longer than a name is.
@@ -53,123 +47,19 @@ const MONTHS: [&[&str]; 12] = [
 ];
 /// The names in full that a word is held against where it is longer than its beginning.
 const NAMES: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "sept",
-    "januar",
-    "februar",
-    "marz",
-    "mai",
-    "juni",
-    "juli",
-    "oktober",
-    "dezember",
-    "janvier",
-    "fevrier",
-    "mars",
-    "avril",
-    "juin",
-    "juillet",
-    "aout",
-    "septembre",
-    "octobre",
-    "novembre",
-    "decembre",
-    "enero",
-    "febrero",
-    "marzo",
-    "abril",
-    "mayo",
-    "junio",
-    "julio",
-    "agosto",
-    "septiembre",
-    "octubre",
-    "noviembre",
-    "diciembre",
-    "gennaio",
-    "febbraio",
-    "aprile",
-    "maggio",
-    "giugno",
-    "luglio",
-    "settembre",
-    "ottobre",
-    "dicembre",
-    "janeiro",
-    "fevereiro",
-    "marco",
-    "maio",
-    "junho",
-    "julho",
-    "setembro",
-    "outubro",
-    "novembro",
-    "dezembro",
-    "januari",
-    "februari",
-    "maart",
-    "mei",
-    "augustus",
-    "января",
-    "февраля",
-    "марта",
-    "апреля",
-    "мая",
-    "июня",
-    "июля",
-    "августа",
-    "сентября",
-    "октября",
-    "ноября",
-    "декабря",
-    "stycznia",
-    "lutego",
-    "marca",
-    "kwietnia",
-    "maja",
-    "czerwca",
-    "lipca",
-    "sierpnia",
-    "wrzesnia",
-    "pazdziernika",
-    "listopada",
-    "grudnia",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december", "sept", "januar", "februar", "marz", "mai", "juni", "juli", "oktober", "dezember", "janvier",
+    "fevrier", "mars", "avril", "juin", "juillet", "aout", "septembre", "octobre", "novembre", "decembre", "enero",
+    "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+    "gennaio", "febbraio", "aprile", "maggio", "giugno", "luglio", "settembre", "ottobre", "dicembre", "janeiro",
+    "fevereiro", "marco", "maio", "junho", "julho", "setembro", "outubro", "novembro", "dezembro", "januari",
+    "februari", "maart", "mei", "augustus", "января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа",
+    "сентября", "октября", "ноября", "декабря", "stycznia", "lutego", "marca", "kwietnia", "maja", "czerwca", "lipca",
+    "sierpnia", "wrzesnia", "pazdziernika", "listopada", "grudnia",
     // As they are in a sentence that says in which month.
-    "январе",
-    "феврале",
-    "марте",
-    "апреле",
-    "мае",
-    "июне",
-    "июле",
-    "августе",
-    "сентябре",
-    "октябре",
-    "ноябре",
-    "декабре",
-    "styczniu",
-    "lutym",
-    "marcu",
-    "kwietniu",
-    "maju",
-    "czerwcu",
-    "lipcu",
-    "sierpniu",
-    "wrzesniu",
-    "pazdzierniku",
-    "listopadzie",
-    "grudniu",
+    "январе", "феврале", "марте", "апреле", "мае", "июне", "июле", "августе", "сентябре", "октябре", "ноябре",
+    "декабре", "styczniu", "lutym", "marcu", "kwietniu", "maju", "czerwcu", "lipcu", "sierpniu", "wrzesniu",
+    "pazdzierniku", "listopadzie", "grudniu",
 ];
 /// Names of months that are other words as well: they count beside a number, or behind one of `IN`.
 const AMBIGUOUS: &str = "may march marco marca maja mars";
@@ -248,11 +138,6 @@ pub(crate) fn perhaps_months(text: &str) -> BTreeSet<i8> {
         before[digits..].parse().ok()
     });
     named.into_iter().chain(parts).chain(signed).filter(|month| (1..=12).contains(month)).collect()
-}
-
-/// Whether a folded word names a day of the week or a month in full.
-pub(crate) fn is_calendar_word(word: &str) -> bool {
-    weekday_named(word).is_some() || is_month(word)
 }
 
 #[cfg(test)]

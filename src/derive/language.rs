@@ -83,7 +83,11 @@ impl TextLanguage {
     pub(crate) fn named(name: &str) -> Option<Self> {
         let name = fold(name.trim());
         let code = name.split(['-', '_']).next().unwrap_or_default();
-        let also = CODES.iter().find(|(known, _)| [name.as_str(), code].contains(known)).map(|(_, lang)| *lang);
+        let also = CODES.split(", ").find_map(|codes| {
+            let (own, others) = codes.split_once(' ')?;
+            let is_it = others.split(' ').any(|known| [name.as_str(), code].contains(&known));
+            is_it.then(|| Lang::from_code(own)).flatten()
+        });
         let is =
             |lang: &&Lang| lang.code() == code || [lang.eng_name(), lang.name()].iter().any(|own| fold(own) == name);
         also.or_else(|| Lang::all().iter().find(is).copied()).map(Self)
@@ -200,87 +204,13 @@ const STEMMED: [(Lang, StemmerLanguage); 18] = [
     (Lang::Tur, StemmerLanguage::Turkish),
 ];
 
-/// ISO 639-1, and what else people write, where the library knows ISO 639-3 alone.
-const CODES: [(&str, Lang); 78] = [
-    ("af", Lang::Afr),
-    ("ak", Lang::Aka),
-    ("am", Lang::Amh),
-    ("ar", Lang::Ara),
-    ("az", Lang::Aze),
-    ("be", Lang::Bel),
-    ("bg", Lang::Bul),
-    ("bn", Lang::Ben),
-    ("ca", Lang::Cat),
-    ("chinese", Lang::Cmn),
-    ("cs", Lang::Ces),
-    ("cy", Lang::Cym),
-    ("da", Lang::Dan),
-    ("de", Lang::Deu),
-    ("el", Lang::Ell),
-    ("en", Lang::Eng),
-    ("eo", Lang::Epo),
-    ("es", Lang::Spa),
-    ("et", Lang::Est),
-    ("fa", Lang::Pes),
-    ("fas", Lang::Pes),
-    ("fi", Lang::Fin),
-    ("fr", Lang::Fra),
-    ("gu", Lang::Guj),
-    ("he", Lang::Heb),
-    ("hi", Lang::Hin),
-    ("hr", Lang::Hrv),
-    ("hu", Lang::Hun),
-    ("hy", Lang::Hye),
-    ("id", Lang::Ind),
-    ("it", Lang::Ita),
-    ("iw", Lang::Heb),
-    ("ja", Lang::Jpn),
-    ("jv", Lang::Jav),
-    ("ka", Lang::Kat),
-    ("km", Lang::Khm),
-    ("kn", Lang::Kan),
-    ("ko", Lang::Kor),
-    ("la", Lang::Lat),
-    ("lt", Lang::Lit),
-    ("lv", Lang::Lav),
-    ("mk", Lang::Mkd),
-    ("ml", Lang::Mal),
-    ("mr", Lang::Mar),
-    ("my", Lang::Mya),
-    ("nb", Lang::Nob),
-    ("ne", Lang::Nep),
-    ("nl", Lang::Nld),
-    ("nn", Lang::Nob),
-    ("no", Lang::Nob),
-    ("nor", Lang::Nob),
-    ("norwegian", Lang::Nob),
-    ("or", Lang::Ori),
-    ("pa", Lang::Pan),
-    ("pl", Lang::Pol),
-    ("pt", Lang::Por),
-    ("ro", Lang::Ron),
-    ("ru", Lang::Rus),
-    ("si", Lang::Sin),
-    ("sk", Lang::Slk),
-    ("sl", Lang::Slv),
-    ("sn", Lang::Sna),
-    ("sr", Lang::Srp),
-    ("sv", Lang::Swe),
-    ("ta", Lang::Tam),
-    ("te", Lang::Tel),
-    ("th", Lang::Tha),
-    ("tk", Lang::Tuk),
-    ("tl", Lang::Tgl),
-    ("tr", Lang::Tur),
-    ("uk", Lang::Ukr),
-    ("ur", Lang::Urd),
-    ("uz", Lang::Uzb),
-    ("vi", Lang::Vie),
-    ("yi", Lang::Yid),
-    ("zh", Lang::Cmn),
-    ("zho", Lang::Cmn),
-    ("zu", Lang::Zul),
-];
+/// Behind the code of ISO 639-3, which the library knows, that of ISO 639-1 and what else people write.
+const CODES: &str = "afr af, aka ak, amh am, ara ar, aze az, bel be, ben bn, bul bg, cat ca, ces cs, cmn chinese zh zho, cym cy, \
+    dan da, deu de, ell el, eng en, epo eo, est et, fin fi, fra fr, guj gu, heb he iw, hin hi, hrv hr, hun hu, \
+    hye hy, ind id, ita it, jav jv, jpn ja, kan kn, kat ka, khm km, kor ko, lat la, lav lv, lit lt, mal ml, \
+    mar mr, mkd mk, mya my, nep ne, nld nl, nob nb nn no nor norwegian, ori or, pan pa, pes fa fas, pol pl, \
+    por pt, ron ro, rus ru, sin si, slk sk, slv sl, sna sn, spa es, srp sr, swe sv, tam ta, tel te, tgl tl, \
+    tha th, tuk tk, tur tr, ukr uk, urd ur, uzb uz, vie vi, yid yi, zul zu";
 
 #[cfg(test)]
 mod tests {
@@ -371,7 +301,7 @@ mod tests {
         for lang in Lang::all() {
             let language = TextLanguage(*lang);
             assert_eq!(TextLanguage::named(language.name()), Some(language));
-            assert!(CODES.iter().any(|(_, other)| other == lang), "{lang:?}");
+            assert!(CODES.split(", ").any(|codes| codes.starts_with(lang.code())), "{lang:?}");
             assert_eq!(TextLanguage::of_labels(&[language.label()]), Some(language));
         }
     }

@@ -14,20 +14,8 @@ const MACHINES: [&str; 9] =
 pub(super) const THOUGHTS: [&str; 4] = ["think", "reasoning", "analysis", "scratchpad"];
 /// The beginnings of names of other tags between which stands what nobody said.
 const TAGS: [&str; 14] = [
-    "memory",
-    "memories",
-    "recalled",
-    "relevant-memor",
-    "relevant_memor",
-    "retrieved",
-    "vault",
-    "context",
-    "system",
-    "tool_",
-    "tool-",
-    "function_",
-    "injected",
-    "antml",
+    "memory", "memories", "recalled", "relevant-memor", "relevant_memor", "retrieved", "vault", "context", "system",
+    "tool_", "tool-", "function_", "injected", "antml",
 ];
 
 /// A turn that begins so was made by a program. Folded.

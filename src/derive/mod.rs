@@ -15,38 +15,37 @@ mod language;
 mod links;
 mod list_items;
 mod machinery;
-mod numerals;
+pub(crate) mod nearest;
 mod properties;
-mod property_text;
 mod relations;
 mod said;
-mod said_marks;
-mod said_parts;
 mod sentences;
-mod sources;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
 mod talk;
 mod thoughts;
-mod user_page;
 pub mod words;
 
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
 pub(crate) use chunk::{
-    CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, speaker_term, turn_start,
+    CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
+pub(crate) use citations::note_sources;
 pub(crate) use common::CommonWords;
+pub(crate) use generated::{USER_FILE, UserPage};
 pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
+pub(crate) use list_items::ItemEditError;
 pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
-pub(crate) use properties::{other_names, property_line, property_names, values_of, without_links};
-pub(crate) use property_text::property_as_written;
+pub(crate) use properties::{
+    other_names, property_as_written, property_line, property_names, values_of, without_links,
+};
 pub(crate) use relations::{Relation, relations};
-pub(crate) use said::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, parts_nothing, plain, readings, said};
+pub(crate) use said::{
+    PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,
+};
 pub(crate) use sentences::sentence_bounds;
-pub(crate) use sources::note_sources;
 pub(crate) use talk::{lines_with_machinery, turns_around, turns_of_thought, turns_without_machinery};
-pub(crate) use user_page::{USER_FILE, UserPage};

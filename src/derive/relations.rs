@@ -203,16 +203,8 @@ mod tests {
     #[test]
     fn prose_has_links_without_a_name() {
         for prose in [
-            "- see [[Plan]] for more",
-            "- see also [[Plan]]",
-            "- [[Plan]]",
-            "- [ ] call [[Plan]]",
-            "1. first [[Plan]]",
-            "- see [[Plan]].",
-            "- see [[Plan]] and [[Plan]]",
-            "knows [[Plan]]",
-            "std::vec [[Plan]]",
-            "- with[[Plan]]",
+            "- see [[Plan]] for more", "- see also [[Plan]]", "- [[Plan]]", "- [ ] call [[Plan]]", "1. first [[Plan]]",
+            "- see [[Plan]].", "- see [[Plan]] and [[Plan]]", "knows [[Plan]]", "std::vec [[Plan]]", "- with[[Plan]]",
         ] {
             let found = shown(prose);
             assert!(!found.is_empty() && found.iter().all(|one| one.starts_with("1 · Plan")), "{prose}: {found:?}");

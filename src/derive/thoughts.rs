@@ -10,24 +10,8 @@ use super::words::fold;
 
 /// By which names the person goes in conversations, whatever they are called.
 const PERSON: [&str; 18] = [
-    "user",
-    "human",
-    "you",
-    "me",
-    "person",
-    "owner",
-    "ich",
-    "nutzer",
-    "benutzer",
-    "yo",
-    "usuario",
-    "moi",
-    "utilisateur",
-    "我",
-    "用户",
-    "ユーザー",
-    "я",
-    "пользователь",
+    "user", "human", "you", "me", "person", "owner", "ich", "nutzer", "benutzer", "yo", "usuario", "moi",
+    "utilisateur", "我", "用户", "ユーザー", "я", "пользователь",
 ];
 
 /// Whether a speaker is the person, who goes by some `names` besides.

@@ -3,7 +3,7 @@
 //! Statistics count live chunks of the caller's scope alone, and scores are made of them in 64-bit floats and in a fixed order. So
 //! an index that grew edit by edit scores exactly as a rebuilt one does, and no agent reads hidden words off its scores.
 
-use super::terms::Field;
+use super::query_terms::Field;
 use crate::derive::CommonWords;
 
 // Robertson et al., "Okapi at TREC-3"; the values are tantivy's and Lucene's.

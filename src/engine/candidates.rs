@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::cosine::QueryVector;
 use super::error::EngineError;
-use super::file_set::FileSet;
-use super::files::FileTable;
-use super::prepared_words::{PreparedWords, ScoredChunk};
+use super::file_set::{FileSet, FileTable};
+use super::query_terms::{PreparedWords, ScoredChunk};
 
 /// What candidates are asked for.
 pub struct CandidateQuery<'a> {

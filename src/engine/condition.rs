@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::error::EngineError;
-use super::file_set::FileSet;
-use super::files::FileTable;
+use super::file_set::{FileSet, FileTable};
 use super::layer::of_layer;
 use crate::access::{Globs, Turn};
 use crate::config::{MemoryLayer, VaultPart};

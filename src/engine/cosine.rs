@@ -1,5 +1,9 @@
 //! How a query is compared with the vectors of chunks.
 
+use half::f16;
+
+use crate::derive::nearest::edits;
+
 /// A query's vector at unit length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryVector {
@@ -62,4 +66,115 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
         sums[lane] += a * b;
     }
     sums.iter().sum()
+}
+
+const LARGEST: f32 = 2047.0;
+
+/// Packs a vector: the scale as f32, then two components in each three bytes, little endian.
+pub(crate) fn pack(vector: &[f16]) -> Vec<u8> {
+    let largest = vector.iter().map(|value| value.to_f32().abs()).fold(0.0, f32::max);
+    let scale = if largest > 0.0 { largest / LARGEST } else { 1.0 };
+    let code = |value: &f16| (value.to_f32() / scale).round().clamp(-LARGEST, LARGEST) as i16 as u16 & 0xfff;
+    let mut bytes = Vec::with_capacity(4 + vector.len().div_ceil(2) * 3);
+    bytes.extend(scale.to_le_bytes());
+    for pair in vector.chunks(2) {
+        let (low, high) = (code(&pair[0]), pair.get(1).map_or(0, code));
+        bytes.extend([low as u8, (low >> 8 | high << 4) as u8, (high >> 4) as u8]);
+    }
+    bytes
+}
+
+/// How many bytes a packed vector has.
+pub(crate) fn packed_bytes(dimension: usize) -> usize {
+    size_of::<f32>() + dimension.div_ceil(2) * 3
+}
+
+/// Unpacks a vector as the catalog has it; `None` when the bytes are not `dimension` components.
+pub fn unpack(bytes: &[u8], dimension: usize) -> Option<Vec<f16>> {
+    let (scale, packed) = bytes.split_first_chunk::<4>()?;
+    let scale = f32::from_le_bytes(*scale);
+    if bytes.len() != packed_bytes(dimension) {
+        return None;
+    }
+    let value = |code: u16| f16::from_f32(f32::from((code << 4) as i16 >> 4) * scale);
+    let mut vector = Vec::with_capacity(dimension + 1);
+    for triple in packed.as_chunks::<3>().0 {
+        let [a, b, c] = triple.map(u16::from);
+        vector.push(value(a | (b & 0xf) << 8));
+        vector.push(value(b >> 4 | c << 4));
+    }
+    vector.truncate(dimension);
+    Some(vector)
+}
+
+/// What becomes of a vector that is stored and read again: searches use this from the start, so that a restart changes no
+/// score.
+pub(crate) fn rounded(vector: &[f16]) -> Vec<f16> {
+    unpack(&pack(vector), vector.len()).expect("what was packed is whole")
+}
+
+/// What a word is like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Like {
+    /// It begins so, and goes on.
+    Prefix(String),
+    /// So many letters at most are changed, put in, left out or exchanged with their neighbour.
+    Edits(String, u8),
+}
+
+impl Like {
+    /// How far a word is from it, when it is like it: 0 of what begins so.
+    pub fn distance(&self, word: &str) -> Option<usize> {
+        match self {
+            Self::Prefix(prefix) => (word.starts_with(prefix.as_str()) && word.len() > prefix.len()).then_some(0),
+            Self::Edits(other, most) => {
+                // Cheaper than the distance, which is never less than this.
+                let apart = word.chars().count().abs_diff(other.chars().count());
+                let near = || Some(edits(word, other)).filter(|edits| *edits <= usize::from(*most));
+                (apart <= usize::from(*most)).then(near).flatten()
+            }
+        }
+    }
+}
+
+/// A word that is like another, and how many chunks have it in their text, their title or their headings.
+pub type LikeWord = (String, u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::proptest_config;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn a_vector_comes_back_as_it_was_rounded(values in prop::collection::vec(-1.0f32..1.0, 1..400)) {
+            let vector: Vec<f16> = values.iter().copied().map(f16::from_f32).collect();
+            let once = rounded(&vector);
+            let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+            for (value, rounded) in vector.iter().zip(&once) {
+                prop_assert!((value.to_f32() - rounded.to_f32()).abs() <= largest / 2000.0);
+            }
+            prop_assert_eq!(unpack(&pack(&vector), vector.len()), Some(once));
+            prop_assert_eq!(unpack(&pack(&vector), vector.len() + 2), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_like {
+    use super::*;
+
+    #[test]
+    fn slips_of_the_finger_are_near() {
+        let edits = |typed: &str, most, word: &str| Like::Edits(typed.into(), most).distance(word);
+        assert_eq!(edits("ownreship", 2, "ownership"), Some(1), "two letters that changed places are one slip");
+        assert_eq!(edits("clousre", 1, "closure"), Some(1));
+        assert_eq!([edits("gardne", 1, "gardens"), edits("gardne", 2, "gardens")], [None, Some(2)]);
+        assert_eq!(edits("bok", 1, "books"), None);
+        let prefix = |word: &str| Like::Prefix("necta".into()).distance(word);
+        assert_eq!([prefix("nectar"), prefix("necta"), prefix("connectable")], [Some(0), None, None]);
+    }
 }

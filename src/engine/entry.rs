@@ -1,16 +1,16 @@
 //! What is known of a file and a chunk without asking a store.
 
+use std::ops::Deref;
+
 use super::bm25::{FIELDS, Statistics};
-use crate::derive::{CONVERSATIONS, ChunkId, Label, TextLanguage};
+use crate::derive::{ChunkId, Label, TextLanguage, is_said};
 use crate::models::ContentHash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
-/// A file as indexed.
+/// What is known of a file beside its chunks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileEntry {
-    /// Row id, never given to another file.
-    pub id: u32,
+pub struct FileInfo {
     /// Where it is.
     pub path: VaultPath,
     /// What the file system said of it when it was read.
@@ -30,14 +30,31 @@ pub struct FileEntry {
     pub private: bool,
     /// The paths of the notes that it was made of, as its frontmatter names them.
     pub sources: Vec<String>,
-    /// What it may be asked for by, sorted: its names, its properties and its language.
+    /// What it may be asked for by, sorted: its names, its properties, its language and who speaks in it.
     pub labels: Box<[Label]>,
     /// Milliseconds since 1970, from the frontmatter; of the last change on disk when it does not say.
     pub created_ms: i64,
     /// Milliseconds since 1970, likewise.
     pub updated_ms: i64,
+}
+
+/// A file as indexed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileEntry {
+    /// Row id, never given to another file.
+    pub id: u32,
+    /// What is known of it.
+    pub info: FileInfo,
     /// Its chunks, in the order of the text.
     pub chunks: Vec<ChunkEntry>,
+}
+
+impl Deref for FileEntry {
+    type Target = FileInfo;
+
+    fn deref(&self) -> &FileInfo {
+        &self.info
+    }
 }
 
 impl FileEntry {
@@ -48,7 +65,7 @@ impl FileEntry {
 
     /// Whether it is a conversation, so that its chunks are what somebody said; else they are prose.
     pub(crate) fn is_conversation(&self) -> bool {
-        self.path.collection() == CONVERSATIONS
+        is_said(self.path.collection())
     }
 
     /// What the file adds to the statistics of a scope.

@@ -1,8 +1,9 @@
 //! What any engine may fail with.
 
 use std::error::Error;
+use std::fmt;
 
-use super::damage::Damage;
+use crate::models::ContentHash;
 use crate::path::VaultPath;
 
 /// An engine failed.
@@ -73,5 +74,45 @@ impl EngineError {
     /// Whether nobody waited for the answer any more.
     pub fn is_abandoned(&self) -> bool {
         self.fault == Fault::Abandoned
+    }
+}
+
+/// What is wrong with a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// The catalog, of which all else is made, for the reason given.
+    Catalog(String),
+    /// The words, for the reason given.
+    Words(String),
+    /// The saved graph of the vectors, for the reason given.
+    Graph(String),
+    /// Embeddings.
+    Embeddings(Vec<EmbeddingId>),
+}
+
+/// Names a stored embedding, in whatever engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EmbeddingId {
+    /// The [number](crate::models::Fingerprint::number) of the model that made it.
+    pub(crate) model: i64,
+    /// The text that it was made of.
+    pub(crate) content: ContentHash,
+}
+
+impl Damage {
+    /// Whether the stores have to be closed to be mended.
+    pub(crate) fn closes(&self) -> bool {
+        matches!(self, Self::Catalog(_) | Self::Words(_))
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Catalog(reason) => write!(f, "{reason}. It is built anew from the notes"),
+            Self::Words(reason) => write!(f, "{reason}. It is built anew from the catalog"),
+            Self::Graph(reason) => f.write_str(reason),
+            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made anew", ids.len()),
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! Which files are in which layer.
 
 use super::facets::Facets;
-use super::file_set::FileSet;
-use super::files::FileTable;
+use super::file_set::{FileSet, FileTable};
 use crate::access::AGENTS;
 use crate::config::MemoryLayer;
 use crate::derive::{CONVERSATIONS, Label};

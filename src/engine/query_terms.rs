@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bm25::{Statistics, TermWeight, background_count};
-use super::terms::{Field, WordQuery};
+use super::error::EngineError;
+use super::file_set::FileSet;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;
 use crate::derive::words::{Stemming, without_language};
@@ -154,6 +155,66 @@ impl QueryTerms {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         self.terms.iter().map(|term| (term.field, term.text.as_str()))
     }
+}
+
+/// A query's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordQuery {
+    /// Any of these; more is better.
+    pub words: Vec<String>,
+    /// All of these, each a run of words.
+    pub phrases: Vec<Vec<String>>,
+    /// Said by each of these, as [terms](crate::derive::speaker_term). How rare it is does not count.
+    pub said_by: Vec<String>,
+    /// Said by none of these.
+    pub not_said_by: Vec<String>,
+    /// None of these, each a run of words.
+    pub excluded: Vec<Vec<String>>,
+}
+
+/// A text field of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// The stems of its text and of its neighbours on either side.
+    Body,
+    /// The stems of title and heading path.
+    Heading,
+    /// The words of its text, with positions. Runs of words are looked for here.
+    Own,
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoredChunk {
+    /// Its row id.
+    pub row: u64,
+    /// Its file's row id.
+    pub file: u32,
+    /// BM25 or cosine. Higher is better.
+    pub score: f64,
+}
+
+/// A query's words on one generation.
+pub trait PreparedWords {
+    /// What no score reaches: that of a chunk which had all of the query's words and nothing else.
+    fn most(&self) -> f64;
+
+    /// Whether a chunk of the scope has one of the query's words, in any form.
+    fn has(&self, word: &str) -> bool;
+
+    /// The best `k` chunks of the files of `allow` (all when `None`) that have any of the words and pass the query's conditions, with
+    /// all that tie with the last, in no particular order. There may be more.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError>;
+
+    /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
+    /// none of its words.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError>;
 }
 
 #[cfg(test)]

@@ -1,44 +1,23 @@
 //! What a changed file brings to the index.
 
+use std::ops::Deref;
+
 use serde_json::{Map, Value};
 
-use super::entry::FileEntry;
+use super::entry::{FileEntry, FileInfo};
 use crate::access::is_agents;
 use crate::derive::generated::is_generated;
 use crate::derive::words::{Stemming, Words};
-use crate::derive::{CONVERSATIONS, Chunk, Label, Speakers, TextLanguage, other_names};
+use crate::derive::{Chunk, Speakers, TextLanguage, is_said, other_names};
 use crate::models::{ContentHash, Document};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::vault::Stamp;
 
 /// A file as read anew.
 #[derive(Debug, Clone)]
 pub struct FileUpdate {
-    /// Where it is.
-    pub path: VaultPath,
-    /// What the file system said of it.
-    pub stamp: Stamp,
-    /// BLAKE3 of its bytes.
-    pub hash: [u8; 32],
-    /// When it was read, in nanoseconds since 1970.
-    pub read_ns: i64,
-    /// The note's title.
-    pub title: String,
-    /// Its tags.
-    pub tags: Vec<String>,
-    /// What may be meant as tags where none counts. They only hide.
-    pub doubtful: Vec<String>,
-    /// Whether only the owner sees it.
-    pub private: bool,
-    /// The paths of the notes that it was made of.
-    pub sources: Vec<String>,
-    /// What it may be asked for by, sorted: its names, its properties, its language and who speaks in it.
-    pub labels: Box<[Label]>,
-    /// Milliseconds since 1970.
-    pub created_ms: i64,
-    /// Milliseconds since 1970.
-    pub updated_ms: i64,
+    /// What is known of it.
+    pub info: FileInfo,
     /// The frontmatter as JSON.
     pub metadata: String,
     /// What could not be read in it.
@@ -60,6 +39,14 @@ pub struct UpdatePart {
     pub(crate) kept: usize,
     /// Whether others come later.
     pub(crate) goes_on: bool,
+}
+
+impl Deref for FileUpdate {
+    type Target = FileInfo;
+
+    fn deref(&self) -> &FileInfo {
+        &self.info
+    }
 }
 
 impl FileUpdate {
@@ -100,10 +87,11 @@ impl FileUpdate {
         part
     }
 
-    /// What the index says of the file's state. A file of which more is to come has no hash: it counts as one that has changed,
-    /// whatever stops the next part from coming. It has its stamp, by which its other names are known.
-    pub(crate) fn state(&self) -> (Stamp, [u8; 32]) {
-        (self.stamp, if self.part.goes_on { [0; 32] } else { self.hash })
+    /// What the index says of the file. One of which more is to come has no hash: it counts as one that has changed, whatever stops the
+    /// next part from coming. It has its stamp, by which its other names are known.
+    pub(crate) fn info_of_part(&self) -> FileInfo {
+        let hash = if self.part.goes_on { [0; 32] } else { self.hash };
+        FileInfo { hash, ..self.info.clone() }
     }
 
     /// Whether the file is as the part before has left it; a first part follows whatever was there.
@@ -159,7 +147,7 @@ impl NewChunk {
     ) -> Vec<Self> {
         stemming.turn_to(language.and_then(TextLanguage::stemmer));
         let within = is_of_others(path, &note.metadata).then_some(path.as_str());
-        let keeps_tokens = path.collection() == CONVERSATIONS;
+        let keeps_tokens = is_said(path.collection());
         let new = |chunk| Self::new(chunk, &note.title, within, keeps_tokens, stemming);
         let mut chunks: Vec<Self> = chunks.into_iter().map(new).collect();
         let mut speakers = Speakers::of(path.collection());
@@ -206,13 +194,11 @@ impl FileUpdate {
         let mut stemming = Stemming::new(language);
         let chunks = crate::derive::chunk(&path, &note, text);
         let language = TextLanguage::of_note(&note, text);
-        let stamp = Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 };
         let chunks = NewChunk::all(chunks, &note, &path, language, &mut stemming);
         let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
-        Self {
-            labels: Label::all(&note, path.stem(), text, language.map(TextLanguage::code), speakers),
-            chunks,
-            stamp,
+        let info = FileInfo {
+            labels: crate::derive::Label::all(&note, path.stem(), text, language.map(TextLanguage::code), speakers),
+            stamp: crate::vault::Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 },
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             read_ns: 0,
             private: note.is_private(),
@@ -222,11 +208,10 @@ impl FileUpdate {
             sources: crate::note::sources(&note.metadata),
             created_ms: note.created.map_or(0, |time| time.as_millisecond()),
             updated_ms: note.updated.map_or(0, |time| time.as_millisecond()),
-            metadata: serde_json::Value::Object(note.metadata).to_string(),
-            problems: Vec::new(),
-            part: UpdatePart::default(),
             path,
-        }
+        };
+        let metadata = serde_json::Value::Object(note.metadata).to_string();
+        Self { info, metadata, chunks, problems: Vec::new(), part: UpdatePart::default() }
     }
 }
 
@@ -243,7 +228,10 @@ mod tests {
             let (mut left, mut seen) = (whole.clone(), Vec::new());
             while left.new_chunks().len() > size {
                 let part = left.take_part(size);
-                assert_eq!((part.part.kept, part.end(), part.state().1), (seen.len(), seen.len() + size, [0; 32]));
+                assert_eq!(
+                    (part.part.kept, part.end(), part.info_of_part().hash),
+                    (seen.len(), seen.len() + size, [0; 32])
+                );
                 seen.extend(part.new_chunks().iter().map(|new| new.chunk.id));
                 for at in part.first_written().saturating_sub(1)..part.end() {
                     assert_eq!(part.chunk(at).chunk.id, whole.chunks[at].chunk.id);
@@ -252,7 +240,7 @@ mod tests {
             }
             seen.extend(left.new_chunks().iter().map(|new| new.chunk.id));
             assert_eq!(seen, whole.chunks.iter().map(|new| new.chunk.id).collect::<Vec<_>>());
-            assert_eq!(left.state(), whole.state());
+            assert_eq!(left.info_of_part(), whole.info);
         }
     }
 }

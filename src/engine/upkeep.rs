@@ -3,8 +3,7 @@
 use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
-use super::damage::{Damage, EmbeddingId};
-use super::error::EngineError;
+use super::error::{Damage, EmbeddingId, EngineError};
 use crate::models::ContentHash;
 
 /// A check of all stores as they were when it was made, to be run on any thread. It calls `go_on` after each step, some milliseconds

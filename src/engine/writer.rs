@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::change_batch::ChangeBatch;
 use super::entry::FileEntry;
-use super::error::EngineError;
-use super::files::FileTable;
+use super::error::{Damage, EngineError};
+use super::file_set::FileTable;
 use super::reader::Reader;
 use super::update::FileUpdate;
 use super::upkeep::Upkeep;
@@ -159,4 +158,47 @@ pub(crate) trait Writer: Upkeep {
     /// # Errors
     /// When a store refuses.
     fn discard(self: Box<Self>) -> Result<(), EngineError>;
+}
+
+/// Changes that make one generation of the one before. Readers see all of them or none.
+#[derive(Debug)]
+pub struct ChangeBatch {
+    /// The number of the generation that it makes. Whoever has sent a batch and heard nothing asks for the number that is there.
+    pub generation: u64,
+    /// Files that are new or have changed, or parts of them, each path once.
+    pub updates: Vec<FileUpdate>,
+    /// Paths that are gone.
+    pub removed: Vec<VaultPath>,
+}
+
+/// The derived stores of one vault, closed. Everything in them is made of the notes, and can be made anew.
+pub(crate) trait Engine: Send + Sync {
+    /// Where they are, for whoever is told that something is wrong there.
+    fn location(&self) -> String;
+
+    /// Opens them for the one writer, or makes new ones, and brings them to one state. With `distrust` all that can be checked is
+    /// checked first.
+    ///
+    /// # Errors
+    /// When they are damaged, so that [`Engine::clear`] has to be called, or the disk refuses.
+    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError>;
+
+    /// Reads them as they are now, while another process writes them. Without vectors.
+    ///
+    /// # Errors
+    /// When there are none yet, or they cannot be read.
+    fn read(&self) -> Result<Arc<dyn Reader>, EngineError>;
+
+    /// Reads stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are none,
+    /// or they were not closed.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError>;
+
+    /// Makes closed stores with damage fit to be opened.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    fn clear(&self, damage: &Damage) -> Result<(), EngineError>;
 }

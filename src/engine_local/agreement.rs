@@ -32,8 +32,7 @@ mod tests {
     use std::path::Path;
 
     use crate::config::StemmerLanguage;
-    use crate::engine::{Damage, Writer};
-    use crate::engine::{FileUpdate, Reader};
+    use crate::engine::{Damage, FileUpdate, Reader, Writer};
     use crate::engine_local::keyword::WordDocument;
     use crate::engine_local::{Settings, Store};
     use crate::vault::Globs;

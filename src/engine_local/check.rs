@@ -1,4 +1,4 @@
-//! Going over all stores, in small steps and beside the writer, to find damage before it is met.
+//! Going over all stores beside the writer, to find what is damaged.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

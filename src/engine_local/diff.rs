@@ -47,23 +47,8 @@ impl Store {
             0 => reworded(old, update, &chunks, &new),
             _ => (0..end).map(|at| at >= update.first_written()).collect(),
         };
-        let (stamp, hash) = update.state();
-        let entry = FileEntry {
-            id: old.map_or_else(|| self.catalog.new_file_id(), |old| old.id),
-            path: update.path.clone(),
-            stamp,
-            hash,
-            read_ns: update.read_ns,
-            title: update.title.clone(),
-            tags: update.tags.clone(),
-            doubtful: update.doubtful.clone(),
-            private: update.private,
-            sources: update.sources.clone(),
-            labels: update.labels.clone(),
-            created_ms: update.created_ms,
-            updated_ms: update.updated_ms,
-            chunks,
-        };
+        let id = old.map_or_else(|| self.catalog.new_file_id(), |old| old.id);
+        let entry = FileEntry { id, info: update.info_of_part(), chunks };
         Diff { gone: rows.into_values().collect(), entry, new, reword }
     }
 }

@@ -14,7 +14,6 @@ mod embeddings;
 pub mod keyword;
 mod local;
 mod recovery;
-mod scope_counts;
 mod snapshot;
 mod store;
 mod vector_sets;

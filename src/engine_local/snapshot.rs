@@ -7,8 +7,7 @@ use super::agreement;
 use super::catalog::{CatalogError, CatalogReader};
 use super::damage::IndexError;
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
-use super::scope_counts::{ScopeCount, ScopeCounts};
-use super::store::Store;
+use super::store::{ScopeCount, ScopeCounts, Store};
 use super::vectors::VectorSet;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
@@ -81,7 +80,7 @@ impl Snapshot {
     fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {
         let mut files = FileTable::default();
         for mut file in reader.files()? {
-            file.private |= private.is_match(file.path.as_str());
+            file.info.private |= private.is_match(file.path.as_str());
             files.insert(Arc::new(file));
         }
         let chunks = files.iter().flat_map(|file| &file.chunks);

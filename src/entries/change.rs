@@ -1,9 +1,9 @@
 //! Changing entries, and taking them away: the person's alone.
 
-use super::input::{confidence, entry_text, holder_named, tags, window};
+use super::input::{confidence, entry_text, holder_named, window};
 use crate::derive::entries::{EntryShelf, MemoryEntry, TrustLevel};
-use crate::layers::{EntryEdit, LayerWriter, entries_path};
-use crate::request::{Owner, RequestError};
+use crate::items::{EntryEdit, LayerWriter, entries_path};
+use crate::request::{Owner, RequestError, tags};
 use crate::vault::{Action, CheckpointId};
 use crate::wire::{EntriesRewriteParams, EntriesRewritten, EntryChanged, EntryEditParams, EntryRemoveParams};
 

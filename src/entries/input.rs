@@ -1,19 +1,14 @@
 //! What comes in, checked.
 
 use crate::derive::entries::{MAX_ENTRY_BYTES, MemoryHolder, one_line};
-use crate::derive::facts::{Moment, Validity, is_tag};
+use crate::derive::facts::Validity;
 use crate::note::Note;
-use crate::path::folded;
 use crate::redact::redact;
-use crate::request::{RequestError, Viewer, note_path, text};
+use crate::request::{RequestError, Viewer, moment, note_path, text};
 use crate::vault::is_folder_name;
 
-/// Maximum number of tags.
-const MAX_TAGS: usize = 20;
 /// Maximum number of sources.
 const MAX_SOURCES: usize = 20;
-/// Maximum length of a tag, in bytes.
-const MAX_TAG_BYTES: usize = 200;
 /// Maximum length of a place that is named as a source, in bytes.
 const MAX_SOURCE_BYTES: usize = 1_000;
 /// Maximum length of a text.
@@ -56,33 +51,8 @@ pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError
     }
 }
 
-pub(super) fn tags(given: &[String]) -> Result<Vec<String>, RequestError> {
-    if given.len() > MAX_TAGS {
-        return Err(RequestError::invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", given.len())));
-    }
-    let tags: Vec<String> = given.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
-    for tag in &tags {
-        if !is_tag(tag) || tag.len() > MAX_TAG_BYTES {
-            return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is no tag")));
-        }
-        if folded(tag).split('/').next() == Some("private") {
-            let message = format!("`tags` has `{tag}`, which would hide the whole file from agents");
-            return Err(RequestError::invalid(message));
-        }
-    }
-    Ok(tags)
-}
-
 pub(super) fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
-    let read = |name: &str, text: &str| {
-        Moment::read(text).ok_or_else(|| {
-            let takes = "it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z), or 0";
-            RequestError::invalid(format!("`{name}` is `{text}`; {takes}"))
-        })
-    };
-    let some = |name: &str, text: Option<&str>| {
-        text.filter(|text| !text.trim().is_empty()).map(|text| read(name, text)).transpose()
-    };
+    let some = |name: &str, text: Option<&str>| moment(name, text.filter(|text| !text.trim().is_empty()));
     let window = Validity { from: some("from", from)?, until: some("until", until)? };
     if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
 }

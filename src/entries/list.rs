@@ -1,12 +1,10 @@
 //! Looking entries up.
 
 use super::input::holder_named;
-use super::problems::over_the_cap;
-use super::sight::EntrySight;
-use super::view::{state_of, view};
+use super::view::{book, over_the_cap, state_of, view};
 use crate::derive::entries::{EntryShelf, MemoryHolder};
 use crate::path::folded;
-use crate::request::{RequestError, Viewer, limit};
+use crate::request::{RequestError, Viewer, Visibility, limit};
 use crate::wire::{EntriesParams, EntriesView, EntryState};
 
 /// Entries when nobody says how many.
@@ -38,18 +36,18 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         (None, Some(own)) => holders.extend([MemoryHolder::Agent(own.to_owned()), MemoryHolder::Person]),
         (None, None) => holders.push(MemoryHolder::Person),
     }
-    let mut sight = EntrySight::of(viewer)?;
-    let limit = sight.given().results(limit);
-    let mut room = sight.given().room();
+    let visibility = Visibility::of(viewer)?;
+    let limit = visibility.given().results(limit);
+    let mut room = visibility.given().room();
     let mut found = EntriesView::default();
     let now = viewer.at().as_millisecond();
     'holders: for holder in &holders {
         // What waits is inert: nobody but the person sees it.
-        if sight.given().is_agents() && shelf != EntryShelf::Known {
+        if visibility.is_agents() && shelf != EntryShelf::Known {
             continue;
         }
-        let Some(book) = sight.book(holder, shelf)? else { continue };
-        if !sight.given().is_agents() {
+        let Some(book) = book(&visibility, holder, shelf)? else { continue };
+        if !visibility.is_agents() {
             let path = book.path.as_ref().map(ToString::to_string).unwrap_or_default();
             found.problems.extend(book.file.problems.iter().map(|problem| {
                 let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -64,13 +62,13 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         };
         let all = if shelf == EntryShelf::Pending { waiting.as_slice() } else { book.entries() };
         for entry in all {
-            sight.given().go_on()?;
+            visibility.given().go_on()?;
             let is_meant = state_of(&entry.status) == status
                 && params.kind.is_none_or(|kind| kind == entry.kind)
                 && params.tag.as_deref().is_none_or(|tag| has_tag(&entry.tags, tag));
             // What is over is of no use to an agent.
-            let is_over = sight.given().is_agents() && status == EntryState::Active && !entry.counts_at(now);
-            if !is_meant || is_over || !sight.sees(entry) {
+            let is_over = visibility.is_agents() && status == EntryState::Active && !entry.counts_at(now);
+            if !is_meant || is_over || !visibility.sees_derived(&entry.sources) {
                 continue;
             }
             let said = entry.tags.iter().chain(&entry.sources).chain([&entry.text]);
@@ -80,15 +78,18 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
                 break 'holders;
             }
             let mut view = view(holder, &book, entry);
-            if sight.given().is_agents()
-                && view.superseded_by.as_ref().is_some_and(|id| !book.get(id).is_some_and(|winner| sight.sees(winner)))
+            if visibility.is_agents()
+                && view
+                    .superseded_by
+                    .as_ref()
+                    .is_some_and(|id| !book.get(id).is_some_and(|winner| visibility.sees_derived(&winner.sources)))
             {
                 view.superseded_by = None;
             }
             found.entries.push(view);
         }
     }
-    if !sight.given().is_agents() {
+    if !visibility.is_agents() {
         let holders = viewer.workspace().layers().holders().into_iter();
         found.agents = holders
             .filter_map(|holder| match holder {
@@ -105,10 +106,10 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn count(viewer: &Viewer, slug: &str) -> Result<usize, RequestError> {
-    let mut sight = EntrySight::of(viewer)?;
-    let Some(book) = sight.book(&MemoryHolder::Agent(slug.to_owned()), EntryShelf::Known)? else { return Ok(0) };
+    let visibility = Visibility::of(viewer)?;
+    let Some(book) = book(&visibility, &MemoryHolder::Agent(slug.to_owned()), EntryShelf::Known)? else { return Ok(0) };
     let now = viewer.at().as_millisecond();
-    Ok(book.entries().iter().filter(|entry| entry.counts_at(now) && sight.sees(entry)).count())
+    Ok(book.entries().iter().filter(|entry| entry.counts_at(now) && visibility.sees_derived(&entry.sources)).count())
 }
 
 fn has_tag(tags: &[String], wanted: &str) -> bool {

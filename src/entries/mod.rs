@@ -3,14 +3,12 @@
 mod change;
 mod input;
 mod list;
-mod problems;
 mod propose;
 mod review;
-mod sight;
 mod view;
 
 pub(crate) use change::{edit, remove, rewrite};
 pub(crate) use list::{count, entries};
-pub(crate) use problems::problems;
 pub(crate) use propose::add;
 pub(crate) use review::{decide, review};
+pub(crate) use view::problems;

@@ -1,15 +1,11 @@
 //! Adding entries: the person's count at once, an agent's wait.
 
-use jiff::Timestamp;
-
-use super::input::{confidence, entry_text, holder_named, sources, tags, window};
-use crate::access::WriteMode;
+use super::input::{confidence, entry_text, holder_named, sources, window};
 use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
 use crate::forgotten::TombstoneScope;
-use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, Proposed, entries_path};
-use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer, trust_of_place};
-use crate::state::LeftOut;
+use crate::items::{EntryEdit, EntryProposal, Evidence, LayerWriter, Proposed, entries_path};
+use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer, tags, trust_of_place};
 use crate::vault::{Action, WriteError};
 use crate::wire::{EntryAddParams, EntryAdded};
 
@@ -129,20 +125,16 @@ fn propose_as_agent(
     entry: MemoryEntry,
 ) -> Result<EntryAdded, RequestError> {
     let workspace = agent.workspace();
-    may_propose(agent)?;
+    agent.may_write_items("propose no entries")?;
     let path = entries_path(holder, EntryShelf::Pending)?;
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let reach = agent.reach();
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, TombstoneScope::Agent(&reach));
-    let act = Action::Edit.by(agent.slug());
-    let act = agent.limits().map_or(act, |limits| act.within(limits.quota, entry.text.len() as u64));
+    let act = agent.act(Action::Edit, entry.text.len());
     let writer = LayerWriter { files: workspace.files()?, act, is_program: true };
-    let in_time = agent.turn().left().is_none_or(|left| !left.is_zero()) && agent.turn().begin();
-    if !in_time {
-        return Err(RequestError::unavailable("it took too long", "nothing was written; try again in a moment"));
-    }
+    agent.begin()?;
     // The name that it would have had is what it hears, whatever became of it.
     let id = made_id(&entry.text, |_| false);
     let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
@@ -150,8 +142,7 @@ fn propose_as_agent(
     agent.log_own("entry_propose", path.as_str(), Vec::new());
     let all = all.inspect_err(|_| agent.turn().rest())?;
     if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
-        let (at, by, into) = (Timestamp::now(), format!("agent {}", agent.slug()), path.to_string());
-        forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
+        forgotten.note(&format!("agent {}", agent.slug()), path.as_str(), true, *tombstone);
     }
     if all.checkpoints.is_empty() {
         // What is left out counts against what it may write as well, so that this tells nothing.
@@ -173,19 +164,4 @@ fn propose_as_agent(
         checkpoint_ids: Vec::new(),
         degraded: None,
     })
-}
-
-/// Refuses what the person does not let an agent write.
-fn may_propose(agent: &MemoryWriter) -> Result<(), RequestError> {
-    let forbidden = |message: &str| {
-        let hint = Some("the person says so in `agent.md`, or in `memory.toml`".into());
-        Err(RequestError { hint, ..RequestError::forbidden(message) })
-    };
-    if agent.is_closed() {
-        return forbidden("your memory is closed in this session");
-    }
-    match agent.mode() {
-        WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
-        WriteMode::PromptOnly | WriteMode::Off => forbidden("your `write_mode` lets you propose no entries"),
-    }
 }

@@ -4,7 +4,7 @@ use super::input::{entry_text, holder_named};
 use super::view::view;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
 use crate::forgotten::TombstoneScope;
-use crate::layers::{Acceptance, EntryBook, LayerWriter, entries_path};
+use crate::items::{Acceptance, EntryBook, LayerWriter, entries_path};
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::vault::Action;

@@ -106,13 +106,7 @@ mod tests {
         let place = Place { path: "notes/bread.md", title: "Bread", heading_path: &headings, lines: (5, 9) };
         let hits = |text: &str| Relevant::parse(text).unwrap().is_at(&place);
         for there in [
-            "notes/bread.md",
-            "bread.md",
-            "bread",
-            "Bread",
-            "bread#*rising*",
-            "bread.md#L9-L12",
-            "bread.md#L5",
+            "notes/bread.md", "bread.md", "bread", "Bread", "bread#*rising*", "bread.md#L9-L12", "bread.md#L5",
             "./bread.md",
         ] {
             assert!(hits(there), "{there}");

@@ -201,8 +201,7 @@ mod tests {
     }
 
     const ALL: CallAllowance = CallAllowance { calls: 9, tokens: 99_999 };
-    const GOOD: &str =
-        r#"{"entries":[{"kind":"preference","text":"Likes tea","lines":[1]},{"kind":"fact","text":"x","lines":[9]}]}"#;
+    const GOOD: &str = r#"{"entries":[{"kind":"preference","text":"Likes tea","lines":[1],"quote":"I like tea"},{"kind":"fact","text":"x","lines":[9]}]}"#;
 
     fn endpoint(kind: ModelErrorKind) -> ModelError {
         let problem = "refuses a text (400): I like tea".into();

@@ -1,15 +1,14 @@
 //! Clearing the derived layers: entries, proposals, archives, the profile, summaries. Never notes or conversations.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
 use crate::engine::FileEntry;
-use crate::layers::entries_path;
+use crate::items::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
+use crate::summary_files::generated_pages;
 use crate::vault::{Action, Checkpoint, Files};
 use crate::wire::{ClearParams, Cleared, ClearedFile};
 
@@ -121,34 +120,7 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let generated = scope.files().map(AsRef::as_ref).filter(is_one);
     paths.extend(generated.map(|file| file.path.clone()));
     // What was made a moment ago is not indexed yet.
-    let root = workspace.home().root();
-    for folder in GENERATED_IN {
-        paths.extend(notes_below(&root.join(folder))?.iter().filter_map(|note| {
-            let name = note.strip_prefix(root).ok()?.to_str()?;
-            VaultPath::new(name).ok()
-        }));
-    }
+    let is_note = |page: &VaultPath| page.as_str().ends_with(".md");
+    paths.extend(generated_pages(workspace.home().root()).into_iter().filter(is_note));
     Ok(paths)
-}
-
-/// The Markdown files below a folder, as they are on disk.
-fn notes_below(folder: &Path) -> Result<Vec<PathBuf>, RequestError> {
-    let unreadable = |error: std::io::Error| {
-        RequestError::unavailable(format!("{} cannot be read: {error}", folder.display()), "look at its permissions")
-    };
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(unreadable)?,
-    };
-    let mut notes = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(unreadable)?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
-        if kind.is_dir() {
-            notes.extend(notes_below(&path)?);
-        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "md") {
-            notes.push(path);
-        }
-    }
-    Ok(notes)
 }

@@ -1,6 +1,5 @@
 //! What was found in a conversation, written: proposals, which wait for the person.
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
@@ -8,11 +7,10 @@ use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
 use crate::forgotten::{AgentReach, TombstoneScope};
-use crate::layers::{EntryProposal, Evidence, LayerWriter, Proposed};
+use crate::items::{EntryProposal, Evidence, LayerWriter, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, RequestError, Workspace};
-use crate::state::LeftOut;
 use crate::vault::Action;
 
 /// As whom it is written.
@@ -58,7 +56,7 @@ pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[Checked
 
 /// How it is known that its lines say it.
 pub(super) fn evidence_of(found: &CheckedEntry) -> Evidence {
-    if found.has_quote && found.voice == Voice::Person { Evidence::Quoted } else { Evidence::Checked }
+    if found.is_whole_line && found.voice == Voice::Person { Evidence::Quoted } else { Evidence::Checked }
 }
 
 /// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is. Says whether what it was
@@ -95,8 +93,7 @@ pub(super) fn propose(
     }
     for outcome in &all.outcomes {
         if let Proposed::Forgotten(tombstone) = outcome {
-            let (at, by, into) = (Timestamp::now(), who.to_owned(), into.clone());
-            forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
+            forgotten.note(who, &into, true, *tombstone);
         }
     }
     Ok(true)

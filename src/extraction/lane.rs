@@ -1,15 +1,15 @@
 //! The work, one conversation at a time.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ask::{ExtractionAsker, Unasked};
 use super::keep::{found_in, propose, trust_of};
+use super::librarian::LIBRARIAN;
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, is_digest, next_due};
 use super::summary::keep_summary;
-use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlaces};
 use crate::clock::Clock;
 use crate::derive::extraction::{EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest};
 use crate::derive::generated::is_generated;
@@ -19,8 +19,9 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{CallAllowance, Digest, Job, JobState, JobTable, LibrarianTable, ModelCallTable, StateError};
-use crate::vault::{ReadError, Source, read};
+use crate::state::{CallAllowance, Digest, Job, JobState, JobTable, ModelCallTable, StateError};
+use crate::tasks::TaskSignal;
+use crate::vault::{ReadError, read};
 
 /// Quiet period without a search before a model is asked.
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
@@ -65,18 +66,17 @@ pub(crate) struct Extraction {
     pub(super) calls: ModelCallTable,
     model: Mutex<MemoryModel>,
     state: Mutex<LaneState>,
-    pub(super) librarian: LibrarianTable,
     /// One at a time.
     known: Mutex<KnownSessions>,
-    trace_parts: Mutex<KnownTraceParts>,
-    pub(super) trace_places: PartPlaces,
+    /// When the traces were looked at last, in milliseconds since 1970.
+    pub(super) looked_at_traces: AtomicI64,
     /// Whether what waits is to be done at once, and whether that was just said.
     hurries: AtomicBool,
     was_hurried: AtomicBool,
-    is_woken: AtomicBool,
     /// Whether a step broke off, so that a job may be held by nobody.
     has_broken_off: AtomicBool,
-    is_stopped: AtomicBool,
+    /// Of the task, where there is one.
+    pub(super) signal: TaskSignal,
     clock: Clock,
 }
 
@@ -84,23 +84,19 @@ impl Extraction {
     /// Of a vault. Nothing is asked yet.
     pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
         let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
-        let librarian = LibrarianTable::new(workspace.state());
         let model = Mutex::new(open(&workspace));
         Self {
             workspace,
             jobs,
             calls,
-            librarian,
             model,
             state: Mutex::default(),
             known: Mutex::default(),
-            trace_parts: Mutex::default(),
-            trace_places: PartPlaces::default(),
+            looked_at_traces: AtomicI64::new(i64::MIN),
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
-            is_woken: AtomicBool::new(false),
             has_broken_off: AtomicBool::new(false),
-            is_stopped: AtomicBool::new(false),
+            signal: TaskSignal::default(),
             clock,
         }
     }
@@ -124,20 +120,9 @@ impl Extraction {
         self.state_mut().stopped = None;
     }
 
-    /// What is known of the traces.
-    pub(super) fn trace_parts(&self) -> MutexGuard<'_, KnownTraceParts> {
-        self.trace_parts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether this process may write.
     pub(super) fn is_ours(&self) -> bool {
         self.workspace.lock().is_some_and(|lock| lock.is_held())
-    }
-
-    /// Whether something else is being done that goes first.
-    pub(super) fn is_disturbed(&self) -> bool {
-        let shared = self.workspace.shared();
-        !shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)
     }
 
     pub(super) fn set_working(&self, is_working: bool) {
@@ -145,7 +130,7 @@ impl Extraction {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::SeqCst)
+        self.signal.is_stopped()
     }
 
     /// How the work is.
@@ -161,8 +146,7 @@ impl Extraction {
     pub(super) fn hurry(&self) {
         self.was_hurried.store(true, Ordering::SeqCst);
         self.go_on();
-        self.is_woken.store(true, Ordering::SeqCst);
-        self.workspace.shared().wake();
+        self.signal.wake();
     }
 
     /// Whoever waits for it goes on with what is due, whoever searches.
@@ -173,11 +157,6 @@ impl Extraction {
     /// Whether it is to be done at once.
     pub(super) fn hurries(&self) -> bool {
         self.hurries.load(Ordering::SeqCst)
-    }
-
-    /// Whether somebody wants it done since the last step.
-    pub(super) fn is_woken(&self) -> bool {
-        self.is_woken.load(Ordering::SeqCst)
     }
 
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
@@ -197,7 +176,6 @@ impl Extraction {
 
     /// Ends a call that is under way, for good.
     pub(crate) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::SeqCst);
         if let Some(Ok(model)) = self.model() {
             model.stop();
         }
@@ -230,7 +208,6 @@ impl Extraction {
     /// Does one conversation, if one is due and nothing is in the way.
     pub(crate) fn step(&self) -> ExtractionRest {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_woken.store(false, Ordering::SeqCst);
         let hurries = self.hurries();
         let stepped = self.try_step(&mut known, hurries).and_then(|stepped| match stepped {
             // Conversations go first.
@@ -266,7 +243,7 @@ impl Extraction {
             }
             Some(Ok(model)) => model,
         };
-        if self.state_mut().stopped.is_some() || !self.workspace.lock().is_some_and(|lock| lock.is_held()) {
+        if self.state_mut().stopped.is_some() || !self.is_ours() {
             return Ok(ExtractionRest::For(CHECK_INTERVAL));
         }
         if self.has_broken_off.load(Ordering::SeqCst) {
@@ -283,30 +260,49 @@ impl Extraction {
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION, now)? else {
-            self.state_mut().waits = None;
-            return Ok(ExtractionRest::For(CHECK_INTERVAL));
+        let job = match self.next_job(EXTRACTION, &model, hurries)? {
+            Ok(job) => job,
+            Err((waits, time)) => {
+                self.state_mut().waits = waits;
+                return Ok(ExtractionRest::For(time));
+            }
         };
+        crash::point("extraction-claimed");
+        self.set_working(true);
+        let done = self.work(known, &model, &job);
+        self.set_working(false);
+        done
+    }
+
+    /// Takes the next job of a kind that may be done now; else gives why none is, where that is to be said, and how long to rest.
+    pub(super) fn next_job(
+        &self,
+        kind: &str,
+        model: &Arc<dyn ChatModel>,
+        hurries: bool,
+    ) -> Result<Result<Job, (Option<String>, Duration)>, StateError> {
+        let now = self.now();
+        let Some((due, reason)) = next_due(&self.jobs, kind, now)? else { return Ok(Err((None, CHECK_INTERVAL))) };
         if due > now {
-            self.state_mut().waits = reason.filter(|reason| reason == DAY_USED_UP);
-            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL)));
+            let left = Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL);
+            return Ok(Err((reason.filter(|reason| reason == DAY_USED_UP), left)));
         }
-        if !hurries && (!progress.is_complete() || self.workspace.shared().was_searched_within(QUIET_PERIOD)) {
-            return Ok(self.waits_for("something else is being done".into(), QUIET_PERIOD));
+        let shared = self.workspace.shared();
+        if !hurries && (!shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)) {
+            return Ok(Err((Some("something else is being done".into()), QUIET_PERIOD)));
         }
         if let Some(left) = model.rests() {
             let reason = match model.trouble() {
                 Some(ModelTrouble::Passing(reason) | ModelTrouble::Refused(reason)) => reason,
                 None => "it failed several times in a row".into(),
             };
-            return Ok(self.waits_for(reason, left));
+            return Ok(Err((Some(reason), left)));
         }
-        let Some(job) = self.jobs.claim(EXTRACTION, now)? else { return Ok(ExtractionRest::None) };
-        crash::point("extraction-claimed");
-        self.state_mut().is_working = true;
-        let done = self.work(known, &model, &job);
-        self.state_mut().is_working = false;
-        done
+        match self.jobs.claim(kind, now)? {
+            Some(job) => Ok(Ok(job)),
+            // Those that were due were put aside.
+            None => self.next_job(kind, model, hurries),
+        }
     }
 
     pub(super) fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
@@ -348,7 +344,7 @@ impl Extraction {
             return self.tell_digest(known, model, job, (&path, &source));
         }
         let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
-        let turns = if is_left_out { Vec::new() } else { self.turns(&source) };
+        let turns = if is_left_out { Vec::new() } else { self.turns(&source.text) };
         let digest = turns_digest(&turns);
         let done = self.jobs.done(TURNS)?;
         // A copy of a conversation that was read says nothing new, and does not say it a second time.
@@ -363,7 +359,7 @@ impl Extraction {
         // The lines count, too: they are what is cited.
         let is_current = || {
             let now = read(root, &path, self.workspace.config().index.max_file_bytes);
-            now.is_ok_and(|now| now.hash == source.hash || self.turns(&now) == turns)
+            now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
         };
         let found = match self.asker(EXTRACTION, model, &is_current).ask(&prompt, date.as_deref()) {
             Ok(found) => found,
@@ -409,8 +405,8 @@ impl Extraction {
     }
 
     /// The turns that are sent: without secrets, as captured ones are.
-    fn turns(&self, source: &Source) -> Vec<SpokenTurn> {
-        let mut turns = read_turns(&source.text, &self.names());
+    pub(super) fn turns(&self, text: &str) -> Vec<SpokenTurn> {
+        let mut turns = read_turns(text, &self.names());
         if self.workspace.redacts() {
             for line in turns.iter_mut().flat_map(|turn| &mut turn.lines) {
                 line.text = redact(&line.text).into_owned();
@@ -420,7 +416,7 @@ impl Extraction {
     }
 
     /// How the person is called, as `USER.md` says.
-    pub(super) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         let Ok(path) = VaultPath::new("USER.md") else { return Vec::new() };
         let user = read(self.workspace.home().root(), &path, self.workspace.config().index.max_file_bytes).ok();
         let name = user.and_then(|user| Note::parse(&user.text, "").metadata.get("name")?.as_str().map(str::to_owned));

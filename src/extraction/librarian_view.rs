@@ -1,10 +1,12 @@
 //! The librarian as the person sees it, and has it read at once.
 
+use std::collections::HashSet;
+
 use super::lane::Extraction;
-use super::trace_known::LIBRARIAN;
+use super::librarian::{LIBRARIAN, TraceProgress};
 use crate::access::LIBRARIAN_TASKS;
 use crate::request::{Owner, RequestError, rfc3339};
-use crate::state::{Job, JobState};
+use crate::state::{Digest, Job, JobState};
 use crate::wire::LibrarianView;
 
 /// Why nothing is sent.
@@ -21,16 +23,15 @@ impl Extraction {
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
         let (is_on, rules) = (policy.librarian, &policy.librarian_rules);
-        let totals = self.librarian.totals(slug)?;
         let lane = self.state();
-        let (queued, dead, reason) = {
-            let of_agent = |job: &&Job| self.trace_places.is_of(&job.key, slug);
-            let jobs = self.jobs.all(LIBRARIAN)?;
-            let (dead, queued): (Vec<&Job>, Vec<&Job>) =
-                jobs.iter().filter(of_agent).partition(|job| job.state == JobState::Dead);
-            let reason = dead.iter().chain(&queued).find_map(|job| job.reason.clone());
-            (queued.len(), dead.len(), reason)
-        };
+        let keys: HashSet<Digest> = self.trace_sources(slug).into_iter().map(|source| source.key).collect();
+        let mut done = self.jobs.done_at(LIBRARIAN)?;
+        done.retain(|(key, ..)| keys.contains(key));
+        let mut jobs = self.jobs.all(LIBRARIAN)?;
+        jobs.retain(|job| keys.contains(&job.key));
+        let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.state == JobState::Dead);
+        let (queued, dead, reason) =
+            (waiting.len(), dead.len(), dead.iter().chain(&waiting).find_map(|job| job.reason.clone()));
         let model = self.model();
         let memory = &self.workspace.config().memory;
         let (state, reason) = match &model {
@@ -51,8 +52,8 @@ impl Extraction {
             model: (!memory.model.is_empty()).then(|| memory.model.clone()),
             state: state.to_owned(),
             reason,
-            last_run: totals.last.map(rfc3339),
-            covered: totals.events,
+            last_run: done.iter().map(|(.., at)| *at).max().map(rfc3339),
+            covered: done.iter().map(|(_, done, _)| TraceProgress::of(done).events).sum(),
             queued,
             dead,
             tasks: LIBRARIAN_TASKS.iter().map(|task| ((*task).to_owned(), rules.does(task))).collect(),

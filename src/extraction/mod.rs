@@ -21,11 +21,10 @@ mod librarian_view;
 mod processing;
 mod sessions;
 mod summary;
-mod trace_known;
+mod task;
 mod trace_parts;
 mod unanswered;
-mod worker;
 
 pub(crate) use clear::clear;
 pub(crate) use lane::Extraction;
-pub(crate) use worker::ExtractionWorker;
+pub(crate) use task::extract;

@@ -5,21 +5,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::scopes::Sight;
 use crate::config::MemoryScope;
 use crate::derive::facts::{full_name, inline_fields, read_value};
 use crate::derive::{Label, property_as_written, property_line};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::folded;
-use crate::request::{RequestError, Viewer, rfc3339};
+use crate::request::{RequestError, Visibility, rfc3339};
 use crate::wire::{FactState, FactView, FactsParams, citation};
 
 /// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
 /// those of all notes with a key. About so many are given at most: notes are read for their lines.
 pub(super) fn properties(
-    viewer: &Viewer,
-    sight: &Sight,
+    visibility: &Visibility,
     scope: &MemoryScope,
     params: &FactsParams,
     most: usize,
@@ -29,12 +27,13 @@ pub(super) fn properties(
     if params.tag.is_some() || params.changed_since.is_some() {
         return Ok(found);
     }
-    let (given, config) = (sight.given(), viewer.workspace().config());
-    let part = scope.part(&config.memory_scopes, &config.collections);
-    let files = meant(sight, params);
+    let given = visibility.given();
+    let config = given.workspace().config();
+    let part = scope.part(&config.collections);
+    let files = meant(visibility, params);
     for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {
         given.go_on()?;
-        of_note(viewer, sight, file, params.key.as_deref(), &mut found)?;
+        of_note(visibility, file, params.key.as_deref(), &mut found)?;
         if let Some(prefix) = &params.prefix {
             found.retain(|fact| full_name(&fact.namespace, &fact.key).starts_with(prefix.as_str()));
         }
@@ -47,8 +46,8 @@ pub(super) fn properties(
 }
 
 /// The notes that are asked for, as far as they are seen, in the order of their paths.
-fn meant(sight: &Sight, params: &FactsParams) -> Vec<Arc<FileEntry>> {
-    let given = sight.given();
+fn meant(visibility: &Visibility, params: &FactsParams) -> Vec<Arc<FileEntry>> {
+    let given = visibility.given();
     let files = given.reader().files();
     let labelled = |labels: &[Option<Label>]| {
         let labels = labels.iter().flatten();
@@ -76,16 +75,15 @@ fn meant(sight: &Sight, params: &FactsParams) -> Vec<Arc<FileEntry>> {
 
 /// What a note says of itself, or of that what has a key; each with its line, where that is plain to see.
 fn of_note(
-    viewer: &Viewer,
-    sight: &Sight,
+    visibility: &Visibility,
     file: &FileEntry,
     key: Option<&str>,
     found: &mut Vec<FactView>,
 ) -> Result<(), RequestError> {
-    let given = sight.given();
+    let given = visibility.given();
     let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
     // What an agent is told is what was indexed.
-    let source = viewer.workspace().source(&file.path).ok();
+    let source = given.workspace().source(&file.path).ok();
     let source = source.filter(|source| !given.is_agents() || source.stamp == file.stamp);
     let at = |line: Option<usize>| match line {
         Some(line) => citation(file.path.as_str(), line as u32, line as u32),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::moments::Moments;
 use super::properties::properties;
-use super::scopes::{Sight, asked, is_tag_of_all};
+use super::scopes::{asked, book, is_tag_of_all};
 use super::view::{gone, history, line_citation, of_file, of_other_window, of_standing, of_window};
 use crate::config::MemoryScope;
 use crate::derive::facts::{FactChange, FactWindow, Validity, full_name, split_name, windows};
-use crate::ledger::FactsBook;
+use crate::items::FactsBook;
 use crate::path::folded;
-use crate::request::{RequestError, Room, Viewer, limit};
+use crate::request::{RequestError, Room, Viewer, Visibility, limit};
 use crate::wire::{FactChangeView, FactNear, FactProblem, FactState, FactView, FactsParams, FactsView};
 
 /// Facts when nobody says how many.
@@ -46,14 +46,14 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     let limit = limit(params.limit, if is_tag_of_all(params) { TAGGED } else { FACTS })?;
     let moments = Moments::of(params, viewer.at())?;
     let (scopes, first_wins) = asked(viewer, params)?;
-    let sight = Sight::of(viewer)?;
-    let limit = sight.given().results(limit);
-    let mut room = sight.given().room();
+    let visibility = Visibility::of(viewer)?;
+    let limit = visibility.given().results(limit);
+    let mut room = visibility.given().room();
     let (mut view, mut taken) = (FactsView::default(), HashSet::new());
     let mut books = Vec::with_capacity(scopes.len());
     for scope in &scopes {
-        sight.given().go_on()?;
-        let book = match sight.book(viewer, scope) {
+        visibility.given().go_on()?;
+        let book = match book(&visibility, scope) {
             // Of several the others have their answers.
             Err(error) if scopes.len() > 1 => {
                 let path = viewer.workspace().ledger().path(scope)?.to_string();
@@ -65,7 +65,7 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         books.push((scope, book));
     }
     let winners = match first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
-        true => Some(winners(viewer, params, &sight, &books)?),
+        true => Some(winners(params, &visibility, &books)?),
         false => None,
     };
     if params.scope.as_deref() == Some("*") {
@@ -75,13 +75,13 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     'scopes: for (place, (scope, book)) in books.iter().enumerate() {
         let book = book.as_deref();
         let most = limit + taken.len();
-        for mut fact in of_scope(viewer, params, &moments, &sight, (scope, book, most), &mut view.problems)? {
+        for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
             let has_lost = winners.as_ref().and_then(|winners| winners.get(&name)).is_some_and(|won| *won != place);
             if has_lost || first_wins && taken.contains(&name) {
                 continue;
             }
-            hide_sources(&mut fact, &sight);
+            hide_sources(&mut fact, &visibility);
             if view.facts.len() >= limit || !take(&mut room, &fact) {
                 view.cut = true;
                 break 'scopes;
@@ -91,23 +91,22 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         }
     }
     if let (true, Some(key)) = (view.facts.is_empty() && !view.cut, &params.key) {
-        view.near = near(viewer, &sight, key)?;
+        view.near = near(&visibility, key)?;
     }
     Ok(view)
 }
 
 /// Of each name that has an answer in some scope the place of the first that has: whatever its tags, and whenever it has changed.
 fn winners(
-    viewer: &Viewer,
     params: &FactsParams,
-    sight: &Sight,
+    visibility: &Visibility,
     books: &[(&MemoryScope, Option<Arc<FactsBook>>)],
 ) -> Result<HashMap<(String, String), usize>, RequestError> {
     let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
-    let moments = Moments::of(&all, viewer.at())?;
+    let moments = Moments::of(&all, visibility.viewer().at())?;
     let mut winners = HashMap::new();
     for (place, (scope, book)) in books.iter().enumerate() {
-        for fact in of_scope(viewer, &all, &moments, sight, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
+        for fact in of_scope(&all, &moments, visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
             winners.entry((fact.namespace, fact.key)).or_insert(place);
         }
     }
@@ -116,16 +115,15 @@ fn winners(
 
 /// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
 fn of_scope(
-    viewer: &Viewer,
     params: &FactsParams,
     moments: &Moments,
-    sight: &Sight,
+    visibility: &Visibility,
     (scope, book, most): (&MemoryScope, Option<&FactsBook>, usize),
     problems: &mut Vec<FactProblem>,
 ) -> Result<Vec<FactView>, RequestError> {
     let mut facts = Vec::new();
     if let Some(book) = book {
-        if !sight.given().is_agents() {
+        if !visibility.is_agents() {
             problems.extend(book.problems().map(|(path, line, message)| FactProblem {
                 path,
                 line,
@@ -138,24 +136,24 @@ fn of_scope(
         let question =
             FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
         for (namespace, key) in question.names() {
-            sight.given().go_on()?;
+            visibility.given().go_on()?;
             facts.extend(question.answer(namespace, key));
         }
     }
     // What a note said of itself then is not known.
-    if viewer.workspace().config().facts.properties && !moments.is_past {
-        facts.extend(properties(viewer, sight, scope, params, most)?);
+    if visibility.viewer().workspace().config().facts.properties && !moments.is_past {
+        facts.extend(properties(visibility, scope, params, most)?);
     }
     Ok(facts)
 }
 
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
-fn near(viewer: &Viewer, sight: &Sight, key: &str) -> Result<Vec<FactNear>, RequestError> {
+fn near(visibility: &Visibility, key: &str) -> Result<Vec<FactNear>, RequestError> {
     let mut near = Vec::new();
-    for scope in viewer.workspace().ledger().scopes() {
-        sight.given().go_on()?;
+    for scope in visibility.viewer().workspace().ledger().scopes() {
+        visibility.given().go_on()?;
         // A file that cannot be read was not asked for.
-        let Ok(Some(book)) = sight.book(viewer, &scope) else { continue };
+        let Ok(Some(book)) = book(visibility, &scope) else { continue };
         for fact in book.facts.called(key).take(NEAR - near.len()) {
             near.push(FactNear {
                 scope: scope.to_string(),
@@ -302,12 +300,12 @@ fn other_window<'w, 'h>(windows: &'w [FactWindow<'h>], at: i64) -> Option<&'w Fa
 }
 
 /// A place that is not seen is not named.
-fn hide_sources(fact: &mut FactView, sight: &Sight) {
-    if !sight.given().is_agents() {
+fn hide_sources(fact: &mut FactView, visibility: &Visibility) {
+    if !visibility.is_agents() {
         return;
     }
     let hide = |source: &mut Option<String>| {
-        let is_seen = source.as_ref().is_some_and(|source| sight.sees(source.split('#').next().unwrap_or_default()));
+        let is_seen = source.as_ref().is_some_and(|source| visibility.sees_source(source));
         *source = source.take().filter(|_| is_seen);
     };
     hide(&mut fact.source);

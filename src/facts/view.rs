@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::derive::facts::{Fact, FactChange, FactChangeKind, FactPhase, FactWindow, read_value, windows};
-use crate::ledger::FactsBook;
+use crate::items::FactsBook;
 use crate::request::rfc3339;
 use crate::wire::{FactChangeView, FactState, FactView, FactWindowView, citation};
 

@@ -3,27 +3,19 @@
 use serde_json::Value;
 
 use super::scopes::one;
-use crate::access::WriteMode;
 use crate::config::MemoryScope;
-use crate::derive::facts::{
-    MAX_VALUE_BYTES, Moment, NewFact, Validity, full_name, is_key, is_namespace, is_tag, written_value,
-};
+use crate::derive::facts::{MAX_VALUE_BYTES, NewFact, Validity, full_name, is_key, is_namespace, written_value};
 use crate::forgotten::{ANY_SCOPE, FactToWrite, TombstoneScope};
-use crate::ledger::{FactWriter, FactWritten, LedgerError};
+use crate::items::{FactWriter, FactWritten, ItemError};
 use crate::note::Note;
-use crate::path::{VaultPath, folded};
+use crate::path::VaultPath;
 use crate::redact::redact;
-use crate::request::{MemoryWriter, RequestError, Viewer, note_path};
-use crate::state::LeftOut;
-use crate::vault::{Act, Action, globs};
+use crate::request::{MemoryWriter, RequestError, Viewer, moment, note_path, tags};
+use crate::vault::{Act, Action};
 use crate::wire::{FactNameParams, FactRetractParams, FactSetParams, FactWrittenView};
 
-/// Maximum length of a tag, in bytes.
-const MAX_TAG_BYTES: usize = 200;
 /// Maximum length of a place that is named as the source, in bytes.
 const MAX_SOURCE_BYTES: usize = 1_000;
-/// Maximum number of tags of a fact.
-const MAX_TAGS: usize = 20;
 
 /// Sets a fact: in its line, or as a new one.
 ///
@@ -120,7 +112,7 @@ fn write(
     params: &FactNameParams,
     source: Option<&str>,
     value: Option<&str>,
-    change: impl FnOnce(&FactWriter<'_>, &MemoryScope, (&str, &str)) -> Result<FactWritten, LedgerError>,
+    change: impl FnOnce(&FactWriter<'_>, &MemoryScope, (&str, &str)) -> Result<FactWritten, ItemError>,
 ) -> Result<FactWrittenView, RequestError> {
     let workspace = viewer.workspace();
     let namespace = params.namespace.as_deref().unwrap_or_default();
@@ -132,7 +124,7 @@ fn write(
         Some(slug) => {
             let own = MemoryScope::Agent(slug.to_owned());
             if scope.is_some_and(|scope| scope != own) {
-                return Err(forbidden("an agent writes the facts of its own memory alone"));
+                return Err(RequestError::kept_by_person("an agent writes the facts of its own memory alone"));
             }
             (own, format!("agent {slug}"), Some(viewer.memory_writer()?))
         }
@@ -142,8 +134,7 @@ fn write(
         None => Action::Edit.into(),
         Some(agent) => {
             may_write(agent, &path)?;
-            let act = Action::Edit.by(agent.slug());
-            agent.limits().map_or(act, |limits| act.within(limits.quota, value.map_or(0, str::len) as u64))
+            agent.act(Action::Edit, value.map_or(0, str::len))
         }
     };
 
@@ -158,8 +149,7 @@ fn write(
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
     let written = change(&writer, &scope, (namespace, &params.key));
     if let (Some(tombstone), Ok(_)) = (known, &written) {
-        let (at, into) = (viewer.at(), path.to_string());
-        forgotten.note(LeftOut { at, by: by.clone(), into, whole: true, tombstone });
+        forgotten.note(&by, path.as_str(), true, tombstone);
     }
     let is_known = |fact| asked.in_fact(&scope.to_string(), fact, TombstoneScope::All).is_some();
     let forgotten_before = agent.is_none() && fact.is_some_and(is_known);
@@ -171,7 +161,7 @@ fn write(
         }
     }
     let written = written.map_err(|error| match error {
-        LedgerError::Edit { source: crate::derive::facts::FactEditError::Absent, .. } => {
+        ItemError::Edit { source: crate::derive::ItemEditError::Absent("fact"), .. } => {
             RequestError::not_found(format!("there is no fact `{}`", full_name(namespace, &params.key)))
         }
         error => error.into(),
@@ -197,16 +187,8 @@ fn write(
 
 /// Refuses what the person does not let an agent write, and a file that it could not read.
 fn may_write(agent: &MemoryWriter, path: &VaultPath) -> Result<(), RequestError> {
-    if agent.is_closed() {
-        return Err(forbidden("your memory is closed in this session"));
-    }
-    match agent.mode() {
-        WriteMode::Hybrid | WriteMode::SearchOnly => {}
-        WriteMode::PromptOnly | WriteMode::Off => return Err(forbidden("your `write_mode` lets you set no facts")),
-    }
+    agent.may_write_items("set no facts")?;
     let workspace = agent.workspace();
-    let hidden =
-        globs("access.private", &workspace.config().access.private).map_or(true, |set| set.is_match(path.as_str()));
     let scope = agent.own_memory()?;
     let known = scope.reader().files().at(path.as_str());
     let is_private = match workspace.files()?.read(path)? {
@@ -215,19 +197,10 @@ fn may_write(agent: &MemoryWriter, path: &VaultPath) -> Result<(), RequestError>
         }
         None => false,
     };
-    if hidden || workspace.leaves_out(path) || is_private || known.is_some_and(|file| !scope.has(file)) {
-        return Err(forbidden(format!("`{path}` is kept from you; nothing was written")));
+    if workspace.hides(path) || is_private || known.is_some_and(|file| !scope.has(file)) {
+        return Err(RequestError::kept_by_person(format!("`{path}` is kept from you; nothing was written")));
     }
-    let in_time = agent.turn().left().is_none_or(|left| !left.is_zero()) && agent.turn().begin();
-    let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
-    in_time.then_some(()).ok_or_else(late)
-}
-
-fn forbidden(message: impl Into<String>) -> RequestError {
-    RequestError {
-        hint: Some("the person says so in `agent.md`, or in `memory.toml`".into()),
-        ..RequestError::forbidden(message)
-    }
+    agent.begin()
 }
 
 fn check_name(namespace: &str, key: &str) -> Result<(), RequestError> {
@@ -263,39 +236,6 @@ fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, Reques
             let pairs = map.iter().map(|(key, value)| Ok((key.clone(), texts(value, clean)?)));
             pairs.collect::<Result<serde_json::Map<_, _>, _>>().map(Value::Object)
         }
-    }
-}
-
-fn moment(name: &str, text: Option<&str>) -> Result<Option<Moment>, RequestError> {
-    let read = |text: &str| {
-        Moment::read(text).ok_or_else(|| {
-            let takes = "it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z), or 0";
-            RequestError::invalid(format!("`{name}` is `{text}`; {takes}"))
-        })
-    };
-    text.map(read).transpose()
-}
-
-fn tags(tags: &[String]) -> Result<Vec<String>, RequestError> {
-    if tags.len() > MAX_TAGS {
-        return Err(RequestError::invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len())));
-    }
-    let tags: Vec<String> = tags.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
-    if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
-        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is no tag")));
-    }
-    if let Some(tag) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
-        return Err(RequestError::invalid(format!(
-            "`tags` has a tag of {} bytes; it takes {MAX_TAG_BYTES}",
-            tag.len()
-        )));
-    }
-    // All of the file would be.
-    match tags.iter().map(|tag| folded(tag)).find(|tag| tag.split('/').next() == Some("private")) {
-        Some(tag) => {
-            Err(RequestError::invalid(format!("`tags` has `{tag}`, which would hide the whole file from agents")))
-        }
-        None => Ok(tags),
     }
 }
 

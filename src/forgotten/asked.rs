@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::RwLockReadGuard;
 
+use super::in_fact::FactToWrite;
+use super::keeper::ANY_SCOPE;
 use super::place::{KeptPlace, TombstoneScope};
-use crate::derive::{Said, SaidBlock, SaidSentence, is_a_sentence, is_a_text, plain, readings, said};
+use crate::derive::facts::{Fact, without_values};
+use crate::derive::{PlainText, TextBlock, is_a_sentence, is_a_text, plain, readings, said};
 use crate::note::{Note, summary_of, without_summary};
-use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought};
+use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, Tombstones};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
 pub struct ForgottenLookup<'f> {
@@ -26,34 +28,37 @@ pub struct WithoutForgotten {
     pub tombstone: i64,
 }
 
-/// Maximum of digests of one forgetting: those of a note of 20 MB of prose.
-const MAX_DIGESTS: usize = 200_000;
+/// Maximum of parts of one forgetting: those of a note of 20 MB of prose.
+const MAX_PARTS: usize = 200_000;
 
-/// The digests of what goes: of all of it, its paragraphs, list items and turns, and its sentences, as far as each says enough.
-pub(super) fn digests(key: &DigestKey, texts: &[&str]) -> Vec<(ForgottenKind, Digest)> {
-    let mut found: Vec<(ForgottenKind, String)> = Vec::new();
-    for text in texts {
-        let Said { blocks } = said(text);
-        let whole = Said { blocks: blocks.clone() }.whole();
-        if is_a_text(&whole) {
-            found.push((ForgottenKind::Text, whole));
-        }
-        for block in blocks {
-            if !block.heading && is_a_text(&block.words) {
-                found.push((ForgottenKind::Text, block.words));
-            }
-            let cells = block.cells.into_iter().flat_map(|cell| {
-                let sentences = cell.sentences.into_iter().map(|sentence| sentence.words);
-                std::iter::once(cell.words).chain(sentences)
-            });
-            let sentences = block.sentences.into_iter().map(|sentence| sentence.words).chain(cells);
-            let sentences = sentences.filter(|words| is_a_sentence(words));
-            found.extend(sentences.map(|words| (ForgottenKind::Sentence, words)));
+/// A part of a text that is known again by itself, as words.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TextPart {
+    pub(crate) kind: ForgottenKind,
+    pub(crate) words: String,
+}
+
+/// What of texts is known again by itself: each whole, their paragraphs, list items and turns, and their sentences, as far as each says enough.
+pub(crate) fn parts_of(texts: &[impl AsRef<str>]) -> Vec<TextPart> {
+    let text = |words: String| is_a_text(&words).then_some(TextPart { kind: ForgottenKind::Text, words });
+    let sentence = |words: String| is_a_sentence(&words).then_some(TextPart { kind: ForgottenKind::Sentence, words });
+    let mut found: Vec<TextPart> = Vec::new();
+    for said in texts.iter().flat_map(|text| readings(text.as_ref())) {
+        found.extend(text(said.whole()));
+        for block in said.blocks {
+            let pieces = block.cells().into_iter().chain(block.sentences());
+            found.extend(Some(block.words).filter(|_| !block.heading).and_then(text));
+            found.extend(pieces.filter_map(|piece| sentence(piece.words)));
         }
     }
     let mut seen = std::collections::HashSet::new();
-    let digests = found.into_iter().map(|(kind, words)| (kind, of_words(key, &words)));
-    digests.filter(|(_, digest)| seen.insert(*digest)).take(MAX_DIGESTS).collect()
+    found.retain(|part| seen.insert(part.words.clone()));
+    found.truncate(MAX_PARTS);
+    found
+}
+
+pub(super) fn digest_of(key: &DigestKey, part: &TextPart) -> (ForgottenKind, Digest) {
+    (part.kind, of_words(key, &part.words))
 }
 
 fn of_words(key: &DigestKey, words: &str) -> Digest {
@@ -94,16 +99,6 @@ fn says(text: &str) -> bool {
     said(text).blocks.iter().any(|block| !block.heading)
 }
 
-impl ForgottenLookup<'static> {
-    /// What an archive has brought as files in `folder`, and what was forgotten in the vault of a `state`, as [`join_brought`] has it.
-    ///
-    /// # Errors
-    /// When it cannot be read or written.
-    pub fn brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Self, StateError> {
-        Ok(Self { _writing: None, known: join_brought(folder, state)? })
-    }
-}
-
 impl ForgottenLookup<'_> {
     /// Whether nothing was ever forgotten for good.
     pub fn is_empty(&self) -> bool {
@@ -123,16 +118,38 @@ impl ForgottenLookup<'_> {
         Some(WithoutForgotten { text: says(&left).then(|| left.trim().to_owned()), tombstone })
     }
 
-    /// What stays of a whole note: its frontmatter but for a summary that says what was forgotten, and each byte of its body that is none of
-    /// that. Where a line goes, its end goes with it. What `keeps` says of a part of it stays.
-    pub fn without_in_note(
+    /// What stays of a file: of one of facts the values that are none of that, of any note its frontmatter but for a summary that says what was
+    /// forgotten, and each byte of its body that is none of that. Where a line goes, its end goes with it. What `keeps` says of a value of a
+    /// fact, or of another part, stays.
+    pub(crate) fn without_in_file(
+        &self,
+        source: &str,
+        is_of_facts: bool,
+        reach: TombstoneScope<'_>,
+        keeps: &dyn Fn(Option<&Fact>, &str) -> bool,
+    ) -> Option<WithoutForgotten> {
+        self.all().next()?;
+        let met = std::cell::Cell::new(None);
+        let goes = |fact: &Fact, value: &str| {
+            let known = FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
+            let known = self.in_fact(ANY_SCOPE, known, reach).filter(|_| !keeps(Some(fact), value));
+            met.set(met.get().or(known));
+            known.is_some()
+        };
+        let text = if is_of_facts { without_values(source, goes).into() } else { Cow::Borrowed(source) };
+        match self.without_in_note(&Note::parse(&text, ""), &text, reach, |part| keeps(None, part)) {
+            Some(left) => Some(WithoutForgotten { tombstone: met.get().unwrap_or(left.tombstone), ..left }),
+            None => Some(WithoutForgotten { tombstone: met.get()?, text: Some(text.into_owned()) }),
+        }
+    }
+
+    fn without_in_note(
         &self,
         note: &Note,
         source: &str,
         reach: TombstoneScope<'_>,
         keeps: impl Fn(&str) -> bool,
     ) -> Option<WithoutForgotten> {
-        self.all().next()?;
         let (head, body) = (&source[..note.body.start], &source[note.body.clone()]);
         let summary = summary_of(source).filter(|summary| !keeps(summary));
         let summary = summary.and_then(|summary| self.cuts(&summary, reach)).map(|(_, tombstone)| tombstone);
@@ -158,7 +175,7 @@ impl ForgottenLookup<'_> {
         readings(text).iter().find_map(|said| self.cuts_of(text, said, reach))
     }
 
-    fn cuts_of(&self, text: &str, said: &Said, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
+    fn cuts_of(&self, text: &str, said: &PlainText, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
         let whole = said.whole();
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
@@ -193,35 +210,33 @@ impl ForgottenLookup<'_> {
     }
 
     /// Where something of a block was forgotten: all of it, or cells and sentences.
-    fn in_block(&self, block: &SaidBlock, reach: TombstoneScope<'_>) -> Vec<(Range<usize>, i64)> {
-        if !block.heading
-            && is_a_text(&block.words)
-            && let Some(tombstone) = self.find(&block.words, reach)
-        {
+    fn in_block(&self, block: &TextBlock, reach: TombstoneScope<'_>) -> Vec<(Range<usize>, i64)> {
+        let find = |words: &str, is_text: bool| {
+            let is_told = (is_text && !block.heading && is_a_text(words)) || is_a_sentence(words);
+            is_told.then(|| self.find(words, reach)).flatten()
+        };
+        if let Some(tombstone) = find(&block.words, true) {
             return vec![(block.span.clone(), tombstone)];
         }
-        let of_sentences = |sentences: &[SaidSentence]| -> Vec<(Range<usize>, i64)> {
-            let sentences = sentences.iter().filter(|sentence| is_a_sentence(&sentence.words));
-            sentences.filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?))).collect()
-        };
-        let mut found = of_sentences(&block.sentences);
-        let mut whole = found.len() == block.sentences.len();
-        let mut cells = 0;
-        for cell in &block.cells {
-            let is_one = is_a_sentence(&cell.words) || (!block.heading && is_a_text(&cell.words));
-            match self.find(&cell.words, reach).filter(|_| is_one) {
-                Some(tombstone) => {
-                    cells += 1;
-                    found.push((cell.span.clone(), tombstone));
-                }
-                None => found.extend(of_sentences(&cell.sentences)),
+        let within = |span: &Range<usize>| span.start - block.span.start..span.end - block.span.start;
+        let cells = block.cells().into_iter().filter_map(|cell| Some((cell.span, find(&cell.words, true)?)));
+        let sentences = block.sentences().into_iter().filter_map(|sentence| {
+            if let Some(tombstone) = find(&sentence.words, false) {
+                return Some((sentence.span, tombstone));
             }
-        }
-        whole |= cells > 0 && cells == block.cells.len();
+            // A prompt puts a citation in brackets behind it.
+            let said = block.said[within(&sentence.span)].trim_end();
+            let end = said.ends_with([')', ']']).then(|| said.rfind(['(', '['])).flatten()?;
+            Some((sentence.span.start..sentence.span.start + end, find(&plain(&said[..end]), false)?))
+        });
+        let mut found: Vec<(Range<usize>, i64)> = cells.chain(sentences).collect();
         found.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
         found.dedup_by(|(later, _), (before, _)| later.start < before.end);
+        let cuts: Vec<Range<usize>> = found.iter().map(|(span, _)| within(span)).collect();
         match found.first() {
-            Some((_, tombstone)) if whole => vec![(block.span.clone(), *tombstone)],
+            Some((_, tombstone)) if plain(&without_cuts(&block.said, &cuts)).is_empty() => {
+                vec![(block.span.clone(), *tombstone)]
+            }
             _ => found,
         }
     }

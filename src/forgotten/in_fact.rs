@@ -25,26 +25,16 @@ impl ForgottenLookup<'_> {
             return None;
         }
         let FactToWrite { namespace, key, value } = fact;
-        let texts = [value.to_owned(), key.replace('_', " "), format!("{key}: {value}"), namespace.to_owned()];
-        let mut texts = texts.into_iter().chain(namespace.split('/').map(str::to_owned));
-        self.has_fact(scope, &full_name(namespace, key), value, reach)
-            .or_else(|| texts.find_map(|text| self.in_text(&text, reach)))
-            .or_else(|| self.in_parts(key, value, reach))
-    }
-
-    /// Which tombstone a part of a fact's value meets: what stands in quotes, in a list or a map, by itself and behind its key.
-    pub(crate) fn in_parts(&self, key: &str, value: &str, reach: TombstoneScope<'_>) -> Option<i64> {
-        if self.is_empty() || !value.starts_with(['"', '\'', '[', '{']) {
-            return None;
+        let mut texts = vec![value.to_owned(), key.replace('_', " "), format!("{key}: {value}"), namespace.to_owned()];
+        texts.extend(namespace.split('/').map(str::to_owned));
+        // What stands in quotes, in a list or a map, by itself and behind its key.
+        if value.starts_with(['"', '\'', '[', '{'])
+            && let Ok(value) = read_value(value)
+        {
+            parts_of(key, &value, &mut texts);
         }
-        let mut parts = Vec::new();
-        parts_of(key, &read_value(value).ok()?, &mut parts);
-        parts.iter().find_map(|part| self.in_text(part, reach))
-    }
-
-    /// Which tombstone a text meets.
-    fn in_text(&self, text: &str, reach: TombstoneScope<'_>) -> Option<i64> {
-        self.without(text, reach).map(|left| left.tombstone)
+        let in_text = |text: &String| self.without(text, reach).map(|left| left.tombstone);
+        self.has_fact(scope, &full_name(namespace, key), value, reach).or_else(|| texts.iter().find_map(in_text))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
 
-use super::asked::{ForgottenLookup, digests, of_fact};
+use super::asked::{ForgottenLookup, TextPart, digest_of, of_fact};
 use super::place::{ForgottenPlace, KeptPlace, folder_of};
 use crate::path::VaultPath;
 use crate::state::{
@@ -66,45 +66,31 @@ impl ForgottenTexts {
         if all.all.is_empty() { Ok(None) } else { Ok(Some((all, self.state.keys()?))) }
     }
 
-    /// Remembers texts of a note as forgotten, safe on disk when this returns; gives what lifts it. Nothing, where they say too little to
-    /// be known again.
+    /// Remembers parts of texts and facts of a memory scope as forgotten, safe on disk when this returns; gives the number that lifts all of
+    /// it. Each fact is one of its scope and one of any; a name is namespace and key, joined by `/`. Nothing, where all of it says too little
+    /// to be known again. `purge` is the one that is under way, if one is, and which of the things in its list this is.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn remember(&self, place: &ForgottenPlace, texts: &[&str]) -> Result<Option<i64>, StateError> {
-        self.remember_with(place, texts, "", &[])
-    }
-
-    /// Remembers texts and facts of a memory scope as forgotten, likewise, so that one number lifts all of it: each fact as one of its scope
-    /// and as one of any. A name is namespace and key, joined by `/`.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
-    pub fn remember_with(
+    pub(crate) fn remember(
         &self,
         place: &ForgottenPlace,
-        texts: &[&str],
+        parts: &[TextPart],
         scope: &str,
         facts: &[(String, &str)],
+        purge: Option<(i64, Option<usize>)>,
     ) -> Result<Option<i64>, StateError> {
         let key = self.state.key_or_new()?;
         let digest = |scope: &str, name: &str, value: &str| (ForgottenKind::Fact, of_fact(&key, scope, name, value));
         let both = |(name, value): &(String, &str)| [scope, ANY_SCOPE].map(|scope| digest(scope, name, value));
-        let facts = facts.iter().flat_map(both);
-        self.add(place, &digests(&key, texts).into_iter().chain(facts).collect::<Vec<_>>())
-    }
-
-    fn add(
-        &self,
-        place: &ForgottenPlace,
-        digests: &[(ForgottenKind, crate::state::Digest)],
-    ) -> Result<Option<i64>, StateError> {
+        let digests: Vec<_> =
+            parts.iter().map(|part| digest_of(&key, part)).chain(facts.iter().flat_map(both)).collect();
         if digests.is_empty() {
             return Ok(None);
         }
-        let about = encoded(&place.kept(&self.state.key_or_new()?));
+        let about = encoded(&place.kept(&key));
         let _none_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
-        self.table.add(Timestamp::now(), &place.shown(), &about, digests).map(Some)
+        self.table.add(Timestamp::now(), &place.shown(), &about, &digests, purge).map(Some)
     }
 
     /// Forgets that something was forgotten; says whether it was.
@@ -164,17 +150,18 @@ impl ForgottenTexts {
         }
     }
 
-    /// All of it and its key, as files below the vault's state: what an archive carries.
+    /// Adds what was forgotten in the vault of another state.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn as_files(state: &Arc<State>) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
-        TombstoneTable::new(state).as_files()
+    /// When one of them cannot be read, or this one cannot be written.
+    pub fn join(&self, other: &Arc<State>) -> Result<(), StateError> {
+        self.table.join(other)
     }
 
-    /// Notes that something was left out, for the person to see.
-    pub fn note(&self, left_out: LeftOut) {
-        self.left_out.add(left_out);
+    /// Notes what was left out, all of it or a part, for the person to see: who brought it, and what it was for.
+    pub fn note(&self, by: &str, into: &str, whole: bool, tombstone: i64) {
+        let (at, by, into) = (Timestamp::now(), by.to_owned(), into.to_owned());
+        self.left_out.add(LeftOut { at, by, into, whole, tombstone });
     }
 
     /// What was left out, newest first.
@@ -193,17 +180,17 @@ fn encoded(place: &KeptPlace) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::asked::parts_of;
     use super::super::in_fact::FactToWrite;
     use super::super::place::TombstoneScope;
     use super::*;
-    use crate::note::Note;
 
     fn forgotten(texts: &[&str]) -> (tempfile::TempDir, ForgottenTexts) {
         let folder = tempfile::tempdir().unwrap();
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("notes/a.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        forgotten.remember(&place, texts).unwrap();
+        forgotten.remember(&place, &parts_of(texts), "", &[], None).unwrap();
         (folder, forgotten)
     }
 
@@ -237,13 +224,8 @@ mod tests {
             assert_eq!(left(text), Some(Some(kept.into())), "{text}");
         }
         for other in [
-            "Thanks!",
-            "Bread",
-            "The key lies under the fourth pot.",
-            "| Thanks! | x |",
-            "<p>Bread</p>",
-            "Do you know that I like tea? Yes.",
-            "",
+            "Thanks!", "Bread", "The key lies under the fourth pot.", "| Thanks! | x |", "<p>Bread</p>",
+            "Do you know that I like tea? Yes.", "",
         ] {
             assert_eq!(left(other), None, "{other}");
         }
@@ -256,7 +238,7 @@ mod tests {
         let (_folder, forgotten) = forgotten(&[secret]);
         let asked = forgotten.ask().unwrap();
         let left = |text: &str| {
-            let left = asked.without_in_note(&Note::parse(text, "a"), text, TombstoneScope::All, |_| false);
+            let left = asked.without_in_file(text, false, TombstoneScope::All, &|_, _| false);
             left.map(|left| left.text)
         };
         let item = "- The key lies under the third pot\n";
@@ -270,8 +252,7 @@ mod tests {
         assert_eq!(left(&shared).unwrap().unwrap(), "Prose.\n", "its lines cannot be told apart");
         let all = note("summary: I like tea very much\n").replace("Prose.", item.trim_end());
         assert_eq!(left(&all).unwrap(), None);
-        let kept =
-            asked.without_in_note(&Note::parse(&all, "a"), &all, TombstoneScope::All, |part| part.contains("tea"));
+        let kept = asked.without_in_file(&all, false, TombstoneScope::All, &|_, part| part.contains("tea"));
         assert_eq!(kept.unwrap().text, None, "nothing is left below it");
     }
 
@@ -281,7 +262,7 @@ mod tests {
         assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        let id = forgotten.remember_with(&place, &[], "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
+        let id = forgotten.remember(&place, &[], "user", &[("home/Code".into(), "47-11")], None).unwrap().unwrap();
         let has = |scope: &str, name: &str, value: &str| {
             forgotten.ask().unwrap().has_fact(scope, name, value, TombstoneScope::All) == Some(id)
         };

@@ -9,7 +9,7 @@ mod in_fact;
 mod keeper;
 mod place;
 
-pub(crate) use asked::{ForgottenLookup, WithoutForgotten};
+pub(crate) use asked::{ForgottenLookup, TextPart, WithoutForgotten, parts_of};
 pub(crate) use in_fact::FactToWrite;
 pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
 pub(crate) use place::{AgentReach, ForgottenPlace, TombstoneScope, folder_of};

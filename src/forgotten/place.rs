@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::access::{Grant, is_agents, own_file};
 use crate::path::{VaultPath, folded};
@@ -10,7 +11,7 @@ use crate::state::DigestKey;
 
 /// A note out of which something goes for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForgottenPlace {
+pub(crate) struct ForgottenPlace {
     /// The note.
     pub path: VaultPath,
     /// Its tags, and what may be meant as some.
@@ -46,14 +47,13 @@ pub struct AgentReach {
 }
 
 /// What is kept of a place: no name of what is gone, and of tags digests alone.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptPlace {
     /// The note, while it is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) path: Option<String>,
     collection: String,
     /// Whose own memory it is of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,

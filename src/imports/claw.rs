@@ -1,6 +1,6 @@
 //! What OpenClaw and Moltis put into a conversation: where a message came from, what happened meanwhile, how a reply is to be sent.
 
-use super::kind::SourceKind;
+use super::item::SourceKind;
 use crate::derive::code::{code, without_lines};
 use crate::derive::is_housekeeping;
 

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::beside::BESIDE;
-use super::kind::SourceKind;
+use super::item::SourceKind;
+use super::parts::BESIDE;
 use super::sink::ImportSink;
 
 /// A file that was found.

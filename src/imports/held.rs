@@ -14,20 +14,8 @@ const ENTRY_BYTES: usize = 2 * (size_of::<String>() + 16);
 const OBJECT_BYTES: usize = 160;
 /// Fields that may be large, and of which no reader has any use: what was asked of tools, what a search found, signatures.
 const UNUSED: [&str; 14] = [
-    "arguments",
-    "citations",
-    "content_references",
-    "encrypted_content",
-    "extracted_content",
-    "image_results",
-    "input",
-    "logprobs",
-    "search_queries",
-    "search_result_groups",
-    "signature",
-    "thinking",
-    "token_usage",
-    "toolUseResult",
+    "arguments", "citations", "content_references", "encrypted_content", "extracted_content", "image_results", "input",
+    "logprobs", "search_queries", "search_result_groups", "signature", "thinking", "token_usage", "toolUseResult",
 ];
 
 /// Why a text is not held as a tree.

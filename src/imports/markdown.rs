@@ -1,6 +1,6 @@
 //! Notes of other programs: Markdown files, by what those are called there.
 
-use super::kind::SourceKind;
+use super::item::SourceKind;
 use super::said::said;
 use super::sink::ImportSink;
 

@@ -4,7 +4,6 @@
 //! A reader gives events, as programs send them, and notes, one after the other, and never holds more than a conversation of them. What
 //! it leaves out is counted with the reason, and what cannot be read keeps nothing else from being read.
 
-mod beside;
 mod bookmarks;
 mod chat_lines;
 mod chatgpt;
@@ -13,12 +12,9 @@ mod claude_code;
 mod claw;
 mod codex;
 mod elements;
-mod error;
 mod found;
 mod held;
-mod injections;
 mod item;
-mod kind;
 mod lines;
 mod markdown;
 mod moments;
@@ -28,24 +24,18 @@ mod repeats;
 mod said;
 mod seems;
 mod session;
-mod session_kind;
 mod sink;
 mod tags;
-mod tally;
 mod tools;
 mod unpack;
-mod zipped;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::is_beside_session;
-pub(crate) use item::ImportItem;
-pub(crate) use kind::SourceKind;
-pub(crate) use read::{read, read_some};
+pub(crate) use item::{ImportItem, SourceKind, session_kind};
+pub(crate) use parts::is_beside_session;
+pub(crate) use read::{ImportTally, read, read_some};
 pub(crate) use repeats::ImportRepeats;
 pub(crate) use session::{SessionTranscript, SessionTurn, session, session_id};
-pub(crate) use session_kind::session_kind;
 pub(crate) use sink::ImportSink;
-pub(crate) use tally::ImportTally;
 pub(crate) use unpack::size;

@@ -1,19 +1,20 @@
 //! A source, from its files to what is handed over.
 
 use std::cell::Cell;
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::beside::{BESIDE, is_beside_session};
 use super::elements::{Ending, elements};
-use super::error::ImportReadError;
 use super::found::{FoundFile, SourceFiles, unwanted};
 use super::held::NotHeld;
-use super::kind::SourceKind;
+use super::item::{ImportReadError, SourceKind};
+use super::parts::{BESIDE, is_beside_session};
 use super::seems::{HEAD_BYTES, Seeming, seems};
 use super::sink::{ImportSink, MAX_NOTE_BYTES, ReadConversation};
 use super::unpack::each_file;
@@ -267,4 +268,45 @@ fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut Im
         _ => return,
     };
     sink.remark(format!("{name} seems to be {}", seeming.said()));
+}
+
+/// Maximum number of remarks that are kept.
+const MAX_REMARKS: usize = 20;
+
+/// What was found, and what of it was left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ImportTally {
+    /// Conversations that have a turn.
+    pub conversations: usize,
+    /// Turns.
+    pub turns: usize,
+    /// Pages.
+    pub bookmarks: usize,
+    /// Notes.
+    pub notes: usize,
+    /// How often something was left out, by the reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// What else there is to say, as sentences.
+    pub remarks: Vec<String>,
+}
+
+impl ImportTally {
+    /// Keeps a remark, where it is new and there are few.
+    pub(super) fn remark(&mut self, remark: String) {
+        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// Adds what was found later.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.conversations += later.conversations;
+        self.turns += later.turns;
+        self.bookmarks += later.bookmarks;
+        self.notes += later.notes;
+        for (reason, times) in later.left_out {
+            *self.left_out.entry(reason).or_default() += times;
+        }
+        later.remarks.into_iter().for_each(|remark| self.remark(remark));
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::json;
 
 use super::item::ImportItem;
-use super::tally::ImportTally;
+use super::read::ImportTally;
 
 /// What came so far.
 #[derive(Debug, Default)]

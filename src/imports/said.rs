@@ -4,8 +4,7 @@
 use super::claw::{
     is_claw, is_message_id, is_own_turn, without_envelope, without_events, without_marks, without_metadata,
 };
-use super::injections::injections;
-use super::kind::SourceKind;
+use super::item::SourceKind;
 use super::tags::{TagPlace, without_tags, without_unopened};
 use crate::derive::code::without_lines;
 use crate::derive::{is_housekeeping, is_machine, is_silence};
@@ -26,15 +25,8 @@ const MODELS: [&str; 4] = ["assistant", "model", "ai", "bot"];
 const THOUGHTS: [&str; 5] = ["think", "thinking", "antthinking", "scratchpad", "reasoning"];
 /// Tags between which Claude Code keeps what was typed as a command, and what that printed.
 const COMMANDS: [&str; 9] = [
-    "command-name",
-    "command-message",
-    "command-args",
-    "local-command-caveat",
-    "local-command-stdout",
-    "local-command-stderr",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
+    "command-name", "command-message", "command-args", "local-command-caveat", "local-command-stdout",
+    "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr",
 ];
 /// With what Codex begins a turn that has the instructions of a project, and what ends those.
 const INSTRUCTIONS: (&str, &str) = ("# AGENTS.md instructions for ", "</INSTRUCTIONS>");
@@ -119,6 +111,36 @@ pub(super) fn said(kind: SourceKind, role: &str, text: &str) -> (String, Vec<&'s
 fn without_instructions(text: &str) -> Option<String> {
     let rest = text.trim_start().strip_prefix(INSTRUCTIONS.0)?;
     Some(rest.rfind(INSTRUCTIONS.1).map(|end| rest[end + INSTRUCTIONS.1.len()..].to_owned()).unwrap_or_default())
+}
+
+/// Those of Claude Code, of what is loaded into it, and of its editors.
+const CLAUDE_CODE: [&str; 13] = [
+    "system-reminder", "system_reminder", "user-prompt-submit-hook", "task-notification", "ide_opened_file",
+    "ide_selection", "ide_context", "ide_diagnostics", "available_skills", "recalled_context", "injected_context",
+    "relevant-memories", "relevant_memories",
+];
+/// Those of Codex. `instructions` stands alone where it is written as Codex does.
+const CODEX: [&str; 11] = [
+    "environment_context", "user_instructions", "collaboration_mode", "permissions instructions",
+    "skills_instructions", "turn_aborted", "available_skills", "recalled_context", "injected_context",
+    "relevant-memories", "relevant_memories",
+];
+/// Those of OpenClaw and Moltis, with their memory.
+const CLAWS: [&str; 13] = [
+    "memory", "memory-context", "memory_context", "retrieved_memories", "recalled_context", "injected_context",
+    "relevant-memories", "relevant_memories", "environment_context", "environment_details", "available_skills",
+    "system-reminder", "system_reminder",
+];
+
+/// The tags, in lower case, between which a kind of source has what nobody said, at the beginning of a line. An export of conversations
+/// with nothing but a model has none.
+pub(super) fn injections(kind: SourceKind) -> &'static [&'static str] {
+    match kind {
+        SourceKind::ClaudeCode => &CLAUDE_CODE,
+        SourceKind::Codex => &CODEX,
+        kind if is_claw(kind) => &CLAWS,
+        _ => &[],
+    }
 }
 
 #[cfg(test)]

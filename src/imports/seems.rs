@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::kind::SourceKind;
-use super::session_kind::session_kind;
+use super::item::{SourceKind, session_kind};
 
 /// Length of the head of a file that is looked at to tell what it is, in bytes.
 pub(super) const HEAD_BYTES: u64 = 64 << 10;

@@ -9,8 +9,7 @@ use jiff::Timestamp;
 
 use super::elements::parse;
 use super::found::FoundFile;
-use super::item::ImportItem;
-use super::kind::SourceKind;
+use super::item::{ImportItem, SourceKind};
 use super::lines::{BEHIND, BYTE_ORDER_MARK, NO_JSON, TOO_LONG};
 use super::read::{Unnamed, one};
 use super::said::is_program;

@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::item::ImportItem;
-use super::kind::SourceKind;
+use super::item::{ImportItem, SourceKind};
 use super::moments::written;
+use super::read::ImportTally;
 use super::repeats::{Came, ImportRepeats};
 use super::said::{THOUGHT, is_model, is_program, said};
-use super::tally::ImportTally;
 use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
 use crate::derive::turns_of_thought;
 use crate::wire::ImportNote;

@@ -93,9 +93,7 @@ fn a_thought_that_is_kept_in_parts_is_left_out_and_counted() {
     assert_eq!(
         said(&items),
         [
-            "- user: What about `</think>`?",
-            "- assistant: Four",
-            "- assistant: Five `<think>` six",
+            "- user: What about `</think>`?", "- assistant: Four", "- assistant: Five `<think>` six",
             "- assistant: Seven `</think>` eight"
         ]
     );
@@ -190,12 +188,8 @@ fn sessions_of_openclaw_and_moltis_are_without_their_machinery() {
     assert_eq!(
         texts,
         [
-            "Remind me of the dentist on Friday.",
-            "The dentist is on Friday at ten.",
-            "write: file written",
-            "No line names this session.",
-            "東京の天気は？",
-            "晴れです。"
+            "Remind me of the dentist on Friday.", "The dentist is on Friday at ten.", "write: file written",
+            "No line names this session.", "東京の天気は？", "晴れです。"
         ]
     );
     assert!(tally.left_out.len() >= 4, "{tally:?}");

@@ -7,11 +7,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::error::ImportReadError;
 use super::found::{EachFile, FoundFile, NOT_IMPORTED, SourceFiles, WhyNot, is_hidden};
+use super::item::ImportReadError;
+use super::parts::of_zip;
 use super::seems::{HEAD_BYTES, Seeming, seems};
 use super::sink::ImportSink;
-use super::zipped::of_zip;
 
 /// Maximum number of folders within one another.
 const MAX_DEPTH: usize = 32;

@@ -3,7 +3,6 @@
 //! A transport: decodes a request, calls a use case on a blocking thread for whom the listener found, and
 //! encodes the answer. Nothing is kept between two requests.
 
-mod answers;
 mod complete;
 mod context;
 mod entries;
@@ -26,6 +25,5 @@ mod status;
 mod tool;
 mod tools;
 
-pub(crate) use answers::SESSION;
-pub(crate) use router::{MAX_MESSAGE_BYTES, router};
+pub(crate) use router::{MAX_MESSAGE_BYTES, SESSION, router};
 pub(crate) use tools::changes_nothing;

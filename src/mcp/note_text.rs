@@ -1,6 +1,7 @@
 //! The text of a passage, a note, or some lines of it, by whatever names it.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::refs::{Reference, uri_of};
 use super::tool::{DATA, Render, count};
@@ -14,6 +15,7 @@ use crate::wire::{NoteParams, passage_citation, split_page};
 pub(super) const MOST_BYTES: usize = 50_000;
 
 /// Text of a note.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct NoteText {
     /// Where it is, to be cited: `notes/api.md#L42-L58`.
@@ -37,10 +39,8 @@ pub(super) struct NoteText {
     /// Its last line.
     line_end: usize,
     /// How many lines the note has; absent for a passage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     total_lines: Option<usize>,
     /// The line at which to go on, when the text was too long for one answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_line: Option<usize>,
     /// Whether the last line is cut, as it alone is longer than an answer may be.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -1,6 +1,7 @@
 //! `search`: passages with their citations.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::refs::uri_of;
@@ -56,6 +57,7 @@ struct SearchArgs {
 }
 
 /// What was found.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Hits {
     /// What was asked.
@@ -65,10 +67,8 @@ pub(super) struct Hits {
     /// The passages, the best first.
     results: Vec<McpHit>,
     /// How many less likely ones are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
     /// Why the answer is less than it could be, when it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
     /// Whether the text says where each passage is.
     #[serde(skip)]

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::answers::Answers;
+use super::router::Answers;
 use super::{complete, prompts, resources, tools};
 use crate::access::{Principal, Turn};
 use crate::app::App;

@@ -7,10 +7,10 @@ use super::read::{find, own_file};
 use super::target::{TargetError, forbidden, own_name, writable};
 use super::write::{MemoryEdit, changed, file_to_write, refused, rewrite};
 use crate::access::WriteMode;
-use crate::derive::{ChunkId, chunk, without_chunk, without_lines};
+use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::request::{ErrorKind, MemoryWriter, RequestError, Room, no_chunk, text};
+use crate::request::{MemoryWriter, RequestError, Room, no_chunk, text};
 use crate::vault::{Action, CheckpointId};
 use crate::wire::{MemoryCandidate, MemoryChange, MemoryForgetParams, MemoryForgotten, citation};
 
@@ -84,12 +84,7 @@ pub(super) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Re
         let note = Note::parse(existing, path.stem());
         let chunks = chunk(&path, &note, existing);
         let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_chunk(&id.to_string()))?;
-        let left = without_chunk(&note, existing, chunk)
-            .map_err(|error| RequestError::conflict(format!("`{path}`: {error}")))?;
-        // The last of the text goes, and the frontmatter is the person's.
-        let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
-        let (left, empty) = checked(existing, &note, left).map_err(|error| refused(&path, error))?;
-        Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
+        edit_without(&path, existing, &note, without_chunk(&note, existing, chunk))
     })?;
     Ok(changed(writer, "memory_delete", &path, &checkpoint))
 }
@@ -134,16 +129,24 @@ fn forget_place(writer: &MemoryWriter, place: &ForgettablePlace) -> Result<Check
         let note = Note::parse(existing, path.stem());
         let now = places(path, &note, existing);
         let now = now.iter().find(|found| found.hash == place.hash).ok_or_else(changed)?;
-        let left = without_lines(&note, existing, now.lines.0, now.lines.1).map_err(|error| RequestError {
-            kind: ErrorKind::Conflict,
-            message: format!("`{path}`: {error}"),
-            hint: Some("nothing was written".into()),
-        })?;
-        // The last of the text goes, and the frontmatter is the person's.
-        let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
-        let (left, empty) = checked(existing, &note, left).map_err(|error| refused(path, error))?;
-        Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
+        edit_without(path, existing, &note, without_lines(&note, existing, now.lines.0, now.lines.1))
     })
+}
+
+/// What becomes of a file that a part goes out of. The last of the text goes, and the frontmatter is the person's.
+fn edit_without(
+    path: &VaultPath,
+    existing: &str,
+    note: &Note,
+    left: Result<Remainder, RemoveError>,
+) -> Result<MemoryEdit, RequestError> {
+    let left = left.map_err(|error| RequestError {
+        hint: Some("nothing was written".into()),
+        ..RequestError::conflict(format!("`{path}`: {error}"))
+    })?;
+    let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
+    let (left, empty) = checked(existing, note, left).map_err(|error| refused(path, error))?;
+    Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
 }
 
 fn shown(writer: &MemoryWriter, place: &ForgettablePlace) -> MemoryCandidate {

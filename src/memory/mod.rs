@@ -13,15 +13,11 @@
 mod candidates;
 mod choose;
 mod edit;
-mod flush;
 mod forget;
-mod keep;
 mod read;
 mod target;
 mod write;
 
-pub(crate) use flush::flush;
 pub(crate) use forget::forget;
-pub(crate) use keep::{drop_chunk, keep};
 pub(crate) use read::{get, list, search};
-pub(crate) use write::{delete, restore, save};
+pub(crate) use write::{delete, drop_chunk, flush, keep, restore, save};

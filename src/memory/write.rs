@@ -1,26 +1,29 @@
 //! Writes what an agent remembers, takes it out again, and undoes either.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::edit::{EditError, with_content, without_text};
+use super::forget::delete_chunk;
+use super::read::{get, own_file};
 use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
 use crate::access::WriteMode;
-use crate::derive::chunk;
-use crate::derive::facts::{FactsFile, without_values};
-use crate::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, TombstoneScope, WithoutForgotten};
+use crate::derive::facts::{Fact, FactsFile};
+use crate::derive::words::fold;
+use crate::derive::{ChunkId, chunk, is_housekeeping, is_silence};
+use crate::fence::without_fenced;
+use crate::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
 use crate::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
-use crate::state::LeftOut;
-use crate::vault::{Act, Action, CheckpointId, WriteError, globs};
-use crate::wire::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemorySaveParams};
-
-/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
-const TRIES: usize = 100;
+use crate::vault::{Action, CheckpointId, WriteError, is_folder_name, slug, until_written};
+use crate::wire::{
+    MemoryChange, MemoryDeleteParams, MemoryFlushParams, MemoryGetParams, MemoryRestoreParams, MemorySaveParams,
+    SaveParams, Saved,
+};
 
 /// What becomes of a file.
 pub(super) enum MemoryEdit {
@@ -59,24 +62,17 @@ pub(super) fn saved(
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
     let left = asked.without(&content, TombstoneScope::Agent(&writer.reach()));
-    let kept = left.as_ref().and_then(|left| left.text.as_ref());
+    let brought = left.as_ref().map_or(Some(&content), |left| left.text.as_ref());
     let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
         // What is refused is so whether it was forgotten or not.
         let all = with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?;
-        Ok(match (&left, kept) {
-            (None, _) => MemoryEdit::Text(all),
-            (Some(_), None) => MemoryEdit::Left(would.insert(all).clone()),
-            (Some(_), Some(kept)) => match with_content(existing, kept, append, &made) {
-                Ok(text) => MemoryEdit::Text(text),
-                Err(_) => MemoryEdit::Left(would.insert(all).clone()),
-            },
-        })
+        let kept = brought.and_then(|kept| with_content(existing, kept, append, &made).ok());
+        Ok(kept.map_or_else(|| MemoryEdit::Left(would.insert(all).clone()), MemoryEdit::Text))
     })?;
     drop(asked);
     if let Some(WithoutForgotten { tombstone, .. }) = left {
-        let (by, into) = (format!("agent {}", writer.slug()), path.to_string());
-        forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: would.is_some(), tombstone });
+        forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), would.is_some(), tombstone);
     }
     let mut change = MemoryChange { redacted, ..changed(writer, "memory_save", &path, &id) };
     if let Some(text) = &would {
@@ -138,8 +134,8 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
         }
         None => return Err(absent()),
     };
-    let act = act(writer, Action::Restore, 0);
-    begin(writer)?;
+    let act = writer.act(Action::Restore, 0);
+    writer.begin()?;
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
     let (mut left, mut would) = (None, None);
@@ -152,8 +148,7 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     let (_, undo) = restored.inspect_err(|_| writer.turn().rest())?;
     drop(asked);
     if let Some(WithoutForgotten { text, tombstone }) = left {
-        let (by, into) = (format!("agent {}", writer.slug()), path.to_string());
-        forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: text.is_none(), tombstone });
+        forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), text.is_none(), tombstone);
     }
     let mut change = changed(writer, "checkpoint_restore", &path, &undo);
     // It hears what it would have heard.
@@ -173,32 +168,13 @@ fn without_forgotten(
     had: &str,
     now: &str,
 ) -> Option<WithoutForgotten> {
-    if asked.is_empty() {
-        return None;
-    }
-    let agent = writer.reach();
-    let reach = TombstoneScope::Agent(&agent);
-    let mut met = None;
-    let mut text = had.to_owned();
-    if writer.workspace().ledger().scope_of(path).is_some() {
-        let there = FactsFile::read(now);
-        let found = std::cell::Cell::new(None);
-        text = without_values(had, |fact, value| {
-            let says = there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(value));
-            let fact = FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
-            let known = asked.in_fact(ANY_SCOPE, fact, reach).filter(|_| !says);
-            found.set(found.get().or(known));
-            known.is_some()
-        });
-        met = found.get();
-    }
-    let note = Note::parse(&text, path.stem());
-    let left = asked.without_in_note(&note, &text, reach, |part| now.contains(part.trim()));
-    match (left, met) {
-        (Some(left), met) => Some(WithoutForgotten { tombstone: met.unwrap_or(left.tombstone), ..left }),
-        (None, Some(tombstone)) => Some(WithoutForgotten { text: Some(text), tombstone }),
-        (None, None) => None,
-    }
+    let (agent, there) = (writer.reach(), FactsFile::read(now));
+    let keeps = |fact: Option<&Fact>, part: &str| match fact {
+        Some(fact) => there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(part)),
+        None => now.contains(part.trim()),
+    };
+    let of_facts = writer.workspace().ledger().scope_of(path).is_some();
+    asked.without_in_file(had, of_facts, TombstoneScope::Agent(&agent), &keeps)
 }
 
 /// The file that is meant, when the agent may write it and would find what it writes.
@@ -212,9 +188,7 @@ pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result
         error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
     })?;
     let workspace = writer.workspace();
-    let hidden =
-        globs("access.private", &workspace.config().access.private).map_or(true, |set| set.is_match(path.as_str()));
-    if hidden || workspace.leaves_out(&path) {
+    if workspace.hides(&path) {
         let message = format!("`{path}` is left out of what you can read, by `memory.toml` or by its name");
         return Err(forbidden(message, "nothing was written; take another file"));
     }
@@ -238,15 +212,6 @@ fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
     let spelled = names.iter().find(|found| folded(found) == folded(name));
     let before = path.as_str().strip_suffix(name).unwrap_or_default();
     spelled.and_then(|found| VaultPath::new(format!("{before}{found}")).ok()).unwrap_or(path)
-}
-
-/// A change by an agent, as much as it may have.
-fn act(writer: &MemoryWriter, action: Action, written: usize) -> Act<'_> {
-    let act = action.by(writer.slug());
-    match writer.limits() {
-        Some(limits) => act.within(limits.quota, written as u64),
-        None => act,
-    }
 }
 
 /// Refuses a file more than an agent may have.
@@ -282,9 +247,8 @@ pub(super) fn rewrite(
         return Err(kept(path));
     }
     drop(scope);
-    let edit = act(writer, action, written);
-    let mut lost = WriteError::Changed(path.clone());
-    for _ in 0..TRIES {
+    let edit = writer.act(action, written);
+    until_written(|| {
         let (existing, hash) = match files.read(path)? {
             Some((bytes, hash)) => (Some(as_text(path, bytes)?), Some(hash)),
             None => (None, None),
@@ -301,15 +265,15 @@ pub(super) fn rewrite(
         if outcome.1.is_none() {
             may_make(writer)?;
         }
-        begin(writer)?;
+        writer.begin()?;
         let forgets = matches!(action, Action::Forget).then(|| match &outcome.0 {
             MemoryEdit::Text(text) | MemoryEdit::Left(text) => Some(text.clone()),
             MemoryEdit::Gone => None,
         });
         let written = match outcome {
-            (MemoryEdit::Left(_), None) => files.leave(path, None, act(writer, Action::Create, written)),
+            (MemoryEdit::Left(_), None) => files.leave(path, None, writer.act(Action::Create, written)),
             (MemoryEdit::Left(_), Some(hash)) => files.leave(path, Some(hash), edit),
-            (MemoryEdit::Text(text), None) => files.create_for(path, &text, act(writer, Action::Create, written)),
+            (MemoryEdit::Text(text), None) => files.create_for(path, &text, writer.act(Action::Create, written)),
             (MemoryEdit::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
             (MemoryEdit::Gone, Some(hash)) => files.trash_as(path, hash, edit),
             (MemoryEdit::Gone, None) => return Err(gone(path)),
@@ -317,18 +281,12 @@ pub(super) fn rewrite(
         if written.is_err() {
             writer.turn().rest();
         }
-        match written {
-            Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
-            written => {
-                let id = written?;
-                if let (Some(before), Some(after)) = (existing, forgets) {
-                    workspace.forget_given(path, &before, after.as_deref());
-                }
-                return Ok(id);
+        Ok(written.inspect(|_| {
+            if let (Some(before), Some(after)) = (existing, forgets) {
+                workspace.forget_given(path, &before, after.as_deref());
             }
-        }
-    }
-    Err(lost.into())
+        }))
+    })
 }
 
 /// What became of a file that was changed, once the index says so too. The agent hears of the change in any case: what it
@@ -350,13 +308,6 @@ pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &
         redacted: false,
         matches_removed: None,
     }
-}
-
-/// Begins to write, unless nobody waits for that any more.
-fn begin(writer: &MemoryWriter) -> Result<(), RequestError> {
-    let in_time = writer.turn().left().is_none_or(|left| !left.is_zero()) && writer.turn().begin();
-    let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
-    in_time.then_some(()).ok_or_else(late)
 }
 
 /// What a file says, unless the person keeps it from its agent.
@@ -391,4 +342,119 @@ fn too_long(path: &VaultPath, bytes: usize) -> RequestError {
     let hint = Some("nothing was written; take another file, or delete what is of no use any more".into());
     let message = format!("`{path}` would have {bytes} bytes, which is more than is indexed");
     RequestError { hint, ..RequestError::invalid(message) }
+}
+
+/// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and
+/// metadata are the person's alone. The hash is then that of its last chunk; zeros where somebody has changed the file since.
+///
+/// # Errors
+/// As [`save`](super::write::save).
+pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, RequestError> {
+    if let Some(name) = params.collection.as_deref().filter(|name| !is_folder_name(name)) {
+        return Err(RequestError::invalid(format!("`collection` is {name:?}; it takes the name of a file")));
+    }
+    let content = match &params.title {
+        Some(title) => format!("## {title}\n\n{}", params.content),
+        None => params.content.clone(),
+    };
+    let save = |file| saved(writer, &MemorySaveParams { content: content.clone(), file, append: None });
+    let file = params.collection.as_deref().map(|collection| format!("memory/{}.md", slug(collection)));
+    let change = match save(file.clone()) {
+        // Where the agent may write `MEMORY.md` alone, it goes there.
+        Err(error)
+            if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode() == WriteMode::PromptOnly =>
+        {
+            save(None)?
+        }
+        change => change?,
+    };
+    let (MemoryChange { path, chunks, redacted, searchable, checkpoint_id, .. }, would) = change;
+    // It is written, whatever became of the file since.
+    let last = match would {
+        Some(text) => last_of(&path, &text),
+        None => last_chunk(writer.workspace(), &path),
+    };
+    let hash = last.unwrap_or_else(|| ChunkId::from_bits(0).to_string());
+    let checkpoint_id = Some(checkpoint_id);
+    Ok(Saved {
+        ok: true,
+        hash,
+        path,
+        chunks,
+        existing: false,
+        redacted,
+        searchable,
+        forgotten_before: false,
+        checkpoint_id,
+    })
+}
+
+/// Drops the chunk with a hash. It has to be one of its own.
+///
+/// # Errors
+/// As [`delete_chunk`].
+pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChange, RequestError> {
+    let named = MemoryGetParams { hash: Some(hash.to_owned()), ..MemoryGetParams::default() };
+    let passage = get(writer, &named)?;
+    let own = format!("agents/{}/", writer.slug());
+    // Others may share their memory with it, to be read.
+    let file = passage.path.strip_prefix(&own).ok_or_else(|| RequestError::forbidden("this is not your memory"))?;
+    let id = hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+    delete_chunk(writer, file, id)
+}
+
+fn last_chunk(workspace: &Workspace, path: &str) -> Option<String> {
+    let path = VaultPath::new(path).ok()?;
+    let source = workspace.source(&path).ok()?;
+    last_of(path.as_str(), &source.text)
+}
+
+fn last_of(path: &str, text: &str) -> Option<String> {
+    let path = VaultPath::new(path).ok()?;
+    let chunks = chunk(&path, &Note::parse(text, path.stem()), text);
+    chunks.last().map(|chunk| chunk.id.to_string())
+}
+
+/// Adds lines to the agent's memory of the day, `memory/2026-11-23.md`, or to `MEMORY.md` where it may write that alone. What the file has
+/// already, what was recalled, and that there is nothing (`NO_REPLY`) is left out; where nothing else is left, nothing is written.
+///
+/// # Errors
+/// As [`save`].
+pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result<MemoryChange, RequestError> {
+    let file = match writer.mode() {
+        WriteMode::PromptOnly => "MEMORY.md".to_owned(),
+        _ => format!("memory/{}.md", writer.at().to_zoned(jiff::tz::TimeZone::system()).date()),
+    };
+    let given = text("content", &params.content)?;
+    let given = without_fenced(&given);
+    let there = own_file(writer, &file)?.map(|(_, text)| text).unwrap_or_default();
+    let plain = |line: &str| fold(line.trim().trim_start_matches(['-', '*', '+', ' ']));
+    let mut known: HashSet<String> = there.lines().map(plain).collect();
+    let mut has_more = false;
+    let mut content = String::new();
+    // A program that was asked to keep what matters, and has nothing, says so; and its question is none of the answer.
+    let given = if is_housekeeping(&given) { "" } else { &*given };
+    for line in given.lines().filter(|line| !is_silence(line)) {
+        let said = plain(line);
+        let is_heading = line.trim_start().starts_with('#');
+        if said.is_empty() || is_heading || known.insert(said) {
+            has_more |= !line.trim().is_empty() && !is_heading;
+            content += line;
+            content.push('\n');
+        }
+    }
+    if !has_more {
+        return Ok(MemoryChange {
+            ok: true,
+            path: folder(writer.slug()) + &file,
+            checkpoint_id: String::new(),
+            checkpoint_id_there: String::new(),
+            chunks: 0,
+            searchable: true,
+            file_deleted: false,
+            redacted: false,
+            matches_removed: None,
+        });
+    }
+    save(writer, &MemorySaveParams { content, file: Some(file), append: Some(true) })
 }

@@ -1,17 +1,13 @@
 //! What every provider of embeddings offers, and how it fails.
 
-use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use half::f16;
 
-use super::{
-    BatchFile, BatchLook, BatchPlace, BatchRecord, ContentHash, Document, Fingerprint, ModelAsker, PackedTokens,
-    TokenQuery, TokenVectors,
-};
+use super::{BatchClient, ContentHash, Document, Fingerprint, ModelAsker, PackedTokens, TokenQuery, TokenVectors};
 
 /// What is kept of a chunk's text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -126,7 +122,7 @@ pub trait Embedder: Send + Sync {
     }
 
     /// How many texts at once are handed to it, to be made in their own time; `None` where it has no such way.
-    fn batches(&self) -> Option<Arc<dyn BatchEmbedder>> {
+    fn batches(&self) -> Option<Arc<BatchClient>> {
         None
     }
 
@@ -165,58 +161,6 @@ pub trait TokenEmbedder: Send + Sync {
         documents: &[(ContentHash, Document)],
         deadline: Instant,
     ) -> Result<Vec<TokenVectors>, ModelError>;
-}
-
-/// A service that makes the vectors of many texts in its own time: they are handed over as a file, and so are its answers.
-pub trait BatchEmbedder: Send + Sync {
-    /// Where they go, and whose they are.
-    fn place(&self) -> &BatchPlace;
-
-    /// When more texts than this wait, they are handed over.
-    fn from(&self) -> usize;
-
-    /// A file of requests for texts, as many as there is room for.
-    fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile;
-
-    /// Uploads a file of requests. Gives its id. Of one that is stopped, nothing is left at the service.
-    ///
-    /// # Errors
-    /// When it is not taken.
-    fn upload(&self, file: &Arc<BatchFile>) -> Result<String, ModelError>;
-
-    /// Begins a batch. Where it may be that a request before has begun it whose answer never came, that one is looked for. Gives its id.
-    /// Whoever has the turn is waited for: a request that nobody waits for any more may begin it still.
-    ///
-    /// # Errors
-    /// When it is refused.
-    fn begin(&self, file: &str, may_be_there: bool, turn: &Arc<Mutex<()>>) -> Result<String, ModelError>;
-
-    /// Looks how a batch is.
-    ///
-    /// # Errors
-    /// When that is not said.
-    fn look(&self, batch: &str) -> Result<BatchLook, ModelError>;
-
-    /// Fetches answers to texts that were asked for, which are taken out of `asked`, and hands them to `found`, until that says no. Says no
-    /// itself where the service does not have them any more.
-    ///
-    /// # Errors
-    /// When they do not come whole.
-    fn fetch(
-        &self,
-        file: &str,
-        asked: &mut HashSet<ContentHash>,
-        found: &mut dyn FnMut(ContentHash, EmbeddedText) -> bool,
-    ) -> Result<bool, ModelError>;
-
-    /// What one of the lines of a file of errors says, where it can be had.
-    fn complaint(&self, file: &str) -> Option<String>;
-
-    /// Has a batch end where it has not, and removes its files, as far as that can be had. Says no when it was stopped meanwhile.
-    fn clear(&self, record: &BatchRecord) -> bool;
-
-    /// Removes a file that nothing else knows of, whether or not it was stopped meanwhile.
-    fn discard(&self, file: &str);
 }
 
 /// Why there is no embedding.

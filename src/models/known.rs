@@ -26,73 +26,65 @@ pub(crate) struct KnownModel {
 
 const ASKED_OF_PASSAGES: &str = "Represent this sentence for searching relevant passages: ";
 
+/// What most of them have in common.
+const USUAL_MODEL: KnownModel = KnownModel {
+    name: "",
+    stems: &[],
+    architecture: "bert",
+    dimension: 384,
+    pooling: "mean",
+    query_prefix: "",
+    document_prefix: "",
+    languages: "English",
+    licence: "Apache-2.0",
+};
+
 /// As their makers' pages have it.
 pub(crate) const KNOWN_MODELS: [KnownModel; 6] = [
-    KnownModel {
-        name: "all-MiniLM-L6-v2",
-        stems: &["allminilml6v2"],
-        architecture: "bert",
-        dimension: 384,
-        pooling: "mean",
-        query_prefix: "",
-        document_prefix: "",
-        languages: "English",
-        licence: "Apache-2.0",
-    },
+    KnownModel { name: "all-MiniLM-L6-v2", stems: &["allminilml6v2"], ..USUAL_MODEL },
     KnownModel {
         name: "snowflake-arctic-embed-s",
         stems: &["snowflakearcticembeds", "arcticembeds"],
-        architecture: "bert",
-        dimension: 384,
         pooling: "cls",
         query_prefix: ASKED_OF_PASSAGES,
-        document_prefix: "",
-        languages: "English",
-        licence: "Apache-2.0",
+        ..USUAL_MODEL
     },
     KnownModel {
         name: "bge-small-en-v1.5",
         stems: &["bgesmallenv15"],
-        architecture: "bert",
-        dimension: 384,
         pooling: "cls",
         query_prefix: ASKED_OF_PASSAGES,
-        document_prefix: "",
-        languages: "English",
         licence: "MIT",
+        ..USUAL_MODEL
     },
     KnownModel {
         name: "multilingual-e5-small",
         stems: &["multilinguale5small"],
-        architecture: "bert",
-        dimension: 384,
-        pooling: "mean",
         query_prefix: "query: ",
         document_prefix: "passage: ",
         languages: "about 100 languages",
         licence: "MIT",
+        ..USUAL_MODEL
     },
     KnownModel {
         name: "nomic-embed-text-v1.5",
         stems: &["nomicembedtextv15"],
         architecture: "nomic-bert",
         dimension: 768,
-        pooling: "mean",
         query_prefix: "search_query: ",
         document_prefix: "search_document: ",
-        languages: "English",
-        licence: "Apache-2.0",
+        ..USUAL_MODEL
     },
     KnownModel {
         name: "embeddinggemma-300m",
         stems: &["embeddinggemma"],
         architecture: "gemma-embedding",
         dimension: 768,
-        pooling: "mean",
         query_prefix: "task: search result | query: ",
         document_prefix: "title: none | text: ",
         languages: "over 100 languages",
         licence: "Gemma Terms of Use",
+        ..USUAL_MODEL
     },
 ];
 

@@ -15,7 +15,6 @@
 //! Everything here blocks. Async callers call it from a blocking thread.
 
 mod asker;
-mod batch;
 mod breaker;
 mod calibration;
 mod chat;
@@ -38,24 +37,23 @@ mod packed_tokens;
 mod query_cache;
 mod space;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod token_vectors;
 mod unit;
 
 pub use asker::ModelAsker;
-pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, BatchStatus};
 pub(crate) use calibration::{Calibration, Sameness};
-pub(crate) use chat::Reranker;
-pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
+pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub(crate) use choice::{ChosenModel, FormerModel, ModelChoice};
 pub(crate) use claim::ModelClaim;
 pub use document::Document;
 pub(crate) use download::download;
-pub use embedder::{BatchEmbedder, EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
-pub(crate) use endpoint::{BatchRecord, BatchRecords, MOST_TEXTS, abandon_batch, is_at_service};
-pub use endpoint::{EndpointEmbedder, EndpointOptions};
-pub(crate) use endpoint::{UpstreamAnswer, UpstreamClient, UpstreamError};
+pub use embedder::{EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
+pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
+pub(crate) use endpoint::{
+    BatchFile, BatchLook, BatchPlace, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
+};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 pub(crate) use folders::{model_file, models_folder};

@@ -1,8 +1,8 @@
 //! Where a note's frontmatter is, and what it says.
 
-use super::engine::{self, Language};
-use super::handover::ParsedBlock;
 use super::metadata::{has_private_key, tags_in};
+use super::parse::{self, Language};
+use super::turn::ParsedBlock;
 use super::{Lines, Problem, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub(super) fn read(source: &str, lines: &Lines) -> Frontmatter {
         Some(line) => {
             let text = text_start..lines.span(line).start;
             found.markdown_start = lines.span(line).end;
-            match engine::read(language, &normalised(source, lines, 2..line)) {
+            match parse::read(language, &normalised(source, lines, 2..line)) {
                 ParsedBlock::Mapping(metadata) => {
                     found.body_start = found.markdown_start;
                     return Frontmatter { metadata, text, ..found };
@@ -126,7 +126,7 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     };
     let language = if text_of(opening).starts_with('+') { Language::Toml } else { Language::Yaml };
     let text = normalised(source, lines, opening + 1..closing);
-    let private = match engine::read(language, &text) {
+    let private = match parse::read(language, &text) {
         ParsedBlock::Mapping(metadata) if metadata.is_empty() => return found,
         ParsedBlock::Mapping(metadata) => {
             found.misplaced_tags = tags_in(&metadata);

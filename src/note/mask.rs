@@ -1,7 +1,7 @@
 //! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
 
 use super::Problem;
-use super::dialect::OPTIONS;
+use super::parse::OPTIONS;
 use pulldown_cmark::{Event, Parser, Tag};
 use std::borrow::Cow;
 use std::ops::Range;

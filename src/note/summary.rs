@@ -57,11 +57,8 @@ mod tests {
     fn the_summary_goes_alone() {
         let without = without_summary;
         for summary in [
-            "summary: One line.\n",
-            "summary: >-\n  Two\n\n  lines.\n",
-            "summary: |\n  # x\n  y: z\n",
-            "summary:\n- a\n- b\n",
-            "summary:\n  long\n",
+            "summary: One line.\n", "summary: >-\n  Two\n\n  lines.\n", "summary: |\n  # x\n  y: z\n",
+            "summary:\n- a\n- b\n", "summary:\n  long\n",
         ] {
             let text = |summary: &str| format!("---\ntitle: T\n{summary}\ntags: [x]\n---\n\nsummary: of the body\n");
             assert_eq!(without(&text(summary)).unwrap(), text(""), "{summary}");

@@ -187,25 +187,8 @@ mod tests {
     #[test]
     fn what_is_no_tag() {
         for text in [
-            "#",
-            "# a",
-            "##a",
-            "a#b",
-            "C# x",
-            "#1984",
-            "#-",
-            "#_/",
-            "#/components/x",
-            "&#x41;",
-            "\\#a",
-            "a_#b",
-            "#!a",
-            "#[a]",
-            "https://x.org/y#z",
-            "https://x.org/?q=(#z)",
-            "http://x/#a:#b",
-            "v.#x",
-            "color:#fff",
+            "#", "# a", "##a", "a#b", "C# x", "#1984", "#-", "#_/", "#/components/x", "&#x41;", "\\#a", "a_#b", "#!a",
+            "#[a]", "https://x.org/y#z", "https://x.org/?q=(#z)", "http://x/#a:#b", "v.#x", "color:#fff",
         ] {
             assert!(names(text).is_empty(), "{text}: {:?}", names(text));
         }

@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
-use super::dialect::OPTIONS;
 use super::links::{Destination, destination, has_scheme};
 use super::model::outside;
+use super::parse::OPTIONS;
 use super::{Note, frontmatter, mask};
 
 /// Maximum depth of elements; what is inside of deeper ones goes to the last that counts. Hostile text nests without
@@ -33,6 +34,7 @@ pub enum Node {
 }
 
 /// An element of a note.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Element {
     /// Its HTML name.
@@ -41,10 +43,8 @@ pub struct Element {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attrs: BTreeMap<&'static str, String>,
     /// The first line of a block in the file, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_start: Option<usize>,
     /// Its last line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_end: Option<usize>,
     /// What is in it.
     pub children: Vec<Node>,

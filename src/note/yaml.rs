@@ -1,6 +1,6 @@
 //! gray_matter's engine for YAML, on serde_norway, with a bound on what hostile text can cost.
 
-use super::handover::{ParsedBlock, from_float, hand_over};
+use super::turn::{ParsedBlock, from_float, hand_over};
 use gray_matter::Pod;
 use gray_matter::engine::Engine;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};

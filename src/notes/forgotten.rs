@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::derive::facts::{FactsFile, full_name};
-use crate::forgotten::{ForgottenLookup, TombstoneScope};
+use crate::derive::facts::FactsFile;
+use crate::forgotten::{FactToWrite, ForgottenLookup, TombstoneScope};
 use crate::path::VaultPath;
 use crate::request::{Edge, Owner, RequestError, parse, rfc3339};
 use crate::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, LeftOut, Tombstone};
@@ -90,11 +90,9 @@ pub(super) fn lines_back(
     let mut lines = known.lines(text);
     if let Some(scope) = owner.workspace().ledger().scope_of(path).map(|scope| scope.to_string()) {
         for fact in FactsFile::read(text).facts() {
-            let name = full_name(&fact.namespace, &fact.key);
+            let to_write = |value| FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
-            let of_value = |value| known.has_fact(&scope, &name, value, TombstoneScope::All);
-            let found = values
-                .find_map(|value| of_value(value).or_else(|| known.in_parts(&fact.key, value, TombstoneScope::All)));
+            let found = values.find_map(|value| known.in_fact(&scope, to_write(value), TombstoneScope::All));
             lines.extend(found.map(|tombstone| (fact.line, tombstone)));
         }
         lines.sort_unstable();

@@ -110,7 +110,7 @@ fn parts(viewer: &Viewer, query: &SearchQuery) -> Result<Vec<(VaultPart, f64)>, 
             MemoryScope::AgentType(_) => 0.7,
             MemoryScope::Orchestrator | MemoryScope::System => 0.4,
         };
-        (scope.part(&config.memory_scopes, &config.collections), weight.unwrap_or(usual))
+        (scope.part(&config.collections), weight.unwrap_or(usual))
     };
     Ok(memory_scopes("scope", scopes)?.into_iter().map(part).collect())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::state::{LogTable, State, StateError};
@@ -23,6 +24,7 @@ const FORGOTTEN: &str = "(forgotten)";
 pub struct ReadLog(LogTable);
 
 /// Something that an agent asked.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogEntry {
     /// When, as RFC 3339.
@@ -37,13 +39,11 @@ pub struct LogEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
     /// Why it got nothing, where a rule and not the search decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// What an agent's page gives otherwise than before, a key each: `collections: ["*"] → ["notes"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// What a context was made of, in short.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
 }
 

@@ -7,12 +7,10 @@
 mod log;
 mod page;
 mod policies;
-mod rate_limiter;
 mod registry;
 
 pub(crate) use log::LogEntry;
 pub(crate) use page::{agent_page, revised_page};
 pub(crate) use policies::agent_file;
-pub(crate) use rate_limiter::RequestPermit;
 pub use registry::AgentRegistry;
-pub(crate) use registry::AgentsError;
+pub(crate) use registry::{AgentsError, RequestPermit};

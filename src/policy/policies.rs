@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use crate::access::{AGENTS, Policy};
-use crate::config::{CollectionConfig, MemoryScopesConfig};
+use crate::config::CollectionConfig;
 use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Stamp, read, slug};
@@ -20,7 +20,6 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct Policies {
     root: PathBuf,
     /// Where memory scopes are.
-    folders: MemoryScopesConfig,
     collections: Vec<CollectionConfig>,
     known: Mutex<HashMap<String, KnownPolicy>>,
 }
@@ -36,14 +35,14 @@ struct KnownPolicy {
 impl Policies {
     /// Those of the vault at `root`.
     pub fn new(root: PathBuf) -> Self {
-        let (folders, collections) = (MemoryScopesConfig::default(), Vec::new());
-        Self { root, folders, collections, known: Mutex::default() }
+        let collections = Vec::new();
+        Self { root, collections, known: Mutex::default() }
     }
 
-    /// The same where the memory scopes are in these folders.
+    /// The same where these are the folders elsewhere.
     #[must_use]
-    pub(super) fn with_folders(self, folders: MemoryScopesConfig, collections: Vec<CollectionConfig>) -> Self {
-        Self { folders, collections, ..self }
+    pub(super) fn with_folders(self, collections: Vec<CollectionConfig>) -> Self {
+        Self { collections, ..self }
     }
 
     /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
@@ -79,11 +78,10 @@ impl Policies {
         if let Some(known) = self.all().get(slug).filter(|known| known.stamp == stamp && is_settled(stamp)) {
             return Some(known.clone());
         }
-        // Not under the lock: a disk that hangs at one page holds up no other agent.
         let known = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
                 let (policy, given) = parse(&source.text);
-                let policy = policy.with_folders(&self.folders, &self.collections).of_agent(slug);
+                let policy = policy.with_folders(&self.collections).of_agent(slug);
                 KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
             }
             Err(ReadError::Gone) => return None,

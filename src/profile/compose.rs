@@ -10,22 +10,8 @@ use crate::derive::token_estimate;
 
 /// Headings of `facts.md`, in lower case, below which facts are about the person.
 const ABOUT_PERSON: [&str; 16] = [
-    "profile",
-    "about me",
-    "me",
-    "user",
-    "personal",
-    "profil",
-    "über mich",
-    "persönlich",
-    "a propos",
-    "à propos de moi",
-    "perfil",
-    "sobre mí",
-    "profilo",
-    "профиль",
-    "个人资料",
-    "プロフィール",
+    "profile", "about me", "me", "user", "personal", "profil", "über mich", "persönlich", "a propos",
+    "à propos de moi", "perfil", "sobre mí", "profilo", "профиль", "个人资料", "プロフィール",
 ];
 /// Maximum length of the sources that the page names in its frontmatter, in bytes; the frontmatter is read up to 64
 /// KiB.

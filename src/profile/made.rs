@@ -3,20 +3,18 @@
 use serde_json::{Map, Value};
 
 use super::compose::{Contribution, body, compare, contributions, count};
-use crate::config::MemoryScope;
+use crate::config::{MemoryScope, PROFILE_TOKENS};
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::generated::{GeneratedNote, compose_generated};
 use crate::fs::crash;
-use crate::layers::entries_path;
+use crate::items::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, Workspace, trust_of_place};
-use crate::vault::{Action, CheckpointId, WriteError};
+use crate::vault::{Action, CheckpointId, until_written};
 use crate::wire::{ProfileMade, ProfileState};
 
 /// The page.
 pub(super) const PROFILE: &str = "profile/profile.md";
-/// Maximum number of times that it is made anew because somebody else wrote it in between.
-const TRIES: usize = 20;
 /// Its frontmatter.
 const VERSION: &str = "version";
 const CONTRIBUTIONS: &str = "contributions";
@@ -132,18 +130,17 @@ pub(super) fn refresh(workspace: &Workspace) -> Result<Option<CheckpointId>, Req
 fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Result<Option<CheckpointId>, RequestError> {
     let files = workspace.files()?;
     let _one = files.one_generation();
-    let mut lost = None;
-    for _ in 0..TRIES {
+    until_written(|| {
         let page = ProfilePage::read(workspace)?;
         if page.state.is_persons || !is_wanted(&page) {
-            return Ok(None);
+            return Ok(Ok(None));
         }
-        let (body, keys, sources) = body(&page.now, workspace.config().memory.profile_tokens);
+        let (body, keys, sources) = body(&page.now, PROFILE_TOKENS);
         let before = page.text.as_ref().and_then(|(text, _)| GeneratedNote::read(text));
         let known: Vec<String> = before.iter().flat_map(|made| texts(&made.metadata, CONTRIBUTIONS)).collect();
         let is_same = before.as_ref().is_some_and(|made| made.body.trim() == body.trim()) && known == keys;
         if is_same || (page.text.is_none() && keys.is_empty()) {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         let mut own = Map::new();
         own.insert("title".into(), "Profile".into());
@@ -157,10 +154,6 @@ fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Resu
             Some((_, hash)) => files.replace(&page.path, hash, &text, act),
             None => files.create_for(&page.path, &text, Action::Create.done_by("profile")),
         };
-        match written {
-            Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = Some(error),
-            written => return Ok(Some(written?)),
-        }
-    }
-    lost.map_or(Ok(None), |lost| Err(lost.into()))
+        Ok(written.map(Some))
+    })
 }

@@ -2,12 +2,12 @@
 //! said, by rules.
 
 mod compose;
-mod keeper;
 mod made;
 mod read;
+mod task;
 mod user;
 
-pub(crate) use keeper::ProfileKeeper;
 pub(crate) use made::regenerate;
 pub(crate) use read::profile;
+pub(crate) use task::keep_profile;
 pub(crate) use user::set_user;

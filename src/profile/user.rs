@@ -8,11 +8,9 @@ use crate::fs::crash;
 use crate::note::{Note, compose, revise};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, Workspace, now};
-use crate::vault::{Action, CheckpointId, WriteError};
+use crate::vault::{Action, CheckpointId, until_written};
 use crate::wire::{UserSet, UserSetParams};
 
-/// Maximum number of times that a change is worked out anew because somebody else wrote the file in between.
-const TRIES: usize = 100;
 /// Maximum length of a name or a place.
 const MAX_CHARS: usize = 200;
 /// A tenth of a degree is a town, about ten kilometres.
@@ -113,8 +111,7 @@ fn write(
 ) -> Result<Option<CheckpointId>, RequestError> {
     let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
     let files = workspace.files()?;
-    let mut lost = WriteError::Changed(path.clone());
-    for _ in 0..TRIES {
+    until_written(|| {
         let had = files.read(&path)?;
         let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
         let had = had
@@ -125,7 +122,7 @@ fn write(
         let set = set_in(&UserPage::read(&note.metadata));
         let text = with_fields(before, &note, &set);
         if text == before || set.is_empty() {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         crash::point("user-page-made");
         let act = |action: Action| if by == "owner" { action.into() } else { action.done_by(by) };
@@ -133,12 +130,8 @@ fn write(
             Some((_, hash)) => files.replace(&path, hash, &text, act(Action::Edit)),
             None => files.create_for(&path, &text, act(Action::Create)),
         };
-        match written {
-            Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
-            written => return Ok(Some(written?)),
-        }
-    }
-    Err(lost.into())
+        Ok(written.map(Some))
+    })
 }
 
 fn with_fields(before: &str, note: &Note, set: &Map<String, Value>) -> String {

@@ -15,24 +15,8 @@ const MAX_NAME_BYTES: usize = 200;
 
 /// What has a meaning in a vault, as its top-level folders have; a collection that is called so has another name there.
 const RESERVED: [&str; 18] = [
-    "agents",
-    "vault",
-    "conversations",
-    "files",
-    "searches",
-    "snippets",
-    "agent-activity",
-    "bookmarks",
-    "annotations",
-    "profile",
-    "memories",
-    "summaries",
-    "projects",
-    "system",
-    "orchestrator",
-    "agent-types",
-    "traces",
-    "entries",
+    "agents", "vault", "conversations", "files", "searches", "snippets", "agent-activity", "bookmarks", "annotations",
+    "profile", "memories", "summaries", "projects", "system", "orchestrator", "agent-types", "traces", "entries",
 ];
 
 /// A folder whose Markdown files are searched.

@@ -2,7 +2,7 @@
 
 use std::cell::{RefCell, RefMut};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,6 @@ use crate::fs::{Context, FsError, create_private_dir, move_new};
 
 /// `vqmd`: whose database it is.
 const APPLICATION: i64 = 0x7671_6d64;
-
-/// Length of what of a database's header says whose it is.
-const HEADER_BYTES: u64 = 72;
 
 /// Raised when a table is another than before.
 const VERSION: i64 = 3;
@@ -165,67 +162,6 @@ fn is_ours(file: &Path) -> bool {
     mark.is_ok_and(|mark| mark == APPLICATION)
 }
 
-/// What stands in the place of a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum DatabaseHealth {
-    /// Nothing.
-    Missing,
-    /// One of ours, every page of which can be read.
-    Whole {
-        /// Those of all indexes that have it.
-        documents: u64,
-    },
-    /// One of ours, of which a transaction was cut off; whoever opens it next to write takes that back.
-    CutOff,
-    /// Something else.
-    Foreign,
-    /// One of ours that cannot be read, and why.
-    Damaged(String),
-    /// One that may not be used, and why.
-    Closed(String),
-}
-
-impl DatabaseHealth {
-    /// Looks at what stands there, page by page, and changes nothing. Not for a process that has it open, whose locks would be released.
-    pub(crate) fn of(file: &Path) -> Self {
-        match file.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Self::Missing,
-            Err(error) => return Self::Closed(error.to_string()),
-            Ok(meta) if !meta.is_file() => return Self::Foreign,
-            Ok(_) => {}
-        }
-        // The mark itself: SQLite does not give that of a file that was cut short.
-        let mut header = Vec::new();
-        if let Err(error) = File::open(file).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut header)) {
-            return Self::Closed(error.to_string());
-        }
-        if !header.starts_with(b"SQLite format 3\0") || header.get(68..72) != Some(&APPLICATION.to_be_bytes()[4..]) {
-            return Self::Foreign;
-        }
-        let looked = || {
-            let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-            connection.busy_timeout(BUSY_TIMEOUT)?;
-            let said = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))?;
-            let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            let documents = connection.query_row("SELECT COUNT(*) FROM documents", [], count)?;
-            Ok((said, documents))
-        };
-        let is_cut_off = |error: &rusqlite::Error| {
-            error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
-        };
-        let looked = match looked() {
-            Err(error) if is_cut_off(&error) => return Self::CutOff,
-            looked => looked.map_err(QmdError::of(file)),
-        };
-        match looked {
-            Ok((said, documents)) if said == "ok" => Self::Whole { documents: documents.unsigned_abs() },
-            Ok((said, _)) => Self::Damaged(said),
-            Err(error) if error.is_damage() => Self::Damaged(error.to_string()),
-            Err(error) => Self::Closed(error.to_string()),
-        }
-    }
-}
-
 /// Connects to a database of ours; one of another version is emptied, as all of it is derived.
 fn connect(file: &Path) -> Result<Connection, QmdError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -329,39 +265,6 @@ mod tests {
         }
         assert!(folder.path().join("index.sqlite.before").exists());
         assert!(!folder.path().join("index.sqlite.before-1").exists());
-    }
-
-    #[test]
-    fn what_is_wrong_with_one_is_said_and_nothing_is_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, killed) = (folder.path().join("index.sqlite"), folder.path().join("killed.sqlite"));
-        assert_eq!(DatabaseHealth::of(&file), DatabaseHealth::Missing);
-        let database = DocumentsDatabase::open(&file).unwrap();
-        assert_eq!(DatabaseHealth::of(&file), DatabaseHealth::Whole { documents: 0 });
-        // As a kill within a transaction leaves it, some of which is written.
-        let writer = database.connection().unwrap();
-        writer.execute_batch("PRAGMA cache_size = 1; BEGIN IMMEDIATE").unwrap();
-        for at in 0..2000 {
-            writer.execute("INSERT INTO rules VALUES (?1, 'digest')", [format!("/an/index/{at}")]).unwrap();
-        }
-        fs::copy(&file, &killed).unwrap();
-        fs::copy(folder.path().join("index.sqlite-journal"), folder.path().join("killed.sqlite-journal")).unwrap();
-        writer.execute_batch("ROLLBACK").unwrap();
-        let before = fs::read(&killed).unwrap();
-        assert_eq!(DatabaseHealth::of(&killed), DatabaseHealth::CutOff);
-        assert_eq!(fs::read(&killed).unwrap(), before);
-        drop(DocumentsDatabase::open(&killed).unwrap());
-        assert_eq!(DatabaseHealth::of(&killed), DatabaseHealth::Whole { documents: 0 });
-        assert!(!folder.path().join("killed.sqlite.before").exists());
-        // Ours, cut short anywhere behind the mark.
-        let whole = fs::read(&killed).unwrap();
-        for length in [72, 100, 4096, whole.len() / 2 + 7] {
-            fs::write(&killed, &whole[..length]).unwrap();
-            assert!(matches!(DatabaseHealth::of(&killed), DatabaseHealth::Damaged(_)), "{length}");
-            assert_eq!(fs::read(&killed).unwrap(), whole[..length]);
-        }
-        fs::write(&killed, &whole[..50]).unwrap();
-        assert_eq!(DatabaseHealth::of(&killed), DatabaseHealth::Foreign);
     }
 
     #[test]

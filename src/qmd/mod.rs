@@ -15,7 +15,6 @@ mod settings;
 mod sight;
 
 pub(crate) use collection::{QmdCollection, QmdCollections};
-pub(crate) use database::DatabaseHealth;
 pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
 pub(crate) use place::{DEFAULT_NAME, IndexPlace, IndexVariables, indexes_folder};

@@ -3,10 +3,7 @@
 //! The rules are our own, in [`rules`]: one line for each kind of key, from what its issuer says of its shape. Each names
 //! words without which it cannot match, so that an ordinary text costs no more than looking for those.
 
-mod card;
 mod rules;
-mod said;
-mod value;
 
 use std::borrow::Cow;
 
@@ -35,7 +32,7 @@ pub(crate) fn redact(text: &str) -> Cow<'_, str> {
             redacted = Cow::Owned(changed);
         }
     }
-    match card::redact(&redacted) {
+    match rules::redact(&redacted) {
         Some(changed) => Cow::Owned(changed),
         None => redacted,
     }

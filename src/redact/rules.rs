@@ -1,12 +1,10 @@
 //! What secrets look like. To add one: its kind, words that it cannot be without, its pattern (the first group is the secret,
 //! or all of it), and what else it must be.
 
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
-
-use super::said::{is_said_password, is_said_token};
-use super::value::{has_digit, is_value};
 
 /// One shape of a secret.
 pub(super) struct Rule {
@@ -79,14 +77,7 @@ fn is_said_value(text: &str) -> bool {
 const PASSWORDS: &[&str] = &["passw", "passphrase", "pwd"];
 /// The same in sentences, and in more languages.
 const SAID_PASSWORDS: &[&str] = &[
-    "passw",
-    "passphrase",
-    "pwd",
-    "kennwort",
-    "mot de passe",
-    "contrase",
-    "senha",
-    "wachtwoord",
+    "passw", "passphrase", "pwd", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord",
     "\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
 ];
 
@@ -211,6 +202,239 @@ pub(super) static RULES: [Rule; 46] = [
     ),
 ];
 
+/// The text without its card numbers; `None` when it has none.
+pub(super) fn redact(text: &str) -> Option<String> {
+    let mut redacted = String::new();
+    let mut kept = 0;
+    for card in runs(text).flat_map(|run| cards(text, &run)) {
+        redacted.push_str(&text[kept..card.start]);
+        redacted.push_str("[redacted: card number]");
+        kept = card.end;
+    }
+    (kept > 0).then(|| redacted + &text[kept..])
+}
+
+/// Digits with none between them, and what stands before them in a run.
+struct Group {
+    digits: Range<usize>,
+    gap: Option<Gap>,
+}
+
+/// What stands between the groups of a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    Space,
+    Hyphen,
+    Dot,
+}
+
+/// The gap that a text begins with, when digits follow it: a hyphen, a dot, or one or two spaces of whatever width.
+fn gap(text: &str) -> Option<(Gap, usize)> {
+    let is_space = |c: &char| c.is_whitespace() && !c.is_control();
+    let first = text.chars().next()?;
+    let gap = match first {
+        '-' | '\u{2010}'..='\u{2012}' => Gap::Hyphen,
+        '.' => Gap::Dot,
+        space if is_space(&space) => Gap::Space,
+        _ => return None,
+    };
+    let mut length = first.len_utf8();
+    if gap == Gap::Space {
+        length += text[length..].chars().next().filter(is_space).map_or(0, char::len_utf8);
+    }
+    text[length..].starts_with(|c: char| c.is_ascii_digit()).then_some((gap, length))
+}
+
+/// Groups of digits with gaps between them, that no word or longer number holds.
+fn runs(text: &str) -> impl Iterator<Item = Vec<Group>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + bytes.get(at..)?.iter().position(u8::is_ascii_digit)?;
+            let (mut groups, mut begin, mut before) = (Vec::new(), start, None);
+            let end = loop {
+                let length = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let end = begin + length;
+                groups.push(Group { digits: begin..end, gap: before });
+                let Some((gap, length)) = gap(&text[end..]) else { break end };
+                (begin, before) = (end + length, Some(gap));
+            };
+            at = end;
+            let before = text[..start].chars().next_back();
+            let holds = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '/' | '.');
+            // A full stop ends a sentence; with more behind it, it is part of a number or an address.
+            let after = text[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+            if !before.is_some_and(holds) && !after {
+                return Some(groups);
+            }
+        }
+    })
+}
+
+/// The card numbers of a run: all of it, or groups as they are printed, with short ones beside them for a date or a code.
+fn cards(text: &str, run: &[Group]) -> Vec<Range<usize>> {
+    const PRINTED: [&[usize]; 5] = [&[4, 4, 4, 4, 3], &[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[]];
+    let length = |at: usize| run.get(at).map_or(0, |group| group.digits.len());
+    let ends = |at: usize| run.get(at).is_none_or(|group| group.gap.is_none_or(|gap| gap == Gap::Space));
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < run.len() {
+        let card = PRINTED.iter().find_map(|printed| {
+            let next = at + printed.len().max(1);
+            let groups = run.get(at..next)?;
+            let like = printed.is_empty() || groups.iter().map(|group| group.digits.len()).eq(printed.iter().copied());
+            let alike = groups.iter().skip(2).all(|group| group.gap == groups[1].gap);
+            let aside = ends(at) && ends(next) && length(next) < 4 && (at == 0 || length(at - 1) < 4);
+            let span = groups.first()?.digits.start..groups.last()?.digits.end;
+            (like && alike && aside && is_card(&text[span.clone()])).then_some((span, next))
+        });
+        match card {
+            Some((span, next)) => {
+                found.push(span);
+                at = next;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+fn is_card(run: &str) -> bool {
+    let digits: Vec<u32> = run.chars().filter_map(|c| c.to_digit(10)).collect();
+    let number = |count: usize| digits.iter().take(count).fold(0, |number, digit| number * 10 + digit);
+    let (two, three, four) = (number(2), number(3), number(4));
+    let issued = match digits.len() {
+        14 => matches!(two, 36 | 38 | 39) || (300..=305).contains(&three),
+        15 => matches!(two, 34 | 37),
+        16 => {
+            digits[0] == 4
+                || (51..=55).contains(&two)
+                || (2221..=2720).contains(&four)
+                || four == 6011
+                || two == 65
+                || (644..=649).contains(&three)
+                || (3528..=3589).contains(&four)
+                || two == 62
+        }
+        19 => digits[0] == 4 || matches!(two, 62 | 65),
+        _ => false,
+    };
+    issued && luhn(&digits)
+}
+
+fn luhn(digits: &[u32]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| match digit * (1 + at as u32 % 2) {
+            doubled @ 10.. => doubled - 9,
+            digit => digit,
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+/// Whether somebody made it up at random, or to be hard to guess: words have no digits in them.
+pub(super) fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A value in code or a template, or what says that there is none, is no secret.
+pub(super) fn is_value(text: &str) -> bool {
+    const NO_VALUES: [&str; 11] =
+        ["none", "null", "nil", "true", "false", "undefined", "string", "str", "required", "password", "secret"];
+    // What follows may be of another value, and redacted already.
+    let end = text.char_indices().skip(1).find(|(_, c)| matches!(c, ',' | ';' | '&')).map_or(text.len(), |(at, _)| at);
+    let bare = text[..end].trim_end_matches(['.', ')']);
+    !is_code(bare) && !bare.is_empty() && !NO_VALUES.contains(&bare.to_ascii_lowercase().as_str())
+}
+
+/// A name, a call, a place in a template: not what it stands for.
+fn is_code(text: &str) -> bool {
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-:".contains(&byte));
+    // Nobody makes up a name with lower case and digits in it.
+    let is_plain =
+        |text: &str| is_name(text) && !(has_digit(text) && text.bytes().any(|byte| byte.is_ascii_lowercase()));
+    let called = |open: char| text.split_once(open).is_some_and(|(name, _)| !name.is_empty() && is_plain(name));
+    ["${", "$(", "{{", "<%", "[redacted"].iter().any(|start| text.starts_with(start))
+        || (text.starts_with('<') && text.ends_with('>'))
+        || text.strip_prefix(['$', '%', '&', '*']).is_some_and(|rest| is_plain(rest.trim_matches(['*', '%'])))
+        || text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).is_some_and(is_name)
+        || called('(')
+        || called('[')
+}
+
+/// Parts of words with digits in them that are no secrets: what secrets are made with, and what keeps them.
+const TERMS: &str = "aes argon2 argon2i argon2id base16 base32 base58 base64 bcrypt blake2 blake3 chacha20 ed25519 h264 hmac hs256 hs512 http2 ipv4 \
+    ipv6 iso jwt k8s latin1 md4 md5 mp3 oauth oauth1 oauth2 password pbkdf2 pkcs12 pkcs8 rc4 rs256 rsa rsa2048 rsa4096 s3 saml2 scrypt sha sha1 \
+    sha2 sha256 sha3 sha384 sha512 tls12 tls13 ucs2 utf utf16 utf8 uuid uuid4 uuidv4 uuidv7 win32 win64 x25519 x509 x86";
+/// Signs that are in passwords and hardly ever within words.
+const SIGNS: [char; 13] = ['!', '#', '@', '%', '^', '*', '$', '+', '~', '=', '?', '{', '&'];
+
+/// Whether a text that is said to be a password looks like one.
+pub(super) fn is_said_password(text: &str) -> bool {
+    let Some(SecretSpelling { bare, letters, digits, .. }) = SecretSpelling::of(text, 6) else { return false };
+    let is_number = letters == 0 && bare.chars().all(|c| c.is_ascii_digit());
+    let has_both_cases = bare.contains(char::is_lowercase) && bare.contains(char::is_uppercase);
+    let has_sign = bare.contains(SIGNS);
+    is_number || (letters > 0 && digits > 0) || (has_sign && has_both_cases && bare.len() >= 8)
+}
+
+/// Whether a text that is said to be a token or a key looks like one: those are made by programs.
+pub(super) fn is_said_token(text: &str) -> bool {
+    let Some(SecretSpelling { letters, digits, changes, .. }) = SecretSpelling::of(text, 12) else { return false };
+    letters > 0 && digits > 1 && changes > 2
+}
+
+/// How what may be a secret is spelt.
+struct SecretSpelling<'t> {
+    /// Without what ends a sentence.
+    bare: &'t str,
+    letters: usize,
+    digits: usize,
+    /// How often a letter follows a digit or a digit a letter.
+    changes: usize,
+}
+
+impl<'t> SecretSpelling<'t> {
+    /// Of a text of at least so many bytes that is neither a name in code, a place, a version, a number with a unit nor a term.
+    fn of(text: &'t str, least: usize) -> Option<Self> {
+        let bare = text.trim_matches(['(', ')', '.', ',', ';', ':', '?', '!', '*', '_']);
+        let is_place = bare.contains("://")
+            || bare.starts_with(['/', '~', '@', '#'])
+            || (bare.contains('/') && !(bare.len() >= 20 && bare.contains(char::is_uppercase) && !bare.contains('.')))
+            || bare.split_once('@').is_some_and(|(_, host)| host.contains('.'));
+        let is_term = |part: &str| TERMS.split(' ').any(|term| part.eq_ignore_ascii_case(term));
+        if bare.len() < least || is_place || !is_value(text) || is_measure(bare) {
+            return None;
+        }
+        if bare.split(|c: char| !c.is_alphanumeric()).any(is_term) {
+            return None;
+        }
+        let count = |is: fn(&char) -> bool| bare.chars().filter(is).count();
+        let pairs = bare.chars().zip(bare.chars().skip(1));
+        let is_change = |(one, other): &(char, char)| {
+            one.is_alphanumeric() && other.is_alphanumeric() && one.is_ascii_digit() != other.is_ascii_digit()
+        };
+        let changes = pairs.filter(is_change).count();
+        Some(Self { bare, letters: count(|c| c.is_alphabetic()), digits: count(char::is_ascii_digit), changes })
+    }
+}
+
+/// Whether it is a date, a version, an amount, or a number with a word: 2026-03-02, v2.1.0, 12-character, 1st.
+fn is_measure(text: &str) -> bool {
+    let rest = text.trim_start_matches(['v', 'V']);
+    let is_parted = rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(['.', '-', ':', ',']);
+    let is_numeric = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | ':' | ',' | '%'));
+    let word = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_counted = word.len() < text.len()
+        && text.len() - word.len() <= 3
+        && word.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '\u{2019}'));
+    (is_parted && is_numeric) || is_counted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,5 +448,71 @@ mod tests {
         let kinds = |text: &str| hinted(text).map(|rule| rule.kind).collect::<Vec<_>>();
         assert_eq!(kinds("a BeareR"), ["token"]);
         assert_eq!(kinds("beare"), [""; 0]);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_said {
+    use super::super::redact;
+
+    #[test]
+    fn a_password_in_a_sentence_is_redacted() {
+        for (text, expected) in [
+            ("the password is hunter2", "the password is [redacted: password]"),
+            ("The password is Tr0ub4dor&3.", "The password is [redacted: password]."),
+            ("my password is 'Kx9!z8Qq', ok?", "my password is '[redacted: password]', ok?"),
+            ("(password is Corr!ectHorse)", "(password is [redacted: password])"),
+            ("Password for the router is 19283746", "Password for the router is [redacted: password]"),
+            (
+                "the wifi password is still \u{201c}blue42whale\u{201d} here",
+                "the wifi password is still \u{201c}[redacted: password]\u{201d} here",
+            ),
+            ("password was changed to Winter2031!", "password was changed to [redacted: password]"),
+            ("Das Passwort ist geheim123.", "Das Passwort ist [redacted: password]."),
+            ("das Passwort lautet Xy7_kkq2", "das Passwort lautet [redacted: password]"),
+            ("le mot de passe est soleil99", "le mot de passe est [redacted: password]"),
+            ("la contrase\u{f1}a es luna2024x", "la contrase\u{f1}a es [redacted: password]"),
+            ("a senha \u{e9} praia88sol", "a senha \u{e9} [redacted: password]"),
+            ("la password \u{e8} Roma1999x", "la password \u{e8} [redacted: password]"),
+            ("het wachtwoord is tulp2345", "het wachtwoord is [redacted: password]"),
+            (
+                "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} \u{2014} zima2031",
+                "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} \u{2014} [redacted: password]",
+            ),
+            ("the token is a8f3k0q9b2t7m4", "the token is [redacted: secret]"),
+            ("The API key for the weather is 9f86d081884c7d65", "The API key for the weather is [redacted: secret]"),
+            ("der Token ist a8f3k0q9b2t7m4", "der Token ist [redacted: secret]"),
+        ] {
+            assert_eq!(redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_sentence_about_passwords_stays() {
+        for text in [
+            "the password is stored in the vault",
+            "The password is stored!",
+            "the password is **encrypted** with AES-256-GCM",
+            "the password is sha256-hashed, the token is base64-encoded",
+            "the password is bcrypt or argon2id, argon2id-hashed",
+            "the password is 12 characters long, 16-character or 8chars",
+            "the password is too short; password is required",
+            "The password is known to Maya@example.org and @maya1234",
+            "the password is at /etc/shadow1 or ~/.ssh/id_ed25519",
+            "the password is https://example.org/a1",
+            "the password is 2026-03-02, 10:30:15 or v2.10.3",
+            "the password manager is 1Password, or KeePassXC2021",
+            "the password is JavaScript and case-sensitive",
+            "the password is your-first-name",
+            "the password is $PASSWORD1 or ${secret1}",
+            "Das Passwort ist abgelaufen und das Passwort lautet anders",
+            "le mot de passe est incorrect, la contrase\u{f1}a es correcta",
+            "the token is valid until 2026-03-02T10:00",
+            "the token is 4096 bytes, the token is version2, the token limit is 1000000000000",
+            "the API key is in 1Password, the secret is out",
+            "the key is C5 and the token is UUIDv4",
+        ] {
+            assert_eq!(redact(text), text);
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! The help that other models give to a request's searches.
 
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::ReadScope;
 use crate::access::Scope;
-use crate::config::{Rerank, SearchConfig};
+use crate::config::{ChatConfig, Rerank, SearchConfig};
 use crate::engine::FileEntry;
-use crate::models::Reranker;
+use crate::models::{ChatExpander, ChatModel, ChatReranker, ModelError, Reranker, open_chat, open_reranker};
 use crate::search::{AskedOnce, Assistant, MaySend, Unassisted, Visible};
 
 /// What an answer says that another model should have helped with, and did not.
@@ -89,6 +91,100 @@ impl ReadScope {
                     "{count} {is} not sent to the chat model, being private or just changed, and {keep} place"
                 ))
             }
+        }
+    }
+}
+
+type OpenedReranker = Result<Arc<dyn Reranker>, ModelError>;
+
+/// The cross-encoder, once it is loaded.
+pub(super) struct RerankHelp {
+    /// `None` where the configuration names none.
+    loaded: Option<Arc<OnceLock<OpenedReranker>>>,
+}
+
+impl RerankHelp {
+    /// Loads what the configuration names, on a thread of its own.
+    pub(super) fn of(config: &SearchConfig, root: &Path) -> Self {
+        let (file, root) = (config.rerank_model.clone(), root.to_owned());
+        if file.is_empty() {
+            return Self { loaded: None };
+        }
+        let loaded = Arc::<OnceLock<OpenedReranker>>::default();
+        let place = Arc::clone(&loaded);
+        std::thread::spawn(move || {
+            let opened = open_reranker(&file, &root);
+            if let Err(error) = &opened {
+                tracing::warn!("searches keep their order: {error}");
+            }
+            // Nobody else puts anything there.
+            let _ = place.set(opened);
+        });
+        Self { loaded: Some(loaded) }
+    }
+
+    /// The cross-encoder, or why there is none.
+    pub(super) fn get(&self) -> Result<&dyn Reranker, String> {
+        let Some(loaded) = &self.loaded else {
+            return Err("`search.rerank_model` in memory.toml names no file".into());
+        };
+        match loaded.get() {
+            None => Err("the model is being loaded".into()),
+            Some(Ok(reranker)) => Ok(reranker.as_ref()),
+            Some(Err(error)) => Err(error.to_string()),
+        }
+    }
+}
+
+const NO_MODEL: &str = "`chat.endpoint` in memory.toml names no model";
+
+/// The chat model of a vault, and what it does for searches.
+pub struct ChatHelp {
+    parts: Option<Result<ChatParts, String>>,
+    /// How long a search waits for all that it asks.
+    pub(super) timeout: Duration,
+}
+
+/// What is made of it.
+pub(super) struct ChatParts {
+    model: Arc<dyn ChatModel>,
+    pub(super) reranker: ChatReranker,
+    pub(super) expander: ChatExpander,
+}
+
+impl ChatHelp {
+    /// As the configuration has it. Nothing is asked yet.
+    pub(super) fn of(config: &ChatConfig) -> Self {
+        let parts = open_chat(config).map(|opened| match opened {
+            Ok(model) => Ok(ChatParts {
+                reranker: ChatReranker::new(Arc::clone(&model)),
+                expander: ChatExpander::new(Arc::clone(&model)),
+                model,
+            }),
+            Err(error) => Err(error.to_string()),
+        });
+        Self { parts, timeout: Duration::from_millis(config.search_timeout_ms) }
+    }
+
+    /// The model, or why it cannot be asked; `None` where the configuration names none.
+    pub(crate) fn model(&self) -> Option<Result<&dyn ChatModel, &str>> {
+        Some(match self.parts.as_ref()? {
+            Ok(parts) => Ok(parts.model.as_ref()),
+            Err(reason) => Err(reason),
+        })
+    }
+
+    /// Whether it may be given private notes.
+    pub(super) fn takes_private(&self) -> bool {
+        self.parts().is_ok_and(|parts| parts.model.takes_private())
+    }
+
+    /// What helps a search, or why nothing does.
+    pub(super) fn parts(&self) -> Result<&ChatParts, String> {
+        match &self.parts {
+            Some(Ok(parts)) => Ok(parts),
+            Some(Err(reason)) => Err(reason.clone()),
+            None => Err(NO_MODEL.into()),
         }
     }
 }

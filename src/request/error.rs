@@ -1,10 +1,9 @@
 //! The one error of all use cases, which becomes an HTTP status or an exit code.
 
 use crate::access::Principal;
-use crate::derive::entries::EntryEditError;
+use crate::derive::ItemEditError;
 use crate::engine::EngineError;
-use crate::layers::LayersError;
-use crate::ledger::LedgerError;
+use crate::items::ItemError;
 use crate::policy::AgentsError;
 use crate::state::StateError;
 use crate::summary_files::SummaryError;
@@ -105,6 +104,12 @@ impl RequestError {
         Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None }
     }
 
+    /// An agent may not write so, as the person says.
+    pub(crate) fn kept_by_person(message: impl Into<String>) -> Self {
+        let hint = Some("the person says so in `agent.md`, or in `memory.toml`".into());
+        Self { hint, ..Self::forbidden(message) }
+    }
+
     /// What was asked for is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
@@ -174,32 +179,20 @@ impl From<WriteError> for RequestError {
     }
 }
 
-impl From<LedgerError> for RequestError {
-    fn from(error: LedgerError) -> Self {
+impl From<ItemError> for RequestError {
+    fn from(error: ItemError) -> Self {
         let message = error.to_string();
         match error {
-            LedgerError::Write(error) => error.into(),
-            LedgerError::Scope(_) => Self::invalid(message),
-            LedgerError::Edit { .. } | LedgerError::Other { .. } => Self::conflict(message),
-            LedgerError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
-        }
-    }
-}
-
-impl From<LayersError> for RequestError {
-    fn from(error: LayersError) -> Self {
-        let message = error.to_string();
-        match error {
-            LayersError::Write(error) => error.into(),
-            LayersError::Holder(_) => Self::invalid(message),
-            LayersError::Edit { source: EntryEditError::Absent, .. } => Self::not_found(message),
-            LayersError::Edit { source: EntryEditError::Empty | EntryEditError::Long, .. } => Self::invalid(message),
-            LayersError::Edit { .. } => Self::conflict(message),
-            LayersError::Loss { lost, .. } => {
+            ItemError::Write(error) => error.into(),
+            ItemError::Scope(_) | ItemError::Holder(_) => Self::invalid(message),
+            ItemError::Edit { source: ItemEditError::Absent("entry"), .. } => Self::not_found(message),
+            ItemError::Edit { source: ItemEditError::Empty | ItemEditError::Long, .. } => Self::invalid(message),
+            ItemError::Edit { .. } | ItemError::Other { .. } => Self::conflict(message),
+            ItemError::Loss { lost, .. } => {
                 let shown = lost.iter().take(10).map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
                 Self { hint: Some(format!("it would drop:\n{shown}")), ..Self::conflict(message) }
             }
-            LayersError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+            ItemError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
         }
     }
 }

@@ -4,62 +4,49 @@
 //! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
 //! makes one, and refuses everybody else.
 
-mod alike;
 mod assist;
-mod chat_help;
 mod checks;
 mod error;
 mod find;
-mod forgotten_place;
-mod fresh;
 mod graph;
-mod history_sight;
 mod limits;
 mod link_targets;
 mod read_scope;
-mod read_seen;
 mod related;
-mod rerank_help;
-mod rights;
 mod role;
 mod room;
-mod settle;
 mod source_trust;
-mod time;
 mod usage;
+mod visibility;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use alike::MeaningAlike;
 pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
-pub(crate) use checks::{context, limit, memory_scopes, min_score, note_path, query_text, text, timeout_ms};
+pub(crate) use checks::{
+    MeaningAlike, context, limit, memory_scopes, min_score, moment, note_path, query_text, tags, text, timeout_ms,
+};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
-pub(crate) use fresh::MAY_LACK_THE_NEWEST;
 pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
 pub use graph::{KeyRelation, KeyRelations, key_relations};
-pub(crate) use history_sight::gives_history;
-pub(crate) use limits::AgentLimits;
+pub(crate) use limits::{AgentLimits, Edge, MAY_LACK_THE_NEWEST, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use link_targets::LinkTargets;
 use read_scope::Asker;
-pub(crate) use read_scope::{ReadScope, no_chunk, share};
-pub(crate) use read_seen::read_seen;
-pub(crate) use role::SeenByAgent;
-pub(crate) use role::{EventSender, MemoryWriter};
+pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
+pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
 pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
-pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
+pub(crate) use visibility::Visibility;
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
-use crate::engine::{FileEntry, FileTable, Reader};
+use crate::engine::Reader;
 use crate::models::ModelAsker;
 use crate::policy::LogEntry;
-use crate::search::has_by_itself;
 
 /// One request.
 #[derive(Clone)]
@@ -154,13 +141,6 @@ impl Request {
     /// What rights show of the newest state of the index: for who has just written, and waits for the index.
     fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
         Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
-    }
-
-    /// Whether a file of a state of the index would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of
-    /// its lines is then seen where its own sources are.
-    pub(crate) fn sees_by_itself(&self, files: &FileTable, file: &FileEntry, is_own: bool) -> bool {
-        let rights = if is_own { self.rights_to_its_own() } else { self.reading_rights() };
-        has_by_itself(&rights, files, file.id)
     }
 
     fn asker(&self) -> Asker {

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
-use crate::access::{Scope, Turn};
+use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
+use crate::access::{Caller, Policy, Principal, Scope, Turn, may_read};
 use crate::attachments::page_of;
+use crate::config::ScopeConfig;
 use crate::derive::{ChunkId, Label, target_name};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::models::ModelAsker;
 use crate::path::VaultPath;
 use crate::search::Visible;
+use crate::vault::{ReadError, Source};
 use crate::wire::{ChunkView, passage_citation, percent_encode};
 
 /// What a request sees of one state of the index.
@@ -250,4 +252,113 @@ pub(crate) fn share(part: usize, whole: usize) -> f64 {
 /// Says that a hash names nothing.
 pub(crate) fn no_chunk(hash: &str) -> RequestError {
     RequestError::not_found(format!("no passage or note has the hash {hash}; it changes when the text does"))
+}
+
+/// A note that is seen, as it is on disk.
+///
+/// # Errors
+/// When no note that is seen has the path, or it cannot be read.
+pub(crate) fn read_seen<'a>(scope: &'a ReadScope, path: &str) -> Result<(&'a Arc<FileEntry>, Source), RequestError> {
+    let path = VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path` names no note: {error}")))?;
+    let absent = || RequestError::no_note(&path);
+    scope.go_on()?;
+    let file = scope.file(path.as_str()).ok_or_else(absent)?;
+    if !scope.gives(file) {
+        return Err(absent());
+    }
+    let source = match scope.workspace().source(&file.path) {
+        Ok(source) => source,
+        Err(ReadError::Gone) => return Err(absent()),
+        Err(error @ ReadError::Changing) => {
+            return Err(RequestError::unavailable(format!("{path}: {error}"), "try again in a moment"));
+        }
+        Err(ReadError::Unfit(reason)) => return Err(RequestError::internal(format!("{path}: {reason}"))),
+    };
+    // The file may say since it was indexed that it is private.
+    if scope.is_agents() && source.stamp != file.stamp {
+        return Err(absent());
+    }
+    Ok((file, source))
+}
+
+/// Whether `[scope]` lets an agent read in the session in which it asks.
+pub(super) fn session_allows(config: &ScopeConfig, caller: &Caller) -> bool {
+    if !caller.policy.session_headers {
+        return may_read(config, &caller.session);
+    }
+    // Who says itself where it talks has to say it.
+    caller.claimed.chat_type.is_some() && may_read(config, &caller.claimed)
+}
+
+impl Request {
+    /// Whether `[scope]` lets it read in the session in which it is made.
+    pub(super) fn is_of_open_session(&self) -> bool {
+        match &self.principal {
+            Principal::Agent(caller) => session_allows(&self.workspace.config().scope, caller),
+            Principal::Owner | Principal::Capture(_) => true,
+        }
+    }
+
+    /// What may be read of the person's memory.
+    pub(super) fn reading_rights(&self) -> Scope {
+        match &self.principal {
+            Principal::Owner => Scope::Everything,
+            Principal::Capture(_) => Scope::Nothing,
+            Principal::Agent(caller) if self.is_of_open_session() && !self.is_over(&caller.policy) => {
+                caller.policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
+            }
+            Principal::Agent(_) => Scope::Nothing,
+        }
+    }
+
+    /// What an agent may read of the agents' own memory: its own, and that of those who share theirs with it and have its in
+    /// return. Nobody else has any.
+    pub(super) fn own_rights(&self) -> Scope {
+        let Principal::Agent(caller) = &self.principal else { return Scope::Nothing };
+        let policy = &caller.policy;
+        if !policy.problems.is_empty() || self.is_over(policy) || !self.is_of_open_session() {
+            return Scope::Nothing;
+        }
+        let shares = |other: &String| {
+            let theirs = self.workspace.agents().policy(other);
+            *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
+        };
+        let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();
+        Scope::Own {
+            slugs: std::iter::once(caller.slug.clone()).chain(others).collect(),
+            given: policy.grant.clone().map(Arc::new),
+        }
+    }
+
+    /// The same without what others share with it.
+    pub(super) fn rights_to_its_own(&self) -> Scope {
+        match (self.own_rights(), &self.principal) {
+            (Scope::Own { given, .. }, Principal::Agent(caller)) => {
+                Scope::Own { slugs: vec![caller.slug.clone()], given }
+            }
+            _ => Scope::Nothing,
+        }
+    }
+
+    fn is_over(&self, policy: &Policy) -> bool {
+        policy.is_expired(self.at)
+    }
+
+    /// Why an agent may read nothing at all of the person's memory, if so.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let Principal::Agent(caller) = &self.principal else { return None };
+        let policy = &caller.policy;
+        if self.is_over(policy) {
+            return Some("there is no such agent".into());
+        }
+        if !self.is_of_open_session() {
+            return Some("`[scope]` in memory.toml lets it read nothing in this session".into());
+        }
+        let problems = policy.problems.join("; ");
+        match (&policy.grant, problems.is_empty()) {
+            (Some(_), _) => None,
+            (None, true) => Some("`can_read_user_memory` is not true".into()),
+            (None, false) => Some(format!("its agent.md makes no sense: {problems}")),
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::{Caller, Principal, Scope, WriteMode};
 use crate::forgotten::AgentReach;
 use crate::policy::LogEntry;
+use crate::vault::{Act, Action};
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
@@ -241,6 +242,38 @@ impl MemoryWriter {
     /// Logs what it did with its own memory, for the person to see.
     pub(crate) fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
         self.workspace().agents().log().add(&self.slug, &LogEntry::now(what, query, given));
+    }
+
+    /// A change of its own that brings so many bytes, within what it may write in a day.
+    pub(crate) fn act(&self, action: Action, written: usize) -> Act<'_> {
+        let act = action.by(&self.slug);
+        self.limits().map_or(act, |limits| act.within(limits.quota, written as u64))
+    }
+
+    /// Begins to write, unless nobody waits for that any more.
+    ///
+    /// # Errors
+    /// When its time is over.
+    pub(crate) fn begin(&self) -> Result<(), RequestError> {
+        let in_time = self.turn().left().is_none_or(|left| !left.is_zero()) && self.turn().begin();
+        let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
+        in_time.then_some(()).ok_or_else(late)
+    }
+
+    /// Refuses facts and entries where the person lets it write none.
+    ///
+    /// # Errors
+    /// When its memory is closed, or its `write_mode` has none of `what`.
+    pub(crate) fn may_write_items(&self, what: &str) -> Result<(), RequestError> {
+        if self.is_closed() {
+            return Err(RequestError::kept_by_person("your memory is closed in this session"));
+        }
+        match self.mode {
+            WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
+            WriteMode::PromptOnly | WriteMode::Off => {
+                Err(RequestError::kept_by_person(format!("your `write_mode` lets you {what}")))
+            }
+        }
     }
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.

@@ -6,7 +6,7 @@ use super::{ReadScope, Request, Workspace};
 use crate::access::Principal;
 use crate::derive::entries::{EntriesFile, EntryShelf, entry_key, entry_key_of, shelf_of};
 use crate::derive::{ChunkId, chunk};
-use crate::layers::entries_path;
+use crate::items::entries_path;
 use crate::note::Note;
 use crate::path::VaultPath;
 

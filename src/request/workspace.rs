@@ -3,25 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::RequestError;
-use super::chat_help::ChatHelp;
-use super::rerank_help::RerankHelp;
+use super::assist::{ChatHelp, RerankHelp};
+use super::{Owner, RequestError, Role};
+use crate::access::Principal;
 use crate::attachments::AttachmentReader;
 use crate::config::{Config, Switches};
+use crate::derive::ChunkId;
 use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
-use crate::forgotten::ForgottenTexts;
-use crate::layers::Layers;
-use crate::ledger::Ledger;
+use crate::forgotten::{ForgottenPlace, ForgottenTexts};
+use crate::items::{Layers, Ledger};
 use crate::models::ModelChoice;
+use crate::note::{Note, sources};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::state::{ChangeTable, State, UsageTable};
-use crate::sync::{Shared, Syncer};
+use crate::sync::{Phase, Shared, SyncProgress, Syncer};
 use crate::trace_files::TraceFiles;
 use crate::vault::{
-    ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, open_file, read,
+    Change, ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file,
+    read,
 };
 
 /// The parts of a vault at work.
@@ -333,6 +335,12 @@ impl Workspace {
         self.rules().is_some_and(|rules| !rules.takes(path))
     }
 
+    /// Whether agents read nothing of a note, by `[access] private` or as it is left out of the index. In doubt they do not.
+    pub(crate) fn hides(&self, path: &VaultPath) -> bool {
+        let private = globs("access.private", &self.config().access.private);
+        private.map_or(true, |set| set.is_match(path.as_str())) || self.leaves_out(path)
+    }
+
     /// What belongs to the vault; `None` where a glob of the configuration cannot be read.
     pub(crate) fn rules(&self) -> Option<NoteRules> {
         let index = &self.parts.config.index;
@@ -357,4 +365,121 @@ impl Workspace {
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
         self.parts.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
     }
+}
+
+impl Owner {
+    /// A note that says `text`, as what is forgotten of it remembers it. `gone` says that all of it goes.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn forgotten_place(
+        &self,
+        path: &VaultPath,
+        text: &str,
+        gone: bool,
+    ) -> Result<ForgottenPlace, RequestError> {
+        let note = Note::of(path, text);
+        let by_rule = || {
+            let private = globs("access.private", &self.workspace().config().access.private);
+            private.map_or(true, |private| private.is_match(path.as_str()))
+        };
+        let scope = self.now()?;
+        let (mut tags, private) = match scope.reader().files().at(path.as_str()) {
+            Some(file) => ([&file.tags[..], &file.doubtful[..]].concat(), file.private),
+            None => (Vec::new(), by_rule()),
+        };
+        tags.extend(note.tags.iter().chain(&note.doubtful).cloned());
+        Ok(ForgottenPlace {
+            path: path.clone(),
+            tags,
+            private: private || note.is_private(),
+            derived: !sources(&note.metadata).is_empty(),
+            readers: self.readers(path),
+            gone,
+        })
+    }
+
+    /// The agents that can read a note.
+    fn readers(&self, path: &VaultPath) -> Vec<String> {
+        let agents = self.workspace().agents();
+        // By a request of its own: this one is not to hold on to the text that goes.
+        let Ok(apart) = Self::of(self.by(Principal::Owner)) else { return Vec::new() };
+        let mut readers = agents.policies().slugs();
+        readers.retain(|slug| {
+            let seen = agents.named(slug).and_then(|caller| apart.as_seen_by(caller).ok());
+            seen.is_some_and(|seen| {
+                let file = seen.given.reader().files().at(path.as_str());
+                file.is_some_and(|file| seen.given.has(file) || seen.own.has(file))
+            })
+        });
+        readers
+    }
+}
+
+/// What is written is found after milliseconds; a bulk import may hold it up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Interval at which the disk is looked at again, as it is whenever the index has changed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Workspace {
+    /// Waits until the index says of a file that was changed what the disk does: how the note is named and how many chunks it
+    /// has, or that there is none. `None` when it does not in time, which does not undo the change.
+    pub fn settled_in_time(&self, path: &VaultPath) -> Option<Option<(ChunkId, usize)>> {
+        self.settled_within(path, PATIENCE).inspect_err(|error| tracing::warn!("{error}")).ok()
+    }
+
+    /// The same for those who wait no longer than `patience`.
+    ///
+    /// # Errors
+    /// When the index does not follow in time.
+    pub fn settled_within(
+        &self,
+        path: &VaultPath,
+        patience: Duration,
+    ) -> Result<Option<(ChunkId, usize)>, RequestError> {
+        let behind = |why: String| {
+            let message = format!("`{path}` is written, and the index does not follow{why}");
+            RequestError::unavailable(message, "`vault status` says what the indexer is doing")
+        };
+        let deadline = Instant::now() + patience;
+        let mut left_out = None;
+        // It is whole, as if its writer had closed it.
+        let noticed = self.notice(vec![Signal::Changed(path.clone(), Change::Closed)]);
+        noticed.map_err(|error| behind(format!(": {error}")))?;
+        loop {
+            let now = self.files()?.read(path)?.map(|(_, hash)| hash);
+            let snapshot = self.shared().snapshot();
+            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files().at(path.as_str()));
+            match (now, known) {
+                (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
+                    return Ok(Some((ChunkId::of_note(path, &file.hash), file.chunks.len())));
+                }
+                (None, None) => return Ok(None),
+                // What is left out of the index is there all the same.
+                (Some(hash), None) if *left_out.get_or_insert_with(|| self.leaves_out(path)) => {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
+                }
+                // A document that cannot be read is a problem, and in no index.
+                (Some(hash), None)
+                    if path.is_document() && snapshot.as_ref().is_some_and(|now| is_unread(now, path)) =>
+                {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
+                }
+                _ if Instant::now() > deadline => return Err(behind(" yet".into())),
+                _ => {
+                    // On a full disk it fails until somebody has made room.
+                    let SyncProgress { phase, failure, .. } = self.shared().progress();
+                    if let Some(failure) = failure.filter(|_| phase == Phase::Failing) {
+                        return Err(behind(format!(": {failure}")));
+                    }
+                    self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the index knows of a file that it could not be read.
+fn is_unread(now: &Arc<dyn Reader>, path: &VaultPath) -> bool {
+    now.problems().is_ok_and(|problems| problems.iter().any(|(of, _)| path.same_as(of)))
 }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::assist::Unassisted;
-use super::misread::Misread;
-use super::respell::Correction;
-use super::unknown::UnknownName;
+use super::expand::Unassisted;
+use super::respell::{Correction, Misread, UnknownName};
 use super::window::HitWindow;
 use crate::access::Turn;
 use crate::config::{Mode, VaultPart};

@@ -1,14 +1,15 @@
 //! A query with other words beside those that were typed, which count less.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::assist::{Assistant, Unassisted};
 use super::query::ParsedQuery;
 use crate::derive::words::plain_words;
-use crate::engine::{EngineError, FileSet, PreparedWords, ScoredChunk, WordQuery};
-use crate::models::QueryVariants;
+use crate::engine::{EngineError, FileEntry, FileSet, PreparedWords, ScoredChunk, WordQuery};
+use crate::models::{ChatExpander, ModelAsker, QueryVariants, Reranker};
 
 /// Maximum of what all words that were not typed count, of what those do that were.
 const OTHER_WORDS: f64 = 0.5;
@@ -109,6 +110,53 @@ impl PreparedWords for ExpandedWords<'_> {
         let both = self.typed.scores(rows)?.into_iter().zip(self.all.scores(rows)?);
         Ok(both.map(|(typed, all)| typed.zip(all).map(|(typed, all)| self.weighed(typed, all))).collect())
     }
+}
+
+/// Who helps a search, and with what.
+pub(crate) struct Assistant<'a> {
+    /// Who puts the best in order anew, or why nobody does; `None` where nobody is to.
+    pub(crate) reranker: Option<Result<&'a dyn Reranker, String>>,
+    /// Who says the query in other words, likewise.
+    pub(crate) expander: Option<Result<&'a ChatExpander, String>>,
+    /// Whether chunks of a file may be sent.
+    pub(crate) may_send: &'a dyn Fn(&FileEntry) -> MaySend,
+    /// For whom answers are remembered; `None` for nobody.
+    pub(crate) asker: Option<ModelAsker>,
+    /// What came of it so far.
+    pub(crate) asked: &'a AskedOnce,
+    /// Until when all of it is waited for.
+    pub(crate) until: Instant,
+}
+
+/// Whether chunks of a file may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MaySend {
+    Yes,
+    /// They keep their place.
+    No,
+    /// The file will be hidden, and the search begun anew: nothing is asked before.
+    Hidden,
+}
+
+/// What a request was answered, and what failed, however often it is begun anew.
+#[derive(Default)]
+pub(crate) struct AskedOnce {
+    pub(super) variants: OnceCell<Result<Arc<QueryVariants>, String>>,
+    /// Why nothing is judged.
+    pub(super) not_judged: OnceCell<String>,
+}
+
+/// What was to be done for a search and was not.
+#[derive(Debug, Clone)]
+pub(crate) enum Unassisted {
+    /// Nothing was asked, as these are to be hidden first.
+    Hidden(Vec<Arc<FileEntry>>),
+    /// The best are in the order that they had, for the reason given.
+    OrderKept(String),
+    /// So many of the best were not sent, and kept their place.
+    Withheld(usize),
+    /// Only what was typed was looked for, for the reason given.
+    AsTyped(String),
 }
 
 #[cfg(test)]

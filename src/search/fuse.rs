@@ -54,8 +54,7 @@ fn fuse(scores: &[(bool, CandidateScores)], asked: AskedWords, config: &SearchCo
     let (keyword, meaning) = match config.fusion {
         // Ranks know no tokens.
         Fusion::Rrf if scores.iter().all(|(_, scored)| scored.late.is_none()) => {
-            let k = f64::from(config.rrf_k);
-            (reciprocal_ranks(&keyword, k), reciprocal_ranks(&semantic, k))
+            (reciprocal_ranks(&keyword, RRF_K), reciprocal_ranks(&semantic, RRF_K))
         }
         Fusion::Adaptive | Fusion::MinMax | Fusion::Rrf => (min_max(&keyword), with_tokens(scores, min_max(&semantic))),
     };
@@ -63,7 +62,7 @@ fn fuse(scores: &[(bool, CandidateScores)], asked: AskedWords, config: &SearchCo
     let weight = |is_said: bool| match config.fusion {
         Fusion::Adaptive if !is_said => prose,
         Fusion::Adaptive | Fusion::MinMax => config.semantic_weight,
-        Fusion::Rrf => config.rrf_semantic_weight,
+        Fusion::Rrf => RRF_SEMANTIC_WEIGHT,
     };
     let waiting = scores.iter().filter(|(_, scored)| scored.waits).count();
     let there = if waiting > 0 { 1.0 - waiting as f64 / scores.len() as f64 } else { 1.0 };
@@ -73,6 +72,10 @@ fn fuse(scores: &[(bool, CandidateScores)], asked: AskedWords, config: &SearchCo
     };
     (0..scores.len()).map(sum).collect()
 }
+
+/// The constant of reciprocal rank fusion, and the weight of the meaning in it: the best of two documentations (docs/retrieval.md).
+const RRF_K: f64 = 10.0;
+const RRF_SEMANTIC_WEIGHT: f64 = 0.3;
 
 /// The weight of the meaning of prose where no candidate has more than [`FEW_WORDS`] of what it could have by words, and where one has
 /// [`MOST_WORDS`]. That of what was said is fixed, `semantic_weight`: a turn has few of a question's words even where it answers, so that how

@@ -9,18 +9,12 @@
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
 mod asked;
-mod assist;
 mod candidate;
 mod diversify;
 mod expand;
-mod foreign;
 mod fuse;
 mod late;
-mod lines;
-mod meaning;
-mod misread;
 mod named;
-mod nearest;
 mod operators;
 mod query;
 mod related;
@@ -29,29 +23,25 @@ mod rerank;
 mod respell;
 mod retrieve;
 mod run;
-mod same_copy;
 mod snippet;
 #[cfg(test)]
 mod tests;
-mod unknown;
 mod visible;
 mod weigh;
 mod window;
 
 pub(crate) use asked::Results;
 pub use asked::{Degraded, SearchRequest};
-pub(crate) use assist::{AskedOnce, Assistant, MaySend, Unassisted};
-pub(crate) use nearest::{nearest, nearest_notes};
+pub(crate) use expand::{AskedOnce, Assistant, MaySend, Unassisted};
 pub use operators::OPERATORS;
 pub use query::ParsedQuery;
 pub(crate) use query::condition_without_value;
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
-pub(crate) use respell::Correction;
+pub(crate) use respell::{Correction, UnknownKind, UnknownName, unknown_collection};
 pub use run::search;
 pub(crate) use run::{SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
-pub(crate) use unknown::{UnknownKind, UnknownName, unknown_collection};
 pub(crate) use visible::has_by_itself;
 pub use visible::{Visible, subject};
 pub use window::HitWindow;

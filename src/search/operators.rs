@@ -11,27 +11,8 @@ use crate::engine::{Condition, Wanted};
 
 /// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
 pub const OPERATORS: &[&str] = &[
-    "phrase\"",
-    "+word",
-    "-word",
-    "begin*",
-    "tag:",
-    "in:",
-    "path:",
-    "title:",
-    "before:",
-    "after:",
-    "has:",
-    "role:",
-    "conversation:",
-    "layer:",
-    "type:",
-    "status:done",
-    "[rating:>3]",
-    "lex:",
-    "vec:",
-    "hyde:",
-    "intent:",
+    "phrase\"", "+word", "-word", "begin*", "tag:", "in:", "path:", "title:", "before:", "after:", "has:", "role:",
+    "conversation:", "layer:", "type:", "status:done", "[rating:>3]", "lex:", "vec:", "hyde:", "intent:",
 ];
 
 /// The conditions that are no properties, by each of their names.

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::lines::{LineKind, lines};
 use super::operators::{self, Surroundings, is_condition};
+use super::window::{LineKind, lines};
 use crate::config::Mode;
 use crate::derive::words::plain_words;
 use crate::derive::{Label, speaker_term};

@@ -1,4 +1,4 @@
-//! The notes near a note: by the vectors of its chunks where it has any, else by the words that tell most of it.
+//! The notes near a note: by the meaning of its chunks and by its rarest words.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::assist::{Assistant, MaySend, Unassisted};
 use super::candidate::{Candidate, place};
+use super::expand::{Assistant, MaySend, Unassisted};
 use super::fuse::min_max;
 use crate::engine::{EngineError, Reader};
 use crate::models::MOST_RERANKED;

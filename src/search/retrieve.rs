@@ -8,9 +8,13 @@ use super::candidate::{Candidate, CandidateScores, TypedScores};
 use super::expand::ExpandedWords;
 use super::fuse::AskedWords;
 use crate::config::{Mode, StemmerLanguage, VaultPart};
+use crate::derive::TextLanguage;
 use crate::engine::{
-    CandidateQuery, EngineError, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery, cut,
+    CandidateQuery, EngineError, FileEntry, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk,
+    WordQuery, cut,
 };
+use crate::models::reads_english_alone;
+use crate::vault::conflict_copy;
 
 /// What is asked of one generation, and for whom.
 pub(super) struct Retriever<'a> {
@@ -260,4 +264,32 @@ impl<'a> Retriever<'a> {
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
     }
+}
+
+/// The language that a model does not read and that the query is in, or most of what was `found` is; `None` where it reads them, as far as
+/// is known, or nothing is sure. What is found is what the caller sees, so that nothing hidden is told.
+pub(super) fn unread(model: &str, query: &str, found: &[Option<TextLanguage>]) -> Option<TextLanguage> {
+    if !reads_english_alone(model) {
+        return None;
+    }
+    let is_unread = |language: &TextLanguage| !language.is_english();
+    if let Some(language) = TextLanguage::of_text(query) {
+        return Some(language).filter(is_unread);
+    }
+    let mut counts: HashMap<TextLanguage, usize> = HashMap::new();
+    found.iter().flatten().for_each(|language| *counts.entry(*language).or_default() += 1);
+    let most = counts.into_iter().find(|(_, count)| count * 2 > found.len());
+    most.map(|(language, _)| language).filter(is_unread)
+}
+
+/// Leaves out what stands in a conflict copy and, to the byte, in the note it is a copy of, where that may be found as well.
+pub(super) fn drop_same_copies(candidates: &mut Vec<Candidate>, files: &FileTable, allow: Option<&FileSet>) {
+    candidates.retain(|candidate| !is_same_copy(&candidate.file, files, allow));
+}
+
+/// Whether a file is such a copy.
+pub(super) fn is_same_copy(file: &FileEntry, files: &FileTable, allow: Option<&FileSet>) -> bool {
+    let Some((of, _)) = conflict_copy(&file.path, |path| files.at(path).is_some()) else { return false };
+    let original = files.at(&of).filter(|original| original.hash == file.hash);
+    original.is_some_and(|original| allow.is_none_or(|allow| allow.contains(original.id)))
 }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use blake3::Hash;
-use jiff::Timestamp;
 
 use super::render::{SOURCE, SessionAbout, begun, head, parts, said};
 use crate::forgotten::{ForgottenLookup, TombstoneScope};
@@ -13,7 +12,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::{RequestError, Workspace};
-use crate::state::{Digest, LeftOut, SessionNote, SessionTable, StateError};
+use crate::state::{Digest, SessionNote, SessionTable, StateError};
 use crate::vault::{Action, Files, WriteError, slug};
 
 /// Who writes, as the log of changes says it.
@@ -99,9 +98,8 @@ impl SessionWriter<'_> {
             match self.asked.without(&text, TombstoneScope::All) {
                 None => left.push((at, text.into_owned())),
                 Some(without) => {
-                    let (by, into, whole) = (BY.to_owned(), self.collection.to_owned(), without.text.is_none());
-                    let tombstone = without.tombstone;
-                    self.workspace.forgotten().note(LeftOut { at: Timestamp::now(), by, into, whole, tombstone });
+                    let (whole, tombstone) = (without.text.is_none(), without.tombstone);
+                    self.workspace.forgotten().note(BY, self.collection, whole, tombstone);
                     left.extend(without.text.map(|text| (at, text)));
                 }
             }

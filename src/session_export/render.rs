@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use jiff::Timestamp;
-use jiff::Zoned;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use crate::access::{SESSION_AGENT, SESSION_SCOPE};

@@ -44,7 +44,7 @@ impl State {
 /// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
 /// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [(&str, &str); 19] = [
+const SALVAGED: [(&str, &str); 18] = [
     ("events", "number, key, kind, body, checksum"),
     ("events_seen", "id, key"),
     ("events_plan", "rowid, next, plan"),
@@ -65,8 +65,7 @@ const SALVAGED: [(&str, &str); 19] = [
         "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name",
     ),
     ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
-    ("librarian_parts", "agent, key, events, at"),
-    ("open_purges", "id, at, path, first_line, last_line, gone, readers"),
+    ("open_purges", "id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed"),
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.
@@ -133,14 +132,13 @@ mod tests {
     #[test]
     fn what_was_imported_and_done_is_known_after_damage() {
         let rows = [
-            ("imports", "1, 'chatgpt', 'export.zip', '2026-01-05T12:00:00Z', 1"),
+            ("imports", "1, 'chatgpt', 'export.zip', 7, 1"),
             ("import_keys", "7, 1"),
             ("import_files", "1, 'conversations/a.md', NULL, 'hash'"),
             ("import_notes", "8, 1, 'notes/a.md', 'a.md', 'hash', '/theirs/a.md'"),
             ("jobs_done", "'extraction', x'01', x'02', 5"),
             ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0, 'direct', 'telegram'"),
             ("session_notes", "x'01', 0, 0, 'conversations/a.md', 'hash', '', 1, 0, 0"),
-            ("librarian_parts", "'ada', x'01', 7, 5"),
         ];
         let folder = tempfile::tempdir().unwrap();
         let connected = |name: &str| {

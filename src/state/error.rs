@@ -26,14 +26,18 @@ pub enum StateError {
         /// What is wrong.
         reason: String,
     },
-    /// A later version of this program wrote it.
-    #[error("{} was written by a later version of this program (format {found}; this one knows {known})", path.display())]
-    Later {
+    /// Another version of this program wrote it.
+    #[error(
+        "{} has format {found}, and this version knows format {known} alone: use the version that wrote it, or move the file away, and \
+         the vault begins with a new one, without tokens and without what was forgotten for good",
+        path.display()
+    )]
+    Format {
         /// The file.
         path: PathBuf,
         /// The format found.
         found: i64,
-        /// The newest format that is known.
+        /// The format that is known.
         known: i64,
     },
     /// A file operation failed.

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::StateError;
-use super::imported;
 use super::store::{Durability, Handle, State};
 
 /// One run of an import, with those that went on with it.
@@ -59,14 +58,6 @@ impl ImportTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         Self(Handle::new(state, Durability::Later))
-    }
-
-    /// All that is known of imports, as a file below the vault's state: what an archive carries. `None` where nothing was imported.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn as_file(&self) -> Result<Option<(&'static str, Vec<u8>)>, StateError> {
-        Ok(self.0.if_there(|opened| imported::carried(&opened.connection))?.flatten())
     }
 
     /// The number of a new import, or of the last of the same source that did not come to its end; and whether it is new.

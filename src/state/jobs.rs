@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::carried;
 use super::error::StateError;
 use super::key::Digest;
 use super::store::{Durability, Handle, State};
@@ -62,18 +61,6 @@ impl JobTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         Self { handle: Handle::new(state, Durability::Full) }
-    }
-
-    /// All jobs, what was done, and the calls of chat models, as a file below the vault's state; `None` where there is none of it.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn as_file(&self) -> Result<Option<(&'static str, Vec<u8>)>, StateError> {
-        let file = self.handle.if_there(|opened| {
-            let transaction = opened.connection.transaction()?;
-            carried::carried(&transaction)
-        });
-        Ok(file?.flatten())
     }
 
     /// Queues a job unless it is there for the same content, or being done. Says whether it was.
@@ -199,9 +186,15 @@ impl JobTable {
 
     /// With which content each was done last.
     pub fn done(&self, kind: &str) -> Result<HashMap<Digest, Digest>, StateError> {
+        Ok(self.done_at(kind)?.into_iter().map(|(key, content, _)| (key, content)).collect())
+    }
+
+    /// The same, with when that was, in milliseconds since 1970.
+    pub fn done_at(&self, kind: &str) -> Result<Vec<(Digest, Digest, i64)>, StateError> {
         let done = self.handle.if_there(|opened| {
-            let mut done = opened.connection.prepare_cached("SELECT key, content FROM jobs_done WHERE kind = ?1")?;
-            done.query_map([kind], |row| Ok((digest(row, 0)?, digest(row, 1)?)))?.collect()
+            let mut done =
+                opened.connection.prepare_cached("SELECT key, content, at FROM jobs_done WHERE kind = ?1")?;
+            done.query_map([kind], |row| Ok((digest(row, 0)?, digest(row, 1)?, row.get(2)?)))?.collect()
         });
         Ok(done?.unwrap_or_default())
     }
@@ -267,7 +260,6 @@ fn digest(row: &Row<'_>, at: usize) -> rusqlite::Result<Digest> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model_calls::{CallAllowance, CallEnd, CallRoom, ModelCallTable};
     use super::*;
 
     const KIND: &str = "extraction";
@@ -337,38 +329,5 @@ mod tests {
         table.put_off(KIND, [1; 16], i64::MAX / 2, false, "later").unwrap();
         let job = table.claim(KIND, 2_000).unwrap().unwrap();
         assert_eq!((job.attempts, job.reason.as_deref()), (1, Some("later")), "the attempt did not count");
-    }
-
-    #[test]
-    fn what_is_carried_is_taken_over_once_and_whole() {
-        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let state = State::in_folder(here.path());
-        let (jobs, calls) = (JobTable::new(&state), ModelCallTable::new(&state));
-        assert_eq!(jobs.as_file().unwrap(), None);
-        jobs.queue("extraction", [1; 16], [7; 16], 5, 0).unwrap();
-        jobs.queue("extraction", [2; 16], [8; 16], 5, 0).unwrap();
-        jobs.finish("extraction", [2; 16], [8; 16], 9).unwrap();
-        jobs.queue("extraction", [3; 16], [9; 16], 0, 0).unwrap();
-        jobs.bury("extraction", [3; 16], true, "no answer").unwrap();
-        jobs.claim("extraction", 6).unwrap().unwrap();
-        let allowance = CallAllowance { calls: 9, tokens: 999 };
-        let CallRoom::Call(id) = calls.reserve("extraction", "m", [10, 20], allowance, 100).unwrap() else { panic!() };
-        calls
-            .finish(id, CallEnd { outcome: "answered", tokens: [3, 4], ms: 5, kept_and_dropped: [1, 0] }, 101)
-            .unwrap();
-
-        let (name, bytes) = jobs.as_file().unwrap().unwrap();
-        std::fs::write(there.path().join(name), &bytes).unwrap();
-        let taken = State::in_folder(there.path());
-        for _ in 0..2 {
-            let (jobs_there, calls_there) = (JobTable::new(&taken), ModelCallTable::new(&taken));
-            // What was being done elsewhere is done here.
-            assert_eq!(jobs_there.all("extraction").unwrap().len(), 2);
-            assert!(jobs_there.all("extraction").unwrap().iter().all(|job| job.state != JobState::Running));
-            assert_eq!(jobs_there.done("extraction").unwrap(), jobs.done("extraction").unwrap());
-            assert_eq!(calls_there.newest(9).unwrap(), calls.newest(9).unwrap());
-            assert_eq!(calls_there.totals(200).unwrap(), calls.totals(200).unwrap());
-        }
-        assert!(!there.path().join(name).exists());
     }
 }

@@ -81,7 +81,14 @@ impl State {
                 keys.push(*other);
             }
         }
+        if keys.len() > MAX_KEYS {
+            return Err(StateError::Damaged {
+                path: self.key_file(),
+                reason: format!("it would have more than {MAX_KEYS} keys"),
+            });
+        }
         if keys.len() > before {
+            create_private_dir(self.folder())?;
             write_atomically(&self.key_file(), &keys.concat(), 0o600)?;
         }
         Ok(())

@@ -25,6 +25,10 @@ pub struct OpenPurge {
     pub readers: Vec<String>,
     /// What goes with it, as whoever began it has written that down.
     pub going_with: String,
+    /// What was remembered as forgotten.
+    pub tombstone: Option<i64>,
+    /// Whether the note's own text is known to have gone.
+    pub removed: bool,
 }
 
 /// Those of a vault.
@@ -59,17 +63,38 @@ impl OpenPurgeTable {
         })
     }
 
+    /// The note's own text has gone.
+    ///
+    /// # Errors
+    /// As [`OpenPurgeTable::open`].
+    pub fn removed(&self, id: i64) -> Result<(), StateError> {
+        let set = "UPDATE open_purges SET removed = 1 WHERE id = ?1";
+        self.0.with(|opened| opened.connection.execute(set, [id]).map(drop))
+    }
+
     /// One is finished.
     ///
     /// # Errors
     /// As [`OpenPurgeTable::open`].
     pub fn close(&self, id: i64) -> Result<(), StateError> {
-        let closed = self.0.if_there(|opened| {
-            opened.connection.execute("DELETE FROM open_purges WHERE id = ?1", [id])?;
-            // The names in it are not to stay in the log.
+        self.without_names(id, "DELETE FROM open_purges WHERE id = ?1")
+    }
+
+    /// One is finished but for the files of the index: it names no note any more.
+    ///
+    /// # Errors
+    /// As [`OpenPurgeTable::open`].
+    pub fn leave_to_index(&self, id: i64) -> Result<(), StateError> {
+        self.without_names(id, "UPDATE open_purges SET path = '', going_with = '[]', removed = 1 WHERE id = ?1")
+    }
+
+    /// Runs what takes the names out of one; they are not to stay in the log either.
+    fn without_names(&self, id: i64, sql: &str) -> Result<(), StateError> {
+        let done = self.0.if_there(|opened| {
+            opened.connection.execute(sql, [id])?;
             opened.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         });
-        closed.map(drop)
+        done.map(drop)
     }
 
     /// Those that are not finished, the oldest first.
@@ -78,15 +103,16 @@ impl OpenPurgeTable {
     /// When the state cannot be read.
     pub fn all(&self) -> Result<Vec<OpenPurge>, StateError> {
         let all = self.0.if_there(|opened| {
-            let all =
-                "SELECT id, at, path, first_line, last_line, gone, readers, going_with FROM open_purges ORDER BY id";
+            let all = "SELECT id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed
+                FROM open_purges ORDER BY id";
             let mut all = opened.connection.prepare(all)?;
             let rows = all.query_map([], |row| {
                 let line = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(|line| line as usize));
                 let lines = line(3)?.zip(line(4)?);
                 let readers = row.get::<_, String>(6)?.split_whitespace().map(str::to_owned).collect();
                 let (id, at, path) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(OpenPurge { id, at, path, lines, gone: row.get(5)?, readers, going_with: row.get(7)? })
+                let (gone, going_with, tombstone, removed) = (row.get(5)?, row.get(7)?, row.get(8)?, row.get(9)?);
+                Ok(OpenPurge { id, at, path, lines, gone, readers, going_with, tombstone, removed })
             })?;
             rows.collect()
         });
@@ -110,6 +136,11 @@ mod tests {
         assert_eq!(told, [(one, "a.md", Some((3, 5)), false), (other, "b.md", None, true)]);
         assert_eq!((all[0].readers.len(), all[1].readers.len()), (2, 0));
         assert_eq!((all[0].going_with.as_str(), all[1].going_with.as_str()), ("[1]", "[]"));
+        tables[0].removed(other).unwrap();
+        let removed = tables[1].all().unwrap();
+        assert_eq!(removed.iter().map(|open| open.removed).collect::<Vec<_>>(), [false, true]);
+        tables[0].leave_to_index(one).unwrap();
+        assert_eq!((tables[1].all().unwrap()[0].path.as_str(), tables[1].all().unwrap()[0].removed), ("", true));
         tables[1].close(one).unwrap();
         assert_eq!(tables[0].all().unwrap().len(), 1);
     }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::damage::with;
 use super::error::StateError;
-use super::{former, schema};
+use super::schema;
 use crate::fs::{Context, FsError, create_private_dir};
 
 /// What the file is called.
@@ -27,8 +27,8 @@ const LOG_PAGES: i64 = 8192;
 /// The state of one vault. It is opened when it is needed, and made when something is to be kept.
 #[derive(Debug)]
 pub struct State {
-    /// Where earlier versions kept it, in files.
-    pub(super) former: PathBuf,
+    /// Where archives bring what they carry of it.
+    pub(super) brought: PathBuf,
     pub(super) file: PathBuf,
     /// What was damaged since this was made.
     trouble: Mutex<BTreeSet<String>>,
@@ -65,19 +65,14 @@ pub(super) struct Handle {
 }
 
 impl State {
-    /// The state in `folder`, where what earlier versions have left in `former` goes, too. Neither need be there.
-    pub fn new(former: PathBuf, folder: &Path) -> Self {
-        Self { former, file: folder.join(NAME), trouble: Mutex::default() }
+    /// The state in `folder`, where what an archive has brought into `brought` goes, too. Neither need be there.
+    pub fn new(brought: PathBuf, folder: &Path) -> Self {
+        Self { brought, file: folder.join(NAME), trouble: Mutex::default() }
     }
 
     /// The state in a folder.
     pub fn in_folder(folder: &Path) -> Arc<Self> {
         Arc::new(Self::new(folder.to_owned(), folder))
-    }
-
-    /// Where earlier versions kept what is in it.
-    pub fn former(&self) -> &Path {
-        &self.former
     }
 
     /// Where it is.
@@ -103,7 +98,7 @@ impl State {
 
     /// Whether there is anything to be read.
     fn is_there(&self) -> bool {
-        self.file.exists() || former::is_there(&self.former)
+        self.file.exists() || self.is_brought()
     }
 
     /// Opens the file, one process and one thread after the other: it is made, brought up to date or put aside once.
@@ -118,7 +113,7 @@ impl State {
             }
             opened => opened?,
         };
-        former::take_over(self, &mut opened.connection)?;
+        self.take_over(&mut opened.connection)?;
         Ok(opened)
     }
 
@@ -133,11 +128,15 @@ impl State {
     }
 
     pub(super) fn lock(&self) -> Result<File, FsError> {
-        let path = self.file.with_extension("lock");
+        let path = self.lock_file();
         let mut options = File::options();
         let lock = options.write(true).create(true).truncate(false).open(&path).on("open", &path)?;
         lock.lock().on("lock", &path)?;
         Ok(lock)
+    }
+
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.file.with_extension("lock")
     }
 
     /// Makes an empty file for its owner alone, where there is none. SQLite gives its log the same permissions.
@@ -179,7 +178,7 @@ impl State {
             Ok(connection)
         };
         let connection = connect().map_err(|error| StateError::of(&self.file, error))?;
-        schema::bring_up(&connection).map_err(|strange| strange.of(&self.file))?;
+        schema::make(&connection).map_err(|strange| strange.of(&self.file))?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
         Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_wrote_is_left_alone() {
+    fn what_another_version_wrote_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         assert!(TokenTable::new(&state).add(&row("a")).unwrap());
@@ -212,7 +212,11 @@ mod tests {
         set(99);
         let table = TokenTable::new(&state);
         let error = table.holder(&row("a").hash).unwrap_err().to_string();
-        assert!(error.contains("later version") && table.add(&row("b")).is_err(), "{error}");
+        assert!(
+            error.contains("has format 99, and this version knows format 1 alone: use the version")
+                && table.add(&row("b")).is_err(),
+            "{error}"
+        );
         assert_eq!((state.put_aside(), state.trouble()), (None, None));
         set(super::super::schema::FORMAT);
         assert!(table.holder(&row("a").hash).unwrap().is_some());

@@ -1,15 +1,15 @@
-//! Summaries of conversations, and digests of days and weeks: the files in `summaries/`, the thread that keeps them, and what is asked of them.
+//! Summaries of conversations, and digests of days and weeks: the files in `summaries/`, the task that keeps them, and what is asked of them.
 //!
 //! A summary is made of its conversation alone, and a digest's file of the notes of its time alone: what else is in the vault moves no word
 //! of theirs. Both name all that they were made of, and are seen where all of that is.
 
 mod digest;
-mod keeper;
 mod list;
 mod make;
 mod span;
+mod task;
 
 pub(crate) use digest::{digest, write_digest};
-pub(crate) use keeper::{SummariesKeeper, SummariesParts};
 pub(crate) use list::list;
 pub(crate) use make::make;
+pub(crate) use task::SummariesParts;

@@ -8,4 +8,4 @@ mod told;
 
 pub(crate) use known::KnownSummaries;
 pub(crate) use make::{MADE_BY, OF, RULES, SummaryFiles, THROUGH, TURNS, day_of_file, is_forgotten, summary_path};
-pub(crate) use place::{FileMade, SummaryError, place, put, take_away};
+pub(crate) use place::{FileMade, SummaryError, generated_of, generated_pages, place, put, take_away};

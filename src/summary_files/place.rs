@@ -1,5 +1,7 @@
 //! Where generated files go, and how they are written: never over what a person has edited.
 
+use std::path::Path;
+
 use blake3::Hash;
 use serde_json::{Map, Value};
 
@@ -99,6 +101,31 @@ pub(crate) fn place(
         }
     }
     Err(SummaryError::Names(value.to_owned()))
+}
+
+/// Folders below which the program writes pages.
+const FOLDERS: [&str; 2] = [SUMMARIES, "profile"];
+
+/// The notes in the folders that the program generates pages in, as they are on disk.
+pub(crate) fn generated_pages(root: &Path) -> Vec<VaultPath> {
+    let (mut folders, mut found) = (FOLDERS.map(str::to_owned).to_vec(), Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}/{name}");
+            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                true => folders.push(path),
+                false => found.extend(VaultPath::new(path)),
+            }
+        }
+    }
+    found
+}
+
+/// Whether a page was generated of a note, and nobody has edited it.
+pub(crate) fn generated_of(page: &[u8], of: &VaultPath) -> bool {
+    let made = std::str::from_utf8(page).ok().and_then(GeneratedNote::read).filter(|made| !made.is_edited);
+    made.is_some_and(|made| made.sources().iter().any(|source| of.same_as(source)))
 }
 
 /// Writes a file that nobody has edited.

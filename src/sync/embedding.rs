@@ -123,7 +123,7 @@ impl Worker<'_> {
         let report = move |embedded| {
             let _ = messages.send(WorkerMessage::Embedded(embedded));
         };
-        ModelLane::start(model, report, |model, number| self.batches_of(model, number))
+        ModelLane::start(model, report, |model, number| self.batches_of(model.embedder.batches(), number))
     }
 
     /// Whether a model has embedded what it can, and that is not little.

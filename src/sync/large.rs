@@ -146,7 +146,7 @@ impl Worker<'_> {
     fn next_part(&mut self, mut update: Box<FileUpdate>) -> Result<(), EngineError> {
         // Each time: what has changed meanwhile may be private by now.
         if !self.has_stamp(&update.path, &update.stamp) {
-            self.read_again(update.path);
+            self.read_again(update.info.path);
             return Ok(());
         }
         let chunks = part_chunks(&update);

@@ -8,13 +8,10 @@
 mod awaited;
 mod backlog;
 mod batch;
-mod batch_run;
-mod batching;
 mod dispatch;
 mod embedding;
 mod erasing;
 mod fresh;
-mod heal;
 mod lane;
 mod large;
 mod options;
@@ -28,6 +25,7 @@ mod verify;
 mod watching;
 mod worker;
 
+pub(crate) use batch::BatchRecords;
 pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
 pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{FileReading, PreparedFile, prepare};

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::batch::BatchRecords;
 use crate::attachments::AttachmentReader;
 use crate::clock::Clock;
 use crate::config::IndexConfig;
 use crate::engine::Engine;
-use crate::models::{BatchRecords, ModelChoice, ModelInUse};
+use crate::models::{ModelChoice, ModelInUse};
 use crate::vault::{CookieFolder, Lock, NoteRules};
 
 /// What the writer needs.

@@ -50,6 +50,8 @@ pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::StemmerLanguage;
+    use crate::engine::{FileInfo, FileUpdate};
     use crate::vault::{FoundNote, Stamp};
 
     const HOUR: i64 = 3_600_000_000_000;
@@ -59,22 +61,9 @@ mod tests {
     }
 
     fn known(path: &str, mtime_ns: i64, read_ns: i64) -> Arc<FileEntry> {
-        Arc::new(FileEntry {
-            labels: Box::default(),
-            id: 1,
-            path: VaultPath::new(path).unwrap(),
-            stamp: stamp(mtime_ns),
-            hash: [1; 32],
-            read_ns,
-            title: String::new(),
-            tags: Vec::new(),
-            private: false,
-            sources: Vec::new(),
-            doubtful: Vec::new(),
-            created_ms: 0,
-            updated_ms: 0,
-            chunks: Vec::new(),
-        })
+        let note = FileUpdate::of_text(path, "", StemmerLanguage::English);
+        let info = FileInfo { stamp: stamp(mtime_ns), hash: [1; 32], read_ns, ..note.info };
+        Arc::new(FileEntry { id: 1, info, chunks: Vec::new() })
     }
 
     fn found(path: &str, mtime_ns: i64) -> FoundNote {

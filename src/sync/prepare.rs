@@ -9,7 +9,7 @@ use crate::access::is_agents_elsewhere;
 use crate::attachments::{AttachmentReader, ReadAttachment};
 use crate::derive::words::Stemming;
 use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
-use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
+use crate::engine::{FileEntry, FileInfo, FileUpdate, NewChunk, UpdatePart};
 use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{NoteRules, ReadError, Source, Stamp, open_file, read};
@@ -152,22 +152,20 @@ fn update(
     let within = elsewhere.as_ref().map_or(&path, |(_, within)| within);
     let sources = note_sources(&note, within, elsewhere.as_ref().map(|(folder, _)| folder), &source.text);
     let is_agents = elsewhere.is_some() && is_agents_elsewhere(within.as_str());
-    FileUpdate {
+    let info = FileInfo {
         private: note.is_private() || is_agents,
         sources,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,
         labels: Label::all(&note, path.stem(), &source.text, language.map(TextLanguage::code), speakers),
-        part: UpdatePart::default(),
-        chunks,
         title: note.title,
         tags: note.tags,
         doubtful: note.doubtful,
         created_ms: ms(note.created).unwrap_or(modified_ms),
         updated_ms: ms(note.updated).unwrap_or(modified_ms),
-        metadata: serde_json::Value::Object(note.metadata).to_string(),
-        problems,
         path,
-    }
+    };
+    let metadata = serde_json::Value::Object(note.metadata).to_string();
+    FileUpdate { info, metadata, problems, chunks, part: UpdatePart::default() }
 }

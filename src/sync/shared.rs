@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::fresh::Freshness;
 use crate::engine::Reader;
 use crate::models::{ChosenModel, Embedder, ModelError, ModelTrouble};
+use crate::tasks::TaskSignal;
 use crate::vault::WatchedBy;
 
 /// Maximum length of the list of what was mended, in bytes; then the last is said alone.
@@ -81,7 +82,7 @@ pub struct BatchProgress {
     /// Since when the first of them do; `None` where none does.
     pub since: Option<Timestamp>,
     /// `handing_over`, or how the service says that the first batch is; `ended` where none is under way.
-    pub state: &'static str,
+    pub state: String,
     /// Why the answers of one that has ended are not there yet; they are asked for again.
     pub trouble: Option<String>,
     /// What went wrong with one since the start.
@@ -225,6 +226,8 @@ pub struct Shared {
     fresh: Freshness,
     /// When somebody searched last.
     searched: Mutex<Option<Instant>>,
+    /// The tasks that are due when there is another snapshot, or all files are in it.
+    tasks: Mutex<Vec<TaskSignal>>,
 }
 
 impl Default for Shared {
@@ -238,6 +241,7 @@ impl Default for Shared {
             asked: AtomicU64::new(0),
             fresh: Freshness::default(),
             searched: Mutex::default(),
+            tasks: Mutex::default(),
         }
     }
 }
@@ -319,6 +323,7 @@ impl Shared {
         // Whoever waits looks at the snapshot with the lock in hand, so that this comes after that look, or is waited for.
         drop(self.lock());
         self.changed.notify_all();
+        self.wake_tasks();
         // Closing the last snapshot of a state may take a moment, and readers should not wait for it.
         drop(before);
     }
@@ -328,29 +333,26 @@ impl Shared {
         self.update(|progress| progress.expired_facts = expired);
     }
 
-    /// Has all who wait look once more whether what they wait for is so.
-    pub(crate) fn wake(&self) {
-        drop(self.lock());
-        self.changed.notify_all();
+    /// From now on wakes a task when another snapshot is published, or all files are in it.
+    pub(crate) fn wakes(&self, task: &TaskSignal) {
+        self.tasks().push(task.clone());
+    }
+
+    fn wake_tasks(&self) {
+        self.tasks().iter().for_each(TaskSignal::wake);
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, Vec<TaskSignal>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until another snapshot than this one is published, or the time is over.
     pub fn wait_for_other(&self, known: Option<&Arc<dyn Reader>>, timeout: Duration) {
-        self.wait_for_other_or(known, timeout, || false);
-    }
-
-    /// The same for those who wait for something else, too: they are to be [woken](Self::wake) when it is so.
-    pub(crate) fn wait_for_other_or(
-        &self,
-        known: Option<&Arc<dyn Reader>>,
-        timeout: Duration,
-        is_so: impl Fn() -> bool,
-    ) {
         let is_other = || match (self.snapshot(), known) {
             (Some(now), Some(known)) => !Arc::ptr_eq(&now, known),
             (now, known) => now.is_some() != known.is_some(),
         };
-        self.wait(timeout, |_| is_so() || is_other());
+        self.wait(timeout, |_| is_other());
     }
 
     /// Somebody searches.
@@ -406,8 +408,12 @@ impl Shared {
 
     pub(super) fn update(&self, change: impl FnOnce(&mut SyncProgress)) {
         let mut progress = self.lock();
+        let was_read = progress.caught_up;
         change(&mut progress);
         self.changed.notify_all();
+        if progress.caught_up != was_read {
+            self.wake_tasks();
+        }
     }
 
     /// Says what was found wrong and is made anew: once in the log, and in the progress.
@@ -416,6 +422,8 @@ impl Shared {
         self.update(|progress| {
             progress.mending = true;
             match &mut progress.rebuilt {
+                // Opening and a check of the same moment may both have found it.
+                Some(said) if said.contains(what) => {}
                 Some(said) if said.len() < MAX_SAID_BYTES => said.push_str(&format!("; {what}")),
                 said => *said = Some(what.to_owned()),
             }

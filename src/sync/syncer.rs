@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::heal::{RETRY, RepairBackoff};
 use super::options::{RefusedError, SyncOptions};
 use super::retry::pause;
 use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
@@ -240,7 +239,8 @@ fn run(
         shared.update(|progress| progress.model = ModelStatus::Loading);
         load_model(choice, messages.clone(), Arc::clone(shared));
     }
-    let mut backoff = RepairBackoff::default();
+    // How often damage was mended: what a failing disk damages again is rebuilt ever more seldom.
+    let mut mended = 0;
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
     let (mut distrust, mut healed) = (false, false);
     while !stop.load(Ordering::Relaxed) {
@@ -276,17 +276,18 @@ fn run(
             }
             Err(_) => {
                 fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
-                let pause = backoff.pause_after_crash(Instant::now());
-                wait_or_stop(pause, receiver, shared, stop);
+                wait_or_stop(RETRY, receiver, shared, stop);
                 None
             }
         };
         let Some(damage) = damage else { continue };
-        if let Some(pause) = backoff.pause(&damage, Instant::now()) {
-            let seconds = pause.as_secs();
-            fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
+        // At once where both stores are damaged, each for itself.
+        if mended > 1 {
+            let pause = RETRY * (1 << (mended - 2).min(MOST_DOUBLINGS));
+            fail(shared, format!("{damage} in {} s. It was damaged before: the disk may be failing", pause.as_secs()));
             wait_or_stop(pause, receiver, shared, stop);
         }
+        mended += 1;
         match options.engine.clear(&damage) {
             Ok(()) => {
                 shared.say_mended(&damage.to_string());
@@ -299,6 +300,12 @@ fn run(
         }
     }
 }
+
+/// After a failure, the pause before the next try.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// How often that is doubled at most: to thirteen minutes.
+const MOST_DOUBLINGS: u32 = 8;
 
 /// While the vault is not there, or another process has it.
 const RETRY_PLACE: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::awaited::Awaited;
 use super::backlog::Backlog;
-use super::batch_run::BatchReport;
+use super::batch::BatchReport;
 use super::dispatch::Embedded;
 use super::embedding::PUBLISH_EVERY;
 use super::erasing::Erasing;
@@ -139,8 +139,8 @@ impl<'a> Worker<'a> {
         healed: bool,
     ) -> Self {
         // What was healed was found by a check, or at once after a start.
-        let suspicious = store.was_unclean() && !healed;
-        Self {
+        let is_doubtful = store.was_unclean() && !healed;
+        let mut worker = Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,
             shared,
@@ -158,13 +158,17 @@ impl<'a> Worker<'a> {
             scanned: false,
             builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
-            verifying: Verifying::new(options.index.verify_hours, suspicious),
+            verifying: Verifying::default(),
             store,
             unpublished: 0,
             published: Instant::now(),
             next: None,
             erasing: Erasing::Done,
+        };
+        if is_doubtful {
+            worker.verify(None);
         }
+        worker
     }
 
     pub(super) fn finish(mut self) -> Box<dyn Writer> {
@@ -275,12 +279,8 @@ impl<'a> Worker<'a> {
             if self.is_idle() {
                 self.store.tidy(true)?;
                 until = self.erase_when_idle(until)?;
-                until = self.verify_when_idle(until)?;
             }
-            self.verifying.set_busy(false);
-            let waited = self.wait(receiver, until);
-            self.verifying.set_busy(true);
-            waited?;
+            self.wait(receiver, until)?;
         }
     }
 

@@ -1,98 +1,109 @@
-//! The files of an agent: their names, and how one is opened.
+//! The files of an agent: their names, how one is opened, read and appended to.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::hour::TraceHour;
 use crate::fs::{Context, FsError, crash, sync_folder};
+use crate::vault::Stamp;
 
 /// The folder of the vault that has the traces.
-pub(super) const FOLDER: &str = "traces";
+const FOLDER: &str = "traces";
 /// Keeps the traces out of git: they grow by the second, and hold what was recalled.
 const GIT_IGNORE: &str = "# The traces of agents: large, and never the same. `vault export` takes them along.\n*\n";
 /// What is behind the name of an hour.
 const ENDING: &str = ".jsonl";
 const LATE: &str = ".late";
-/// What was torn off a file.
-const TORN: &str = ".torn";
-/// A file is read from its end in such pieces.
-const BLOCK: u64 = 1 << 16;
 
 /// A file of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct TraceFile {
-    pub(super) agent: String,
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TraceFile {
     pub(super) hour: TraceHour,
     /// Whether it has what came after its hour was sealed.
     pub(super) late: bool,
-}
-
-/// A file that is appended to.
-#[derive(Debug)]
-pub(super) struct OpenTrace {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
-    /// Its bytes as they were written.
-    pub(super) length: u64,
+    /// Where it is.
+    pub(crate) path: PathBuf,
 }
 
 impl TraceFile {
-    fn parse(agent: &str, name: &str) -> Option<Self> {
-        let hour = name.strip_suffix(ENDING)?;
-        let (hour, late) = hour.strip_suffix(LATE).map_or((hour, false), |hour| (hour, true));
-        Some(Self { agent: agent.to_owned(), hour: TraceHour::parse(hour)?, late })
+    /// That of an hour of an agent.
+    pub(super) fn new(root: &Path, agent: &str, hour: TraceHour, late: bool) -> Self {
+        let name = format!("{}{}{ENDING}", hour.name(), if late { LATE } else { "" });
+        Self { hour, late, path: folder_of(root, agent).join(name) }
     }
 
-    /// Where it is in the vault at `root`.
-    pub(super) fn path(&self, root: &Path) -> PathBuf {
-        let late = if self.late { LATE } else { "" };
-        folder_of(root, &self.agent).join(format!("{}{late}{ENDING}", self.hour.name()))
+    /// Reads a file's name.
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+        let (hour, late) = name.strip_suffix(LATE).map_or((name, false), |hour| (hour, true));
+        Some(Self { hour: TraceHour::parse(hour)?, late, path: path.to_owned() })
     }
 
-    /// Opens it, and makes it and its folders where they are not there. What a kill has left of a last line is set aside.
-    pub(super) fn open(&self, root: &Path) -> Result<OpenTrace, FsError> {
-        let path = self.path(root);
+    /// What it is now; `None` where it is not there.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.path.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
+    }
+
+    /// Whether nothing more is written to it.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|meta| meta.permissions().mode() & 0o200 == 0)
+    }
+
+    /// Appends a line, safe on disk when this returns, and makes the file and its folders where they are not there. When it fails the file is
+    /// as it was, as far as the disk lets us.
+    pub(super) fn append(&self, root: &Path, line: &[u8]) -> Result<(), FsError> {
         make_folder(&root.join(FOLDER), Some(GIT_IGNORE))?;
-        make_folder(&folder_of(root, &self.agent), None)?;
-        let is_new = !path.exists();
-        let file = open_whole(&path, true)?;
+        make_folder(self.path.parent().unwrap_or(root), None)?;
+        let is_new = !self.path.exists();
+        let mut file = open(&self.path, true)?;
         if is_new {
-            sync_folder(&path)?;
+            sync_folder(&self.path)?;
         }
-        let length = mend(&file, &path)?;
-        Ok(OpenTrace { file, path, length })
-    }
-}
-
-impl OpenTrace {
-    /// Whether the file at its name is this one, as it was written.
-    pub(super) fn is_there(&self) -> bool {
-        let (Ok(there), Ok(ours)) = (self.path.symlink_metadata(), self.file.metadata()) else { return false };
-        (there.dev(), there.ino(), there.len()) == (ours.dev(), ours.ino(), self.length)
-    }
-
-    /// Appends whole lines, safe on disk when this returns. When it fails the file is as it was, as far as the disk lets us.
-    pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), FsError> {
+        let length = mend(&file, &self.path)?;
         let mut write = || -> io::Result<()> {
-            self.file.write_all(lines)?;
+            file.write_all(line)?;
             crash::point("trace-written");
-            self.file.sync_data()?;
+            file.sync_data()?;
             crash::point("trace-synced");
             Ok(())
         };
-        match write() {
-            Ok(()) => {
-                self.length += lines.len() as u64;
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.file.set_len(self.length);
-                Err(error).on("write", &self.path)
-            }
+        let written = write();
+        if written.is_err() {
+            let _ = file.set_len(length);
         }
+        written.on("write", &self.path)
     }
+}
+
+/// The line of an event, with its end.
+pub(super) fn line_of(event: &Value) -> Vec<u8> {
+    format!("{event}\n").into_bytes()
+}
+
+/// The event of a line; `None` when the line is damaged or has no end.
+pub(super) fn event_of(line: &[u8]) -> Option<Value> {
+    let event: Value = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+    (event["id"].is_string() && event["created_at"].is_number()).then_some(event)
+}
+
+/// The lines of a file, each with its end, which the last may lack. One that is gone has none.
+pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Vec<u8>, FsError>>, FsError> {
+    let mut reader = match open(path, false) {
+        Err(error) if error.is_not_found() => None,
+        file => Some(BufReader::new(file?)),
+    };
+    Ok(std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = reader.as_mut()?.read_until(b'\n', &mut line).on("read", path);
+        if read.is_err() {
+            reader = None;
+        }
+        read.map(|bytes| (bytes > 0).then_some(line)).transpose()
+    }))
 }
 
 /// The folder of an agent.
@@ -115,34 +126,22 @@ pub(super) fn agents(root: &Path) -> Vec<String> {
 
 /// The files of an agent, the newest hour first, and of each hour the one that has what came late first. None where it has none.
 pub(super) fn files_of(root: &Path, agent: &str) -> Result<Vec<TraceFile>, FsError> {
-    let mut files: Vec<TraceFile> =
-        names_in(root, agent)?.iter().filter_map(|name| TraceFile::parse(agent, name)).collect();
+    let mut files: Vec<TraceFile> = paths_of(root, agent)?.iter().filter_map(|path| TraceFile::of(path)).collect();
     files.sort_unstable();
     files.reverse();
     Ok(files)
 }
 
-/// What was torn off files of an agent.
-pub(super) fn torn_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError> {
-    let names = names_in(root, agent)?.into_iter().filter(|name| name.ends_with(TORN));
-    Ok(names.map(|name| folder_of(root, agent).join(name)).collect())
-}
-
-/// Files of an agent that are none of ours by their names and may hold lines of ours: copies of sync services, or of the person.
-pub(super) fn copies_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError> {
-    let is_copy = |name: &String| name.contains(ENDING) && TraceFile::parse(agent, name).is_none();
-    let copies = names_in(root, agent)?.into_iter().filter(is_copy);
-    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    Ok(copies.map(|name| folder_of(root, agent).join(name)).filter(is_file).collect())
-}
-
-fn names_in(root: &Path, agent: &str) -> Result<Vec<String>, FsError> {
+/// All files of an agent that may hold lines of ours by their names: also copies of sync services, or of the person.
+pub(super) fn paths_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError> {
     let folder = folder_of(root, agent);
     if !is_folder(&root.join(FOLDER)) || !is_folder(&folder) {
         return Ok(Vec::new());
     }
-    let entries = std::fs::read_dir(&folder).on("list", &folder)?;
-    Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    let entries = std::fs::read_dir(&folder).on("list", &folder)?.flatten();
+    let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let paths = entries.filter(is_file).map(|entry| entry.path());
+    Ok(paths.filter(|path| path.to_str().is_some_and(|path| path.contains(ENDING))).collect())
 }
 
 fn is_folder(path: &Path) -> bool {
@@ -164,7 +163,7 @@ fn make_folder(path: &Path, git_ignore: Option<&str>) -> Result<(), FsError> {
 }
 
 /// Opens a file itself, never what a link leads to.
-pub(super) fn open_whole(path: &Path, append: bool) -> Result<File, FsError> {
+pub(super) fn open(path: &Path, append: bool) -> Result<File, FsError> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits() as i32);
@@ -176,65 +175,41 @@ pub(super) fn open_whole(path: &Path, append: bool) -> Result<File, FsError> {
     is_file.then_some(file).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput)).on("open", path)
 }
 
-/// Cuts a file to its last whole line, and sets aside what is behind that; gives its length.
-pub(super) fn mend(file: &File, path: &Path) -> Result<u64, FsError> {
+/// Cuts off what a kill has left of a last line, whose sender was not told that it is kept; gives the file's length.
+pub(super) fn mend(mut file: &File, path: &Path) -> Result<u64, FsError> {
     let length = file.metadata().on("look at", path)?.len();
-    let whole = whole_bytes(file, length).on("read", path)?;
-    if whole == length {
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1).on("read", path)?;
+    }
+    if last == [b'\n'] {
         return Ok(length);
     }
-    let mut torn = Vec::new();
-    let mut reader = file;
-    reader
-        .seek(SeekFrom::Start(whole))
-        .and_then(|_| reader.take(length - whole).read_to_end(&mut torn))
-        .on("read", path)?;
-    torn.push(b'\n');
-    let aside = path.with_extension(TORN.trim_start_matches('.'));
-    let mut kept = open_whole(&aside, true)?;
-    kept.write_all(&torn).and_then(|()| kept.sync_all()).on("write", &aside)?;
-    crash::point("trace-set-aside");
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).on("read", path)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
     file.set_len(whole).and_then(|()| file.sync_all()).on("mend", path)?;
-    tracing::warn!(
-        "the last line of {} was torn: its {} bytes are in {}; its sender was not told that it is kept",
-        path.display(),
-        length - whole,
-        aside.display()
-    );
+    tracing::warn!("the last line of {} was torn, and was cut off: {} bytes", path.display(), length - whole);
     Ok(whole)
-}
-
-/// So many bytes of a file are whole lines.
-fn whole_bytes(file: &File, length: u64) -> io::Result<u64> {
-    let mut end = length;
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK);
-        let mut block = vec![0; (end - start) as usize];
-        file.read_exact_at(&mut block, start)?;
-        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(start + at as u64 + 1);
-        }
-        end = start;
-    }
-    Ok(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn names_are_read_and_others_are_not_ours() {
         let hour = TraceHour::parse("2026-03-02T10").unwrap();
         for (name, late) in [("2026-03-02T10.jsonl", false), ("2026-03-02T10.late.jsonl", true)] {
-            let file = TraceFile { agent: "ada".into(), hour, late };
-            assert_eq!(TraceFile::parse("ada", name), Some(file.clone()));
-            assert!(file.path(Path::new("/v")).ends_with(format!("traces/ada/{name}")));
+            let file = TraceFile::new(Path::new("/v"), "ada", hour, late);
+            assert!(file.path.ends_with(format!("traces/ada/{name}")));
+            assert_eq!(TraceFile::of(&file.path), Some(file));
         }
         for other in
-            ["2026-03-02T10.sync-conflict-1.jsonl", "2026-03-02T10.late.late.jsonl", "x.jsonl", "2026-03-02T10.torn"]
+            ["2026-03-02T10.sync-conflict-1.jsonl", "2026-03-02T10.late.late.jsonl", "x.jsonl", "2026-03-02T10"]
         {
-            assert_eq!(TraceFile::parse("ada", other), None, "{other}");
+            assert_eq!(TraceFile::of(Path::new(other)), None, "{other}");
         }
     }
 
@@ -243,9 +218,20 @@ mod tests {
         let vault = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), vault.path().join(FOLDER)).unwrap();
-        let file = TraceFile { agent: "ada".into(), hour: TraceHour::parse("2026-03-02T10").unwrap(), late: false };
-        assert!(file.open(vault.path()).is_err());
+        let file = TraceFile::new(vault.path(), "ada", TraceHour::parse("2026-03-02T10").unwrap(), false);
+        assert!(file.append(vault.path(), b"{}\n").is_err());
         assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
         assert!(agents(vault.path()).is_empty() && files_of(vault.path(), "ada").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_line_without_its_end_is_no_event() {
+        let event = json!({ "id": "a\"b", "kind": "error", "created_at": 1.5, "payload": { "message": "x\ny" } });
+        let line = line_of(&event);
+        assert_eq!((event_of(&line), line.iter().filter(|byte| **byte == b'\n').count()), (Some(event), 1));
+        for cut in 0..line.len() {
+            assert!(event_of(&line[..cut]).is_none(), "cut at {cut}");
+        }
+        assert!(event_of(b"{}\n").is_none() && event_of(b"\n").is_none());
     }
 }

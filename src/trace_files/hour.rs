@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// An hour of UTC, counted from 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TraceHour(i64);
+pub(super) struct TraceHour(i64);
 
 const SECONDS: i64 = 3600;
 /// Delay until a file is sealed after its hour has ended, in hours.
@@ -12,9 +12,9 @@ const OPEN_HOURS: i64 = 2;
 
 impl TraceHour {
     /// The hour of a time, in seconds since 1970; `None` for what is no time of a calendar.
-    pub(crate) fn of(seconds: f64) -> Option<Self> {
+    pub(super) fn of(seconds: f64) -> Option<Self> {
         let last = Timestamp::MAX.as_second();
-        ((0.0..last as f64).contains(&seconds)).then(|| Self((seconds.floor() as i64).div_euclid(SECONDS)))
+        (0.0..last as f64).contains(&seconds).then_some(Self(seconds as i64 / SECONDS))
     }
 
     /// The hour in which a moment is.
@@ -25,7 +25,7 @@ impl TraceHour {
     /// `2026-03-02T10`.
     pub(super) fn name(self) -> String {
         let start = Timestamp::from_second(self.0 * SECONDS).unwrap_or(Timestamp::UNIX_EPOCH);
-        start.to_string().chars().take("2026-03-02T10".len()).collect()
+        start.strftime("%Y-%m-%dT%H").to_string()
     }
 
     /// Reads what [`TraceHour::name`] gives.
@@ -34,14 +34,10 @@ impl TraceHour {
         Some(Self::at(start)).filter(|hour| hour.name() == name)
     }
 
-    /// Its first second, since 1970.
-    pub(super) fn start(self) -> f64 {
-        (self.0 * SECONDS) as f64
-    }
-
-    /// The first second that is not in it.
-    pub(super) fn end(self) -> f64 {
-        ((self.0 + 1) * SECONDS) as f64
+    /// Whether some of its time is between these, in seconds since 1970.
+    pub(super) fn meets(self, since: Option<f64>, until: Option<f64>) -> bool {
+        let (start, end) = ((self.0 * SECONDS) as f64, ((self.0 + 1) * SECONDS) as f64);
+        since.is_none_or(|since| end > since) && until.is_none_or(|until| start <= until)
     }
 
     /// Whether its file is sealed.
@@ -51,8 +47,7 @@ impl TraceHour {
 
     /// Whether it ended more than so many days ago.
     pub(super) fn is_older_than(self, days: u64, now: Timestamp) -> bool {
-        let seconds = i64::try_from(days).ok().and_then(|days| days.checked_mul(24 * SECONDS));
-        seconds.is_some_and(|seconds| now.as_second().saturating_sub(seconds) >= (self.0 + 1) * SECONDS)
+        now.as_second().saturating_sub((self.0 + 1) * SECONDS) >= (days as i64).saturating_mul(24 * SECONDS)
     }
 
     /// The hours whose files are not sealed yet.
@@ -60,6 +55,11 @@ impl TraceHour {
         let Self(now) = Self::at(now);
         (now - OPEN_HOURS..=now).map(Self)
     }
+}
+
+/// Whether a time, in seconds since 1970, is one of a calendar.
+pub(crate) fn is_time(seconds: f64) -> bool {
+    TraceHour::of(seconds).is_some()
 }
 
 #[cfg(test)]
@@ -78,12 +78,13 @@ mod tests {
         let open: Vec<_> = TraceHour::open(at("2026-03-02T12:59:59Z")).collect();
         assert!(open.contains(&hour) && open.iter().all(|hour| !hour.is_sealed(at("2026-03-02T12:59:59Z"))));
         assert!(!TraceHour::open(at("2026-03-02T13:00:00Z")).any(|open| open == hour));
-        assert_eq!(TraceHour::of(hour.start()), Some(hour));
-        assert_ne!(TraceHour::of(hour.end()), Some(hour));
+        let start = at("2026-03-02T10:00:00Z").as_second() as f64;
+        assert_eq!((TraceHour::of(start), TraceHour::of(start + 3599.9)), (Some(hour), Some(hour)));
+        assert!(hour.meets(Some(start + 3599.0), None) && !hour.meets(Some(start + 3600.0), None));
+        assert!(hour.meets(None, Some(start)) && !hour.meets(None, Some(start - 0.1)));
         assert_eq!((TraceHour::of(-1.0), TraceHour::of(f64::NAN), TraceHour::of(1e18)), (None, None, None));
         assert!(
             hour.is_older_than(1, at("2026-03-03T11:00:00Z")) && !hour.is_older_than(1, at("2026-03-03T10:00:00Z"))
         );
-        assert!(!hour.is_older_than(u64::MAX, at("2026-03-03T10:00:00Z")));
     }
 }

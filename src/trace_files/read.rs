@@ -1,16 +1,10 @@
 //! Finds events, the newest first.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::io::{BufRead, BufReader};
-
 use serde_json::Value;
 
-use super::error::TraceFilesError;
-use super::file::{TraceFile, files_of, folder_of, open_whole};
-use super::line::{TraceHead, event_of};
-use super::write::TraceFiles;
-use crate::fs::Context;
+use super::file::{TraceFile, event_of, files_of, lines};
+use super::store::{TraceFiles, TraceFilesError};
+use crate::fs::FsError;
 
 /// Maximum bytes of events in an answer; one is always given.
 const MAX_BYTES: usize = 16 << 20;
@@ -45,63 +39,40 @@ pub(crate) struct FoundTraces {
     pub is_cut: bool,
 }
 
-/// A line that fits. The greatest is the oldest: that which goes first.
-struct FoundLine {
-    at: f64,
-    number: usize,
-    line: Vec<u8>,
-}
-
-impl Ord for FoundLine {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.at.total_cmp(&self.at).then(other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for FoundLine {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for FoundLine {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for FoundLine {}
+/// An event that fits: its time, the number of its line, its length and itself.
+type FoundEvent = (f64, usize, usize, Value);
 
 impl TraceQuestion {
-    fn fits(&self, head: &TraceHead<'_>) -> bool {
-        let is = |asked: &Option<String>, said: Option<&str>| asked.as_deref().is_none_or(|asked| said == Some(asked));
-        is(&self.kind, Some(&head.kind))
-            && is(&self.channel_id, head.channel_id.as_deref())
-            && is(&self.trace_id, head.trace_id.as_deref())
-            && self.since.is_none_or(|since| head.created_at >= since)
-            && self.until.is_none_or(|until| head.created_at <= until)
+    fn fits(&self, event: &Value, at: f64) -> bool {
+        let is = |asked: &Option<String>, field: &str| asked.as_deref().is_none_or(|asked| event[field] == *asked);
+        is(&self.kind, "kind")
+            && is(&self.channel_id, "channel_id")
+            && is(&self.trace_id, "trace_id")
+            && self.since.is_none_or(|since| at >= since)
+            && self.until.is_none_or(|until| at <= until)
     }
-
-    /// Whether an hour may have some.
-    fn may_be_in(&self, file: &TraceFile) -> bool {
-        self.since.is_none_or(|since| file.hour.end() > since)
-            && self.until.is_none_or(|until| file.hour.start() <= until)
-    }
-}
-
-/// The lines of one hour that fit, and what is known of all that was read.
-#[derive(Default)]
-struct TraceSearch {
-    hour: BinaryHeap<FoundLine>,
-    bytes: usize,
-    lines: usize,
-    found: FoundTraces,
 }
 
 impl TraceFiles {
     /// Whether an agent has any.
     pub(crate) fn has(&self, agent: &str) -> bool {
-        folder_of(&self.root, agent).is_dir() && files_of(&self.root, agent).is_ok_and(|files| !files.is_empty())
+        self.files_of(agent).is_ok_and(|files| !files.is_empty())
+    }
+
+    /// The files of an agent, the newest hour first.
+    ///
+    /// # Errors
+    /// When its folder cannot be listed.
+    pub(crate) fn files_of(&self, agent: &str) -> Result<Vec<TraceFile>, FsError> {
+        files_of(&self.root, agent)
+    }
+
+    /// The events of a file in the order in which they came, without lines that are damaged. One that is gone has none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn events_of(file: &TraceFile) -> Result<impl Iterator<Item = Result<Value, FsError>>, FsError> {
+        Ok(lines(&file.path)?.filter_map(|line| line.map(|line| event_of(&line)).transpose()))
     }
 
     /// The newest events of an agent that fit. A last line that is being written is not looked at.
@@ -115,71 +86,56 @@ impl TraceFiles {
         go_on: impl Fn() -> bool,
     ) -> Result<FoundTraces, TraceFilesError> {
         let limit = question.limit.max(1);
+        let (mut found, mut bytes, mut number) = (FoundTraces::default(), 0, 0_usize);
         let files = files_of(&self.root, agent)?;
-        let mut search = TraceSearch::default();
         for hour in files.chunk_by(|one, two| one.hour == two.hour) {
-            if search.found.events.len() >= limit || search.found.is_cut {
+            if found.events.len() >= limit || found.is_cut {
                 break;
             }
+            let (most, mut fitting, mut held) = (limit - found.events.len(), Vec::new(), 0);
             // What came late is the newer of two of the same time.
-            for file in hour.iter().rev().filter(|file| question.may_be_in(file)) {
-                search.read(self, file, question, limit, &go_on)?;
+            for file in hour.iter().rev().filter(|file| file.hour.meets(question.since, question.until)) {
+                for line in lines(&file.path)? {
+                    let line = line?;
+                    number += 1;
+                    if number.is_multiple_of(CHECK_LINES) && !go_on() {
+                        return Err(TraceFilesError::GivenUp);
+                    }
+                    let Some(event) = event_of(&line) else {
+                        found.damaged += usize::from(line.ends_with(b"\n"));
+                        continue;
+                    };
+                    let at = event["created_at"].as_f64().unwrap_or_default();
+                    if question.fits(&event, at) {
+                        fitting.push((at, number, line.len(), event));
+                        held += line.len();
+                    }
+                    if fitting.len() > 2 * most || held > 2 * MAX_BYTES {
+                        found.is_cut |= keep_newest(&mut fitting, most, bytes);
+                        held = fitting.iter().map(|(_, _, length, _)| length).sum();
+                    }
+                }
             }
-            search.take_hour();
+            found.is_cut |= keep_newest(&mut fitting, most, bytes);
+            bytes += fitting.iter().map(|(_, _, length, _)| length).sum::<usize>();
+            found.events.extend(fitting.into_iter().map(|(.., event)| event));
         }
-        Ok(search.found)
+        Ok(found)
     }
 }
 
-impl TraceSearch {
-    fn read(
-        &mut self,
-        traces: &TraceFiles,
-        file: &TraceFile,
-        question: &TraceQuestion,
-        limit: usize,
-        go_on: &impl Fn() -> bool,
-    ) -> Result<(), TraceFilesError> {
-        let path = file.path(&traces.root);
-        let opened = match open_whole(&path, false) {
-            // It was removed meanwhile.
-            Err(error) if error.is_not_found() => return Ok(()),
-            opened => opened?,
-        };
-        let (mut reader, mut line) = (BufReader::new(opened), Vec::new());
-        while reader.read_until(b'\n', &mut line).on("read", &path)? > 0 && line.ends_with(b"\n") {
-            self.lines += 1;
-            if self.lines.is_multiple_of(CHECK_LINES) && !go_on() {
-                return Err(TraceFilesError::GivenUp);
-            }
-            match TraceHead::of(&line).map(|head| (question.fits(&head), head.created_at)) {
-                Some((true, at)) => self.add(at, &line, limit),
-                Some((false, _)) => {}
-                None => self.found.damaged += 1,
-            }
-            line.clear();
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, at: f64, line: &[u8], limit: usize) {
-        let most = limit - self.found.events.len();
-        let number = self.lines;
-        if self.hour.len() >= most && self.hour.peek().is_some_and(|oldest| oldest.at > at) {
-            return;
-        }
-        self.bytes += line.len();
-        self.hour.push(FoundLine { at, number, line: line.to_owned() });
-        while self.hour.len() > most || (self.bytes > MAX_BYTES && self.hour.len() + self.found.events.len() > 1) {
-            self.found.is_cut |= self.hour.len() <= most;
-            let Some(oldest) = self.hour.pop() else { break };
-            self.bytes -= oldest.line.len();
-        }
-    }
-
-    fn take_hour(&mut self) {
-        let hour = std::mem::take(&mut self.hour).into_sorted_vec();
-        // The greatest is the oldest, and comes last.
-        self.found.events.extend(hour.iter().filter_map(|found| event_of(&found.line)));
-    }
+/// Puts the newest first, and leaves so many of them, and no more bytes than an answer has beside those `before`; says whether some were left
+/// out for that.
+fn keep_newest(events: &mut Vec<FoundEvent>, most: usize, before: usize) -> bool {
+    events.sort_by(|one, two| two.0.total_cmp(&one.0).then(two.1.cmp(&one.1)));
+    events.truncate(most);
+    let mut bytes = before;
+    let is_too_much = |(_, _, length, _): &FoundEvent| {
+        let is_first = bytes == 0;
+        bytes += length;
+        bytes > MAX_BYTES && !is_first
+    };
+    let cut = events.iter().position(is_too_much);
+    events.truncate(cut.unwrap_or(events.len()));
+    cut.is_some()
 }

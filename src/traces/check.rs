@@ -5,48 +5,30 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::access::Token;
 use crate::request::RequestError;
-use crate::trace_files::TraceHour;
+use crate::trace_files::is_time;
 use crate::wire::{TRACE_VERSION, TraceParams};
 
-/// What a field of a payload holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
-    Text,
-    List,
-    Fields,
-    YesOrNo,
-    Any,
-}
+/// What a field of a payload holds, in words and as a check.
+type Holds = (&'static str, fn(&Value) -> bool);
 
-/// A field of a payload: its name, what it holds, and whether it has to be there.
-pub(super) type PayloadField = (&'static str, Holds, bool);
+const TEXT: Holds = ("a text", Value::is_string);
+const LIST: Holds = ("a list", Value::is_array);
+const FIELDS: Holds = ("an object", Value::is_object);
+const YES_OR_NO: Holds = ("true or false", Value::is_boolean);
+const ANY: Holds = ("anything", |_| true);
 
-/// The kinds, each with what is known of its payload. Other fields are kept as they are.
-const KINDS: [(&str, &[PayloadField]); 8] = [
-    (
-        "message_in",
-        &[
-            ("from", Holds::Text, false),
-            ("text", Holds::Text, true),
-            ("attachments", Holds::List, false),
-            ("content_blocks", Holds::List, false),
-        ],
-    ),
-    ("message_out", &[("content", Holds::Text, true), ("content_blocks", Holds::List, false)]),
-    (
-        "llm_call",
-        &[
-            ("status", Holds::Text, true),
-            ("messages", Holds::List, false),
-            ("response", Holds::Any, false),
-            ("metadata", Holds::Fields, false),
-        ],
-    ),
-    ("tool_call", &[("tool", Holds::Text, true), ("args", Holds::Fields, false), ("caller", Holds::Text, false)]),
-    ("tool_result", &[("tool", Holds::Text, true), ("result", Holds::Any, false), ("success", Holds::YesOrNo, false)]),
-    ("reasoning", &[("text", Holds::Text, true), ("block_type", Holds::Text, false)]),
-    ("error", &[("stage", Holds::Text, false), ("message", Holds::Text, true), ("traceback", Holds::Text, false)]),
-    ("lifecycle", &[("event", Holds::Text, true), ("reason", Holds::Text, false)]),
+/// A kind: its name, the text that its payload has to have, and what else is known of that. Other fields are kept as they are.
+type TraceKind = (&'static str, &'static str, &'static [(&'static str, Holds)]);
+
+const KINDS: [TraceKind; 8] = [
+    ("message_in", "text", &[("from", TEXT), ("attachments", LIST), ("content_blocks", LIST)]),
+    ("message_out", "content", &[("content_blocks", LIST)]),
+    ("llm_call", "status", &[("messages", LIST), ("response", ANY), ("metadata", FIELDS)]),
+    ("tool_call", "tool", &[("args", FIELDS), ("caller", TEXT)]),
+    ("tool_result", "tool", &[("result", ANY), ("success", YES_OR_NO)]),
+    ("reasoning", "text", &[("block_type", TEXT)]),
+    ("error", "message", &[("stage", TEXT), ("traceback", TEXT)]),
+    ("lifecycle", "event", &[("reason", TEXT)]),
 ];
 
 /// Maximum length of a name, in characters.
@@ -56,43 +38,13 @@ const MAX_COUNT: u64 = 1 << 53;
 /// Maximum time by which a clock may be ahead, in seconds.
 const MAX_AHEAD_SECONDS: f64 = 24.0 * 3600.0;
 
-/// An event as it is kept.
-pub(super) struct CheckedTrace {
-    pub(super) id: String,
-    pub(super) hour: TraceHour,
-    pub(super) event: Value,
-}
-
-impl Holds {
-    fn fits(self, value: &Value) -> bool {
-        match self {
-            Self::Text => value.is_string(),
-            Self::List => value.is_array(),
-            Self::Fields => value.is_object(),
-            Self::YesOrNo => value.is_boolean(),
-            Self::Any => true,
-        }
-    }
-
-    fn said(self) -> &'static str {
-        match self {
-            Self::Text => "a text",
-            Self::List => "a list",
-            Self::Fields => "an object",
-            Self::YesOrNo => "true or false",
-            Self::Any => "anything",
-        }
-    }
-}
-
-/// What is known of a kind's payload.
+/// What is known of a kind.
 ///
 /// # Errors
 /// When there is no such kind.
-pub(super) fn kind(name: &str) -> Result<&'static [PayloadField], RequestError> {
-    let known = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, fields)| *fields);
-    known.ok_or_else(|| {
-        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+pub(super) fn kind(name: &str) -> Result<&'static TraceKind, RequestError> {
+    KINDS.iter().find(|(kind, ..)| *kind == name).ok_or_else(|| {
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
         let name: String = name.chars().take(MAX_NAME).collect();
         RequestError::invalid(format!("`kind` is `{name}`; it takes {}", kinds.join(", ")))
     })
@@ -107,7 +59,7 @@ pub(super) fn check(
     agent: &str,
     now: Timestamp,
     max_payload: u64,
-) -> Result<CheckedTrace, RequestError> {
+) -> Result<Value, RequestError> {
     if let Some(v) = params.v.as_ref().filter(|v| whole(v) != Some(TRACE_VERSION.into())) {
         return Err(RequestError::invalid(format!("`v` is {v}; it takes {TRACE_VERSION}")));
     }
@@ -116,10 +68,11 @@ pub(super) fn check(
     let said = params.created_at.as_ref().filter(|time| time.as_f64() != Some(0.0));
     let created_at = said.cloned().or_else(|| Number::from_f64(seconds));
     let time = created_at.as_ref().and_then(Number::as_f64).filter(|time| *time <= seconds + MAX_AHEAD_SECONDS);
-    let hour = time.and_then(TraceHour::of).ok_or_else(|| {
+    if !time.is_some_and(is_time) {
         let said = created_at.as_ref().map(Number::to_string).unwrap_or_default();
-        RequestError::invalid(format!("`created_at` is {said}; it takes seconds since 1970, and no time to come"))
-    })?;
+        let message = format!("`created_at` is {said}; it takes seconds since 1970, and no time to come");
+        return Err(RequestError::invalid(message));
+    }
     let id = match name("id", params.id.as_deref())? {
         Some(id) => id.to_owned(),
         None => random_id()?,
@@ -133,7 +86,7 @@ pub(super) fn check(
             return Err(RequestError::invalid(format!("`{field}` is {value}; it takes 0 and more")));
         }
     }
-    let event = json!({
+    Ok(json!({
         "v": TRACE_VERSION,
         "id": id,
         "trace_id": name("trace_id", params.trace_id.as_deref())?,
@@ -151,26 +104,19 @@ pub(super) fn check(
         "cost_usd": params.cost_usd,
         "error": params.error,
         "payload": payload,
-    });
-    Ok(CheckedTrace { id, hour, event })
+    }))
 }
 
 fn payload(params: &TraceParams, max: u64) -> Result<Map<String, Value>, RequestError> {
-    let fields = kind(&params.kind)?;
+    let (kind, needed, fields) = kind(&params.kind)?;
     let payload = params.payload.clone().unwrap_or_default();
-    for (name, holds, is_needed) in fields {
-        match payload.get(*name).filter(|value| !value.is_null()) {
-            Some(value) if !holds.fits(value) => {
-                return Err(RequestError::invalid(format!(
-                    "`payload.{name}` of `{}` is to be {}",
-                    params.kind,
-                    holds.said()
-                )));
-            }
-            None if *is_needed => {
-                return Err(RequestError::invalid(format!("`payload.{name}` of `{}` is missing", params.kind)));
-            }
-            _ => {}
+    let has = |name: &str| payload.get(name).filter(|value| !value.is_null());
+    if has(needed).is_none() {
+        return Err(RequestError::invalid(format!("`payload.{needed}` of `{kind}` is missing")));
+    }
+    for (name, (holds, fits)) in [(*needed, TEXT)].iter().chain(*fields) {
+        if has(name).is_some_and(|value| !fits(value)) {
+            return Err(RequestError::invalid(format!("`payload.{name}` of `{kind}` is to be {holds}")));
         }
     }
     let bytes = serde_json::to_vec(&payload).map_or(0, |json| json.len()) + params.error.as_deref().map_or(0, str::len);
@@ -218,7 +164,7 @@ mod tests {
     fn read(event: Value) -> Result<Value, String> {
         let params: TraceParams = serde_json::from_value(event).unwrap();
         let now = "2026-03-02T10:30:00Z".parse().unwrap();
-        check(&params, "ada", now, 1000).map(|checked| checked.event).map_err(|error| error.message)
+        check(&params, "ada", now, 1000).map_err(|error| error.message)
     }
 
     #[test]

@@ -1,18 +1,11 @@
 //! Takes an event in: safe on disk before its sender hears of it.
 
-use jiff::Timestamp;
-use serde_json::Value;
-
-use super::check::{CheckedTrace, check};
-use crate::forgotten::{ForgottenLookup, TombstoneScope};
+use super::check::check;
+use crate::forgotten::TombstoneScope;
 use crate::redact::redact;
 use crate::request::{RequestError, Viewer};
-use crate::state::LeftOut;
-use crate::trace_files::{NewTrace, change_texts, without_known};
+use crate::trace_files::change_texts;
 use crate::wire::{TRACE_VERSION, TraceKept, TraceParams};
-
-/// The fields of an envelope that may hold what somebody has said; the others are names and numbers.
-const TEXTS: [&str; 4] = ["payload", "error", "backend_name", "model"];
 
 /// Keeps an event of an agent. The same again is success, and is not kept twice.
 ///
@@ -31,25 +24,28 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceKept, R
     }
     // Only who has the vault writes into it.
     workspace.files()?;
-    let CheckedTrace { id, hour, mut event } = check(params, agent, viewer.at(), config.max_payload_bytes)?;
-    for field in TEXTS {
-        event.get_mut(field).map(|value| change_texts(value, &mut |name, text| without_secrets(name, text)));
-    }
+    let mut event = check(params, agent, viewer.at(), config.max_payload_bytes)?;
+    change_texts(&mut event, &mut without_secrets);
     let reach = writer.as_ref().map(|writer| writer.reach());
+    let reach = reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent);
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let tombstone = leave_out(&asked, &mut event, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
+    let mut tombstone = None;
+    change_texts(&mut event, &mut |_, text| {
+        let left = asked.without(text, reach)?;
+        tombstone.get_or_insert(left.tombstone);
+        Some(left.text.unwrap_or_default())
+    });
     if viewer.turn().left().is_some_and(|left| left.is_zero()) || !viewer.turn().begin() {
         return Err(RequestError::unavailable("it took too long", "nothing of it was kept: send it again"));
     }
-    let kept =
-        workspace.traces().append(NewTrace { agent: agent.to_owned(), hour, id: id.clone(), event }, viewer.at());
+    let kept = workspace.traces().append(agent, &event, viewer.at());
     let is_new = kept.inspect_err(|_| viewer.turn().rest())?;
     drop(asked);
     if let Some(tombstone) = tombstone.filter(|_| is_new) {
-        let (by, into) = (format!("agent {agent}"), format!("traces/{agent}/"));
-        forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: false, tombstone });
+        forgotten.note(&format!("agent {agent}"), &format!("traces/{agent}/"), false, tombstone);
     }
+    let id = event["id"].as_str().unwrap_or_default().to_owned();
     Ok(TraceKept { id, agent_name: agent.to_owned(), schema_version: TRACE_VERSION })
 }
 
@@ -79,23 +75,6 @@ fn without_secrets(name: Option<&str>, text: &str) -> Option<String> {
     let redacted = redact(&whole);
     let left = redacted.strip_prefix(&head)?.strip_suffix('"')?;
     (left != text).then(|| left.to_owned())
-}
-
-/// Leaves out of an event what was forgotten for good; gives the first tombstone that it met.
-fn leave_out(asked: &ForgottenLookup<'_>, event: &mut Value, reach: TombstoneScope<'_>) -> Option<i64> {
-    let mut met = None;
-    if asked.is_empty() {
-        return met;
-    }
-    for field in TEXTS {
-        let Some(value) = event.get_mut(field) else { continue };
-        change_texts(value, &mut |_, text| {
-            let left = without_known(asked, text, reach)?;
-            met.get_or_insert(left.tombstone);
-            Some(left.text.unwrap_or_default())
-        });
-    }
-    met
 }
 
 #[cfg(test)]

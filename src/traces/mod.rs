@@ -3,9 +3,9 @@
 
 mod check;
 mod keep;
-mod keeper;
 mod list;
+mod task;
 
 pub(crate) use keep::keep;
-pub(crate) use keeper::TracesKeeper;
 pub(crate) use list::list;
+pub(crate) use task::tidy_traces;

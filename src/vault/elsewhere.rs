@@ -6,9 +6,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::home::DIR_NAME;
+use super::home::{DIR_NAME, Stamp};
 use super::outside::below_home;
-use super::stamp::Stamp;
 use crate::access::{GlobError, Globs};
 
 /// Maximum number of folders within one another below the first.

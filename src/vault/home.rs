@@ -1,14 +1,15 @@
 //! A vault's place on disk: its root, and `.vault/` with the lock, the owner's token and the running daemon's address.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use super::lock::Lock;
 use crate::access::Token;
 use crate::config::FILE_NAME;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
@@ -147,7 +148,7 @@ impl Home {
     /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the
     /// vault: what they say of files' times and inodes is of other files.
     pub fn place(&self) -> String {
-        let machine = super::machine::id(Path::new("/etc/machine-id"), state_dir());
+        let machine = super::home::id(Path::new("/etc/machine-id"), state_dir());
         let root = self.root.as_os_str().as_encoded_bytes();
         blake3::Hasher::new().update(machine.as_bytes()).update(b"\0").update(root).finalize().to_hex()[..16].to_owned()
     }
@@ -312,6 +313,114 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
 }
 
+/// What the system calls this machine; where it does not say, a name made once and kept in the user's state folder.
+pub(super) fn id(system: &Path, state: Option<PathBuf>) -> String {
+    let read = |path: &Path| fs::read_to_string(path).ok().filter(|id| !id.trim().is_empty());
+    if let Some(id) = read(system) {
+        return id;
+    }
+    let Some(state) = state else { return String::new() };
+    let path = state.join("machine-id");
+    read(&path).unwrap_or_else(|| {
+        let id = Token::random().map(|token| token.reveal().to_owned()).unwrap_or_default();
+        // Where it cannot be kept, the next start compares every note again, and no more.
+        let _ = create_private_dir(&state).and_then(|()| write_atomically(&path, id.as_bytes(), 0o600));
+        id
+    })
+}
+
+/// What the file system says of a file, to tell whether it may have changed without reading it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Last change of the content, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Last change of the inode, in nanoseconds since 1970; 0 where the system has none.
+    pub ctime_ns: i64,
+    /// Length in bytes.
+    pub size: u64,
+    /// The file's number; 0 where the system has none.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// The stamp of a file from its metadata.
+    pub fn of(meta: &Metadata) -> Self {
+        let mtime_ns = meta.modified().map_or(0, |time| match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_nanos() as i64,
+            Err(before) => -(before.duration().as_nanos() as i64),
+        });
+        use std::os::unix::fs::MetadataExt;
+        let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
+        Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
+    }
+}
+
+/// The right to write the index, held by one process at a time, until it is dropped or the process ends.
+#[derive(Debug)]
+pub struct Lock {
+    home: Home,
+    file: Mutex<File>,
+}
+
+impl Lock {
+    pub(super) fn take(home: &Home) -> Result<Self, HomeError> {
+        Ok(Self { file: Mutex::new(home.take_lock()?), home: home.clone() })
+    }
+
+    /// Whether the file that is locked is still the one that others look at, and not one that was deleted or moved away.
+    pub fn is_held(&self) -> bool {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = file.metadata().map(|meta| Identity::told_by(&meta));
+        matches!((ours, Identity::of(&self.home.lock_file())), (Ok(ours), Ok(there)) if ours == there)
+    }
+
+    /// Takes the lock again when it is no longer held: a vault that was deleted and restored has another file.
+    ///
+    /// # Errors
+    /// When the vault is not there, or another process was faster.
+    pub fn hold(&self) -> Result<(), HomeError> {
+        if !self.is_held() {
+            let file = Home::open(self.home.root())?.take_lock()?;
+            *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        }
+        Ok(())
+    }
+}
+
+/// Tells a file or folder from every other that has had its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+    /// File systems give the number of a deleted folder to the next one. Not all know when a folder was made.
+    made: Option<SystemTime>,
+}
+
+impl Identity {
+    /// Looks at a path.
+    ///
+    /// # Errors
+    /// When there is nothing, or it cannot be looked at.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|meta| Self::told_by(&meta))
+    }
+
+    /// What the metadata of a file or folder say.
+    pub fn told_by(meta: &fs::Metadata) -> Self {
+        let (device, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            (meta.dev(), meta.ino())
+        };
+        Self { device, inode, made: meta.created().ok() }
+    }
+
+    /// Looks at the folder of a vault; `None` when it is not there, or is no vault, as the empty folder on which a drive is
+    /// mounted.
+    pub fn of_vault(root: &Path) -> Option<Self> {
+        root.join(FILE_NAME).is_file().then(|| Self::of(root).ok()).flatten()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,5 +484,70 @@ mod tests {
     fn the_owner_token_is_made_once() {
         let (_folder, home) = vault();
         assert_eq!(home.owner_token().unwrap().hash(), home.owner_token().unwrap().hash());
+    }
+}
+
+#[cfg(test)]
+mod tests_of_machine {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_name_is_given_one_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (system, state) = (folder.path().join("etc"), folder.path().join("state"));
+        let named = || id(&system, Some(state.clone()));
+        let first = named();
+        assert!(first.len() >= 32 && named() == first, "{first}");
+        fs::write(&system, "the system's name\n").unwrap();
+        assert_eq!(named(), "the system's name\n");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_lock {
+    use super::*;
+    use crate::config::FILE_NAME;
+    use std::fs;
+
+    #[test]
+    fn a_lock_whose_file_was_deleted_is_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE_NAME), "").unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let lock = home.lock().unwrap();
+        assert!(lock.is_held());
+        fs::remove_dir_all(home.root().join(".vault")).unwrap();
+        assert!(!lock.is_held());
+        let other = Home::open(home.root()).unwrap().lock().unwrap();
+        assert!(matches!(lock.hold(), Err(HomeError::Held(None))), "another was faster");
+        drop(other);
+        lock.hold().unwrap();
+        assert!(lock.is_held() && home.lock().is_err());
+    }
+}
+
+#[cfg(test)]
+mod tests_of_place {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_takes_another_s_place_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("vault");
+        let make = || {
+            fs::create_dir(&root).unwrap();
+            fs::write(root.join(FILE_NAME), "").unwrap();
+            Identity::of_vault(&root).unwrap()
+        };
+        let first = make();
+        fs::rename(&root, folder.path().join("away")).unwrap();
+        assert_eq!(Identity::of_vault(&root), None);
+        let second = make();
+        assert_ne!(first, second);
+        fs::remove_file(root.join(FILE_NAME)).unwrap();
+        assert_eq!(Identity::of_vault(&root), None);
+        fs::remove_dir_all(&root).unwrap();
+        fs::rename(folder.path().join("away"), &root).unwrap();
+        assert_eq!(Identity::of_vault(&root), Some(first));
     }
 }

@@ -3,47 +3,38 @@
 //! The only module that touches a person's files. Events are hints; the disk is the truth.
 
 mod conflict;
-mod conflict_files;
 mod debounce;
 mod elsewhere;
 mod git_state;
 mod history;
 mod home;
-mod lock;
-mod machine;
 mod outside;
-mod place;
 mod read;
 mod rules;
 mod scan;
-mod stamp;
 mod template;
 mod watch;
 mod write;
 
 pub(crate) use crate::access::Globs;
-pub(crate) use conflict::conflict_copy;
-pub(crate) use conflict_files::{ConflictFiles, FoundCopy, file_of};
+pub(crate) use conflict::{ConflictFiles, FoundCopy, conflict_copy, file_of};
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
 pub(crate) use elsewhere::{ElsewhereFile, FilesElsewhere};
 pub(crate) use git_state::{GIT_LOCK, UNDER_WAY, git_is_busy};
 pub(crate) use history::{commits_of, committed_at};
 pub use home::Home;
-pub(crate) use home::{DaemonInfo, HomeError, state_dir};
-pub(crate) use lock::Lock;
+pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, state_dir};
 pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
-pub(crate) use place::Identity;
 pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read, read_lines};
 pub(crate) use rules::RulesError;
 pub use rules::{NoteRules, globs};
 pub use scan::scan;
 pub(crate) use scan::{FoundNote, Scan, is_note, scan_attachments};
-pub(crate) use stamp::Stamp;
 pub(crate) use template::{adopt, init, is_starter};
 pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{
     Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
-    slug,
+    slug, until_written,
 };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::place::Identity;
+use super::home::Identity;
 use crate::access::{GlobError, Globs};
 use crate::config::CollectionConfig;
 use crate::path::VaultPath;

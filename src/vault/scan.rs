@@ -5,9 +5,9 @@ use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
+use super::home::Stamp;
 use super::outside::OutsideFolder;
 use super::rules::NoteRules;
-use super::stamp::Stamp;
 use crate::path::{VaultPath, VaultPathError};
 
 /// A note on disk.

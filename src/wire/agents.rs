@@ -1,14 +1,19 @@
 //! What the person asks and learns of agents.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::object::object;
+use super::search::{SearchQuery, SearchResponse};
 use crate::access::{Session, WriteMode};
 use crate::policy::LogEntry;
 
 /// A new agent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentParams {
@@ -18,34 +23,27 @@ pub struct AgentParams {
     #[serde(default, deserialize_with = "object")]
     pub rules: AgentRules,
     /// With whom it talks, as the rules of `[scope]` name it; `direct` when neither this nor `channel` is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,
     /// Through which service it talks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
 /// What an agent's page is to say; what is absent stays as it is.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentRules {
     /// Whether it may read anything of the person's memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub can_read_user_memory: Option<bool>,
     /// The collections it may read; `*` stands for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub collections: Option<Vec<String>>,
     /// Notes with one of these tags stay hidden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude_tags: Option<Vec<String>>,
     /// Globs of what it may read; with `!` in front of what it must not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
     /// How it may write its own memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub write_mode: Option<WriteMode>,
     /// The day on which its token ends, or an RFC 3339 time; empty for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
 }
 
@@ -60,6 +58,7 @@ impl AgentRules {
 }
 
 /// An agent, and what its page says.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentView {
     /// Its folder's name in `agents/`; what names it.
@@ -79,22 +78,17 @@ pub struct AgentView {
     /// How it may write its own memory.
     pub write_mode: WriteMode,
     /// When its token ends, as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
     /// Whether that is over.
     pub expired: bool,
     /// Since when it has its token, as RFC 3339; absent where it has none, as after a clone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_since: Option<String>,
     /// Since when its page gives what it does, as RFC 3339; absent where that is as when its token was made. The log has what it
     /// gave before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights_since: Option<String>,
     /// With whom it talks, as its token is bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,
     /// Through which service.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// What of its page makes no sense; while there is any, it reads nothing.
     pub problems: Vec<String>,
@@ -127,14 +121,13 @@ pub struct AgentWithToken {
 }
 
 /// To which session a new token is bound; as the one before when nothing is said.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RotateParams {
     /// With whom the agent talks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,
     /// Through which service.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
@@ -194,4 +187,104 @@ pub struct LogParams {
 pub struct LogView {
     /// The newest first.
     pub entries: Vec<LogEntry>,
+}
+
+/// How an agent's part of the vault is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct AgentStatus {
+    /// The program's version.
+    pub version: String,
+    /// Notes that the agent may read.
+    pub files: usize,
+    /// Their passages.
+    pub chunks: usize,
+    /// The share of the passages that are embedded, 0 to 1.
+    pub embedded_share: f64,
+    /// Passages of each collection.
+    pub collections: BTreeMap<String, usize>,
+    /// The embedding model: `off`, `loading`, `ready` or `failed`.
+    pub model: String,
+}
+
+/// A search as an agent.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AgentSearchParams {
+    /// Words, `"phrases"` and `-exclusions`, or a question.
+    pub q: String,
+    /// The agent, by the name of its folder. An agent names itself, or nobody.
+    pub agent_name: Option<String>,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+    /// Only this collection.
+    pub collection: Option<String>,
+    /// How long the models are waited for, 1 to 60,000 ms, and no longer than `[search] timeout_ms` says.
+    #[param(minimum = 1, maximum = 60_000)]
+    pub timeout_ms: Option<u64>,
+    /// Whether what was saved just before is waited for, a second at most. Over the Unix socket it is, unless this is
+    /// `false`.
+    pub fresh: Option<bool>,
+}
+
+impl From<AgentSearchParams> for SearchQuery {
+    fn from(asked: AgentSearchParams) -> Self {
+        let collection = asked.collection.filter(|name| !name.is_empty());
+        let AgentSearchParams { q, limit, timeout_ms, fresh, .. } = asked;
+        Self { q, limit, collection, timeout_ms, fresh, ..Self::default() }
+    }
+}
+
+/// What an agent is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct AgentFound {
+    /// The answer.
+    #[serde(flatten)]
+    pub response: SearchResponse,
+    /// The agent.
+    pub agent: String,
+}
+
+/// How the librarian of an agent is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibrarianView {
+    /// The agent, by its folder.
+    pub agent_name: String,
+    /// Whether the person has switched it on, which the agent's page says: `librarian: true`.
+    pub enabled: bool,
+    /// The model that it asks: that of `[memory]`.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// `off`, `idle`, `waiting`, `working`, `withheld` where the model is on another machine and gets no traces, or `stopped`.
+    pub state: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it read something last, as RFC 3339.
+    #[serde(default)]
+    pub last_run: Option<String>,
+    /// How many events it has read.
+    pub covered: u64,
+    /// Files of the traces that wait.
+    pub queued: usize,
+    /// Those that were put aside.
+    pub dead: usize,
+    /// What it looks for: `fact_extraction` and `preference_extraction`.
+    #[serde(default)]
+    pub tasks: BTreeMap<String, bool>,
+}
+
+/// A change of it; what is absent stays. Other keys, as taOS sends them, are ignored.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibrarianParams {
+    /// Whether it reads what the agent tells.
+    pub enabled: Option<bool>,
+    /// Its model, which is that of `[memory]` in memory.toml and no other.
+    pub model: Option<String>,
+    /// What it looks for: `fact_extraction`, `preference_extraction`. Those that are not named stay; others are ignored.
+    pub tasks: Option<BTreeMap<String, bool>>,
+    /// Whether it is to read what waits now, and to try what was put aside.
+    pub run: Option<bool>,
 }

@@ -1,6 +1,7 @@
 //! Files that were changed in two places, and how to settle that.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// A file that was changed in two places: what a sync service left of it, or a merge.
@@ -37,6 +38,7 @@ pub struct ConflictParams {
 }
 
 /// Both sides of a conflict.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictView {
     /// Which it is.
@@ -46,10 +48,8 @@ pub struct ConflictView {
     /// a side is no text.
     pub diff: String,
     /// Ours, where a side is no text; absent where it is gone, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<ConflictSide>,
     /// Theirs, where a side is no text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theirs: Option<ConflictSide>,
 }
 
@@ -97,6 +97,6 @@ pub struct ConflictSettled {
     /// What undoes it, each of them, the last change first.
     pub checkpoint_ids: Vec<String>,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::save::yes")]
+    #[serde(default = "super::writes::yes")]
     pub searchable: bool,
 }

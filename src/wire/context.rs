@@ -1,36 +1,30 @@
 //! A block of memory for a question, and what it was made of.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// What is asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextParams {
     /// What a model is asked; without it what is worth knowing in any case is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// The agent that it is for: any for the person, and for an agent itself alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Tokens at most, 50 to 100,000; `[memory] context_tokens` when it is not said, and in full mode the sum of the sections'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::object::whole")]
     #[schema(minimum = 50, maximum = 100_000)]
     pub budget: Option<usize>,
     /// Only these sections, whatever the question is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<ContextPart>>,
     /// `gate` decides whether anything is worth giving; `full` gives all layers within their budgets. The latter where there is no question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ContextMode>,
-    /// As memory was then, as far as notes have not changed since: a date or a time. For a session that is to keep what it began with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_of: Option<String>,
     /// Whether it goes into a prompt without anybody having asked for it: then `style` on the agent's page counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unasked: Option<bool>,
-    /// When the session began. It is `as_of` for an agent whose page says `prompt_memory_mode: frozen-at-session-start`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// When the session began. An agent whose page says `prompt_memory_mode: frozen-at-session-start` is given memory as it was then, as far
+    /// as notes have not changed since.
     pub session_start: Option<String>,
 }
 

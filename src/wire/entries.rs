@@ -1,31 +1,28 @@
 //! Entries, the working memory, and the queue of proposals: what is asked and answered.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::MemoryKind;
 
 /// Which entries.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EntriesParams {
     /// The agent whose memory it is, by its folder; else the person's, and for an agent its own before that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What became of them; those that count when it is not said. What waits or was set aside is the person's alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub status: Option<EntryState>,
     /// What they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub kind: Option<MemoryKind>,
     /// A tag of the entry itself, or one below it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// Entries at most, 1 to 1,000; 200 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -63,6 +60,7 @@ pub struct EntriesView {
 }
 
 /// An entry.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryView {
     /// Its name, which lasts: the block id of its line.
@@ -77,10 +75,8 @@ pub struct EntryView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// From when it is so, as it was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when, not included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Where it was learned: `conversations/2026-03-02.md#L12-L14`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,51 +87,43 @@ pub struct EntryView {
     /// What became of it.
     pub status: EntryState,
     /// The name of the entry that took its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
     /// Why it was rejected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// By whose word it is known: `person`, `agent`, `tool`, `web`.
     pub trust: String,
     /// The agent whose memory it is; the person's where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Where it stands: `memories/user.md#L12`.
     pub citation: String,
 }
 
 /// An entry to add; of an agent, to propose.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryAddParams {
     /// The agent whose memory it is for; else the person's. An agent proposes for its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What it is; a fact when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// What it says, on one line.
     pub text: String,
     /// How sure it is, 0 to 1; 1 when it is not said, and 0.8 of what an agent proposes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub confidence: Option<f64>,
     /// Its tags.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// From when it is so: a date, a time, or 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when, not included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<String>>,
 }
 
 /// What became of an entry that was added.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryAdded {
     /// Always.
@@ -145,10 +133,8 @@ pub struct EntryAdded {
     /// `active`; `pending` until the person accepts it; `duplicate` where another says it already.
     pub status: String,
     /// The entry that says something else of the same; the person's alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
     /// The entry whose place it takes; the person's alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
     /// Whether secrets were taken out of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -160,65 +146,56 @@ pub struct EntryAdded {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoint_ids: Vec<String>,
     /// Why it was compared with what is known by its words alone, where a model is to compare the meaning; the person's alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }
 
 /// What an entry is to say instead.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryEditParams {
     /// Its name.
     pub id: String,
     /// The agent whose memory it is of; else the person's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What it says from now on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// What it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// How sure it is, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub confidence: Option<f64>,
     /// Its tags; none take away those there are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// From when it is so; empty takes it away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when; empty takes it away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
 /// Which entry goes.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryRemoveParams {
     /// Its name.
     pub id: String,
     /// The agent whose memory it is of; else the person's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Whether it goes to the archive, with those that it took the place of; else it is gone, and they count again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<bool>,
 }
 
 /// What a file of entries is to say from now on.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntriesRewriteParams {
     /// The agent whose memory it is; else the person's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// All of the file.
     pub content: String,
     /// Whether it may drop more than a quarter of the entries.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_loss: Option<bool>,
 }
 
@@ -247,18 +224,16 @@ pub struct EntryChanged {
 }
 
 /// Which proposals.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ReviewParams {
     /// Those for this agent's memory; else all, the person's first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Those that were learned from this note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Proposals at most, 1 to 1,000; 100 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -310,28 +285,23 @@ pub struct ReviewDecisions {
 }
 
 /// What is decided about a proposal, or about all of a note.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewDecision {
     /// The name of the proposal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// All proposals that were learned from this note, as of a conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_of: Option<String>,
     /// The agent whose memory it is for; else the person's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Whether it is accepted; else it is rejected.
     pub accept: bool,
     /// Why it is rejected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it is to say instead, where it is accepted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The entry whose place it takes, where it is accepted; else the one that it refines or corrects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
 }
 

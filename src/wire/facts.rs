@@ -2,49 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// Which facts, and of when.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` is all
     /// that are seen. Else `user`, and for an agent its own before it; with a `tag` all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Memory scopes, the most specific first: of each key only the fact of the first scope that has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolve: Option<String>,
     /// The headings above the fact, in lower case, joined by `/`; empty for none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Its key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// What namespace and key, joined by `/`, begin with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// A tag of the fact itself, or one below it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// What was true then: a date (its end), a time, or how long ago (`7d`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
     /// What was known then; without `as_of` also what was true then by that knowledge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_at: Option<String>,
     /// Facts that have changed since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<String>,
     /// With each fact its changes and its windows, and the facts that are no more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<bool>,
     /// Also facts whose time is over or has not come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expired: Option<bool>,
     /// Facts at most, 1 to 1,000; when it is not said 200, or 10 of a `tag` in all scopes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -82,6 +72,7 @@ pub struct FactNear {
 }
 
 /// A fact.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactView {
     /// The memory scope that it is of.
@@ -95,19 +86,14 @@ pub struct FactView {
     /// Where it stands with the moment that is asked about.
     pub state: FactState,
     /// From when it is true, if that is said or known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<String>,
     /// Until when, not included; until further notice where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_to: Option<String>,
     /// When it was learned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<String>,
     /// Who said so: `owner`, `agent ada`, `edit` for the file itself, `git` for a commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Its own tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,7 +103,6 @@ pub struct FactView {
     /// Where it stands: `facts.md#L12`; the file where it stands in it no more.
     pub citation: String,
     /// What the file says instead, where that is still to begin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<FactWindowView>,
     /// Its changes, in the order in which they were learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,6 +129,7 @@ pub enum FactState {
 }
 
 /// A change of a fact.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactChangeView {
     /// When it was noticed.
@@ -155,30 +141,26 @@ pub struct FactChangeView {
     /// The value after.
     pub new: Value,
     /// From when it is true, as it was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when, as it was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Who did it.
     pub by: String,
     /// Where it was learned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The change's name.
     pub id: String,
 }
 
 /// A value, and when it was true.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactWindowView {
     /// The value.
     pub value: Value,
     /// The first moment; always where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<String>,
     /// The first moment after it; until further notice where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_to: Option<String>,
     /// Whether it was never true.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -201,74 +183,64 @@ pub struct FactProblem {
 }
 
 /// A fact to set.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactSetParams {
     /// The memory scope; `user` when it is not said, and for an agent its own, which is the only one that it writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The headings above it, in lower case, joined by `/`; those that are missing are made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Letters, digits, `_`, `-` and `.`, a letter or `_` first.
     pub key: String,
     /// A text, a number, a list or a map.
     pub value: Value,
     /// From when it is true: a date or a time; `0` for always. From now on when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when, not included. A span that is over is noted in the history, and changes nothing about now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Tags of the fact in place of those that it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// Where it was learned: `notes/api.md#L12`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The value that was there was never true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correct: Option<bool>,
     /// The value that it has to have now, as written or as JSON; empty for none. Else nothing is written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_value: Option<String>,
 }
 
 /// A fact that is meant.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactNameParams {
     /// The memory scope, as for setting one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The headings above it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Its key.
     pub key: String,
 }
 
 /// A fact that was never true.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactRetractParams {
     /// The memory scope, as for setting one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The headings above it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Its key.
     pub key: String,
     /// With `until`, from when what is known of that span was not true: a date or a time; `0` for always. The value of now stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Until when, not included; it is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
 /// What became of a fact.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactWrittenView {
     /// Always true.
@@ -280,12 +252,10 @@ pub struct FactWrittenView {
     /// Its key.
     pub key: String,
     /// The value before, as written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// The file.
     pub path: String,
     /// Undoes it; missing where the file said so already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
     /// Whether secrets were taken out of the value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

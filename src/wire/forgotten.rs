@@ -1,6 +1,7 @@
 //! What stays forgotten, and what was changed.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// What was forgotten for good, and what became of that.
@@ -67,19 +68,17 @@ pub struct LiftedView {
 }
 
 /// Which changes.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// At most so many, 1 to 10,000; 100 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 10_000)]
     pub limit: Option<usize>,
     /// Only those of this note, or of a folder that ends in `/`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only those from then on: a date (`2026-01-05`), a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
 
@@ -91,6 +90,7 @@ pub struct ChangesView {
 }
 
 /// A change that the program made to a note.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChangeView {
     /// When, as RFC 3339.
@@ -102,18 +102,13 @@ pub struct ChangeView {
     /// The note; of one that is gone for good the folder alone.
     pub path: String,
     /// The first line that is another since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_start: Option<u32>,
     /// The last one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_end: Option<u32>,
     /// A digest of the note before, by a key of this vault alone: the same again is the same content. Absent where it was not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// The digest after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// What undoes it, while it can be undone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// A piece of an import. The first names none; the answer names it for those that follow.
@@ -40,12 +41,12 @@ pub struct ImportNote {
 }
 
 /// What became of a piece of an import.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImportTaken {
     /// Always true: what was added is safe on disk, and in its files in a moment.
     pub ok: bool,
     /// The import, for the next piece; `vault restore import-N` undoes it. Absent when it was only asked what would come.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<i64>,
     /// Whether it goes on with one that did not come to its end, so that what came then is undone with it; as the first piece says it.
     #[serde(default)]
@@ -68,6 +69,5 @@ pub struct ImportTaken {
     /// So many events are not in their files yet.
     pub pending: usize,
     /// Why they are not, when something is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What agents say and hear of memory of their own.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// A search of an agent's own memory.
@@ -10,7 +11,7 @@ pub struct MemorySearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub query: String,
     /// Hits at most; 1 to 1,000, `[search] limit` when it is not said, and never more than the agent may have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::object::whole", skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -23,6 +24,7 @@ pub struct MemoryFiles {
 }
 
 /// What to read: `hash`, or `path` with or without lines.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
@@ -30,15 +32,14 @@ pub struct MemoryGetParams {
     #[serde(default, alias = "chunk_id", skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// `MEMORY.md`, `memory/notes.md`, or a path that a search gives; also a citation, or `PATH:42` for its line 42.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// A line of it; the passage at it, or `lines` from there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "super::object::whole")]
     pub line: Option<u32>,
     /// How many lines; all of the file's when `line` is not said either.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "super::object::whole")]
     pub lines: Option<u32>,
 }
 
@@ -63,6 +64,7 @@ pub struct MemoryText {
 }
 
 /// What to remember.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySaveParams {
@@ -70,31 +72,26 @@ pub struct MemorySaveParams {
     pub content: String,
     /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; `MEMORY.md` when it is not said, or `memory/notes.md` where only that may be
     /// written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// `false` replaces the file's text; else the text is added to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append: Option<bool>,
 }
 
 /// What to delete: `text`, or with `whole_file` everything.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDeleteParams {
     /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the one that saving takes when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Exactly as in the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Wherever it is; refused without when it is there more than once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_matches: Option<bool>,
     /// Delete the file; `delete_file` is understood as well.
     #[serde(default, alias = "delete_file", skip_serializing_if = "Option::is_none")]
     pub whole_file: Option<bool>,
     /// An emptied file, too; so it is when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delete_if_empty: Option<bool>,
 }
 
@@ -124,6 +121,7 @@ pub struct MemoryChange {
 }
 
 /// What to forget.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForgetParams {
@@ -131,11 +129,9 @@ pub struct MemoryForgetParams {
     #[serde(alias = "request")]
     pub query: String,
     /// Candidates at most, where it is not clear which is meant: 1 to 6; 6 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub limit: Option<usize>,
     /// Only say what would go.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
 }
 

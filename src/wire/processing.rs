@@ -1,9 +1,11 @@
 //! What chat models do for the memory, and what it costs.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// How the model of the memory works, and what it has cost.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Processing)]
 pub struct ProcessingView {
@@ -17,13 +19,10 @@ pub struct ProcessingView {
     /// Tokens that it wrote, likewise.
     pub answer_tokens: u64,
     /// The share of calls that were answered; absent where there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<f64>,
     /// Half of the calls that were answered took no longer, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ms: Option<u64>,
     /// 95 of 100 took no longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ms: Option<u64>,
     /// How calls ended, the most common first.
     pub outcomes: Vec<ProcessingOutcome>,
@@ -36,15 +35,14 @@ pub struct ProcessingView {
 }
 
 /// How the model of the memory is.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProcessingState {
     /// The model; absent where `[memory]` names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// `off`, `idle`, `waiting`, `working` or `stopped`.
     pub state: String,
     /// Why it waits, or does not work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Sessions that wait.
     pub queued: usize,
@@ -57,7 +55,6 @@ pub struct ProcessingState {
     /// Bytes of text that were sent since.
     pub bytes_sent: u64,
     /// When the first call was; absent where there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
 

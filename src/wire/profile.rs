@@ -1,19 +1,18 @@
 //! The profile of the person.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// The whole profile.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileView {
     /// What `profile/overrides.md` says: the person's alone, given in any case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrides: Option<String>,
     /// What `USER.md` says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserView>,
     /// What `profile/profile.md` says, each sentence with its sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// How that was made.
     pub state: ProfileState,
@@ -22,25 +21,20 @@ pub struct ProfileView {
 }
 
 /// What `USER.md` says of the person.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UserView {
     /// What they are called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// As IANA names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// Degrees north.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latitude: Option<f64>,
     /// Degrees east.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longitude: Option<f64>,
     /// The place in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location_place: Option<String>,
     /// When the place was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location_updated_at: Option<String>,
     /// What stands below.
     pub text: String,
@@ -76,28 +70,23 @@ pub struct ProfileMade {
 }
 
 /// What is to stand in `USER.md`; what is not said stays, and an empty text takes a field away.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserSetParams {
     /// What they are called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// As IANA names it: `Europe/Vienna`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// Degrees north; rounded to a tenth, which is a town, unless `exact` is true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = -90, maximum = 90)]
     pub latitude: Option<f64>,
     /// Degrees east, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = -180, maximum = 180)]
     pub longitude: Option<f64>,
     /// The place in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location_place: Option<String>,
     /// Whether the degrees are written as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
 }
 

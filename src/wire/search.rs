@@ -1,12 +1,15 @@
 //! A search and its answer.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::{MemoryLayer, Mode};
 
 /// A search: what HTTP, MCP and the command line all ask.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -16,68 +19,55 @@ pub struct SearchQuery {
     /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Only this collection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// Only notes with this tag, or one below it; with commas between them several, of which each must be there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// Only notes whose path starts so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Only notes of these memory scopes, separated by commas: `user`, `project:mech`, `agent-type:coding`, `system`. `=0.7` behind one weighs
     /// its scores, which orders and leaves nothing out; else a project counts 1, the person's 1, an agent type 0.7, what all share 0.4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The same, as facts have it: memory scopes, the most specific first. Hits are merged by the weights of their scopes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolve: Option<String>,
     /// Only one layer of the memory: `entries`, `conversations`, `summaries` (as long as they are kept), `graph` (notes of persons, companies and
     /// the like, and those with named relations) or `notes`, which are all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<MemoryLayer>,
     /// Only notes with this `topic`; where fewer than three hits have it, all are searched, which is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Only notes updated by then; a date includes its day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
     /// Only hits that are as likely to answer, 0 to 1. When it is not said, agents are given those that `[search] min_score` lets through, and
     /// the person all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 0, maximum = 1)]
     pub min_score: Option<f64>,
     /// How many passages are shown on either side of a hit, 0 to 20: in conversations turns, 2 when it is not said; in other notes none
     /// then. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
+    #[serialize_always]
     pub context: Option<usize>,
     /// How long the models are waited for, 1 to 60,000 ms: then the search goes on without them, and says so. An agent waits no longer
     /// than `[search] timeout_ms` says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
-    /// Keys of `[search]` with other values for this search alone, `fusion=rrf,rrf_k=60`; agents cannot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Keys of `[search]` with other values for this search alone, `fusion=rrf,per_file=0`; agents cannot.
     pub set: Option<String>,
     /// Whether each hit says where its snippet has words of the query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
     /// Whether what was saved just before is waited for, a second at most, until it can be found by its words. Over the
     /// Unix socket it is, unless this is `false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<bool>,
 }
 
 /// The answer to a search.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SearchResponse {
     /// What was asked.
@@ -87,7 +77,6 @@ pub struct SearchResponse {
     /// The hits, best first.
     pub results: Vec<HitView>,
     /// Why the answer is less than it could be, when it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
     /// Whether the hits are of any topic, as fewer than three had the one that was asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -100,12 +89,10 @@ pub struct SearchResponse {
     pub no_such_collection: Option<Vec<String>>,
     /// Whether all that was saved before can be found, where that was waited for; in a second it cannot always be made
     /// sure of. Agents are not told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<bool>,
     /// The share of the passages that may be seen that are embedded, 0 to 1.
     pub embedded_share: f64,
     /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<f64>,
 }
 
@@ -126,6 +113,7 @@ impl SearchResponse {
 }
 
 /// A passage with its source.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChunkView {
     /// The passage's name.
@@ -145,12 +133,10 @@ pub struct ChunkView {
     /// Its last line.
     pub line_end: u32,
     /// The page of a PDF that it is on, from 1; absent where there are no pages. Its lines are then those of the file's text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// `notes/api.md#L42-L58`: path and lines of the file as indexed; of a PDF `files/report.pdf#page=3`.
     pub citation: String,
     /// Opens the note in Obsidian. Agents are not told where the vault is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub obsidian_url: Option<String>,
     /// The note's tags.
     pub tags: Vec<String>,
@@ -163,6 +149,7 @@ pub struct ChunkView {
 }
 
 /// A passage that was found. Lines and citation are those of all that is shown; the hash names the passage itself.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HitView {
     /// The passage.
@@ -171,13 +158,11 @@ pub struct HitView {
     /// The part of the passage that answers best.
     pub snippet: String,
     /// First character and the one after the last of each word of the query in the snippet, when they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub highlights: Option<Vec<[usize; 2]>>,
     /// What the hits are ordered by; compares within one response only.
     pub score: f64,
     /// How likely the passage answers, 0 to 1; compares across responses. Absent where nothing was looked for, or the model was never
     /// measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevance: Option<f64>,
     /// Whether it is less likely to answer than `[search] min_score` says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -187,22 +172,111 @@ pub struct HitView {
 }
 
 /// The scores of each side.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Scores {
     /// BM25; absent when the words were not asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub keyword: Option<f64>,
     /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic: Option<f64>,
     /// MaxSim, the mean over the query's tokens of the best cosine with one of the passage's; of passages of
     /// conversations, and in deep searches of the best.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
     /// What a model says of the passage that has read it, 0 to 1; where `[search] rerank` has one, of the best.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerank: Option<f64>,
     /// BM25 as a share of what a passage with all of the words and nothing else comes near to, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
+}
+
+/// Something that could not be indexed, or kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Skipped {
+    /// Where it is.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its first and last line, the last if it is said. What
+/// [`citation`] makes is read again.
+pub(crate) fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
+    let number = |text: &str| text.strip_prefix('L').unwrap_or(text).parse().ok();
+    let parse = |range: &str| match range.split_once('-') {
+        Some((first, last)) => Some((number(first)?, Some(number(last)?))),
+        None => number(range).map(|line| (line, None)),
+    };
+    [text.rsplit_once("#L"), text.rsplit_once(':')]
+        .into_iter()
+        .flatten()
+        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
+        .unwrap_or((text, None))
+}
+
+/// Where a passage begins, as a line below its text.
+pub(crate) fn source_line(path: &str, first: u32) -> String {
+    format!("Source: {path}#{first}")
+}
+
+/// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
+pub(crate) fn citation(path: &str, first: u32, last: u32) -> String {
+    if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
+}
+
+/// Names a passage of a file: its page where it has pages, as `files/report.pdf#page=3`, else its lines.
+pub(crate) fn passage_citation(path: &str, page: Option<u32>, first: u32, last: u32) -> String {
+    page.map_or_else(|| citation(path, first, last), |page| format!("{path}#page={page}"))
+}
+
+/// Splits `report.pdf#page=3` into the path and the page.
+pub(crate) fn split_page(text: &str) -> Option<(&str, u32)> {
+    let (path, page) = text.rsplit_once("#page=")?;
+    Some((path, page.parse().ok().filter(|page| *page > 0)?))
+}
+
+/// RFC 3986's unreserved characters.
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
+
+/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
+pub(crate) fn percent_encode(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string()
+}
+
+/// Takes back what a URL cannot hold; what is no text then stays as it is.
+pub(crate) fn percent_decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// The same for a path, whose slashes stay.
+pub(crate) fn percent_encode_path(path: &str) -> String {
+    utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_named_and_read_again() {
+        assert_eq!(passage_citation("a.pdf", Some(3), 7, 9), "a.pdf#page=3");
+        assert_eq!(passage_citation("a.md", None, 7, 9), "a.md#L7-L9");
+        assert_eq!(split_page("notes/a#page=1.pdf#page=12"), Some(("notes/a#page=1.pdf", 12)));
+        for none in ["a.pdf", "a.pdf#page=0", "a.pdf#page=x"] {
+            assert_eq!(split_page(none), None);
+        }
+    }
+
+    #[test]
+    fn what_a_search_names_is_read_again() {
+        for (text, path, lines) in [
+            ("notes/a.md", "notes/a.md", None),
+            ("notes/a.md:3", "notes/a.md", Some((3, None))),
+            ("notes/a.md:3-5", "notes/a.md", Some((3, Some(5)))),
+            ("notes/#1.md#L3-L5", "notes/#1.md", Some((3, Some(5)))),
+            ("notes/10:30 talk.md", "notes/10:30 talk.md", None),
+        ] {
+            assert_eq!(split_lines(text), (path, lines), "{text}");
+        }
+        assert_eq!(split_lines(&citation("a.md", 2, 9)), ("a.md", Some((2, Some(9)))));
+    }
 }

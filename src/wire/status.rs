@@ -1,6 +1,7 @@
 //! How the vault and its index are.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::capture::CaptureState;
@@ -8,12 +9,12 @@ use super::conflicts::ConflictCopy;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
 use super::processing::ProcessingState;
-use super::session_export::SessionsState;
-use super::skipped::Skipped;
+use super::search::Skipped;
 use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
     /// The program's version.
@@ -21,7 +22,6 @@ pub struct Status {
     /// The vault's folder.
     pub vault: String,
     /// Where the daemon listens over TCP: `127.0.0.1:7833`. Absent where none does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
     pub phase: String,
@@ -55,10 +55,8 @@ pub struct Status {
     /// The embedding model.
     pub model: Model,
     /// The chat model, where `[chat]` names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatState>,
     /// What the chat model of the memory does and has cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processing: Option<ProcessingState>,
     /// How changes are noticed.
     pub watching: Watching,
@@ -78,34 +76,25 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten_back: Vec<BackAgain>,
     /// Why `memory.toml` cannot be read, while it cannot; what it said before counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_failure: Option<String>,
     /// Whether `memory.toml` says something else than at the start that counts after a restart alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub config_waits: bool,
     /// What is wrong now, when something is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// What of the index was damaged or stale since the start and is made anew, when something was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
     /// What the last check of the index came to, when there was one since the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
     /// How captured events are, where a daemon takes them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureState>,
     /// The facts, where a daemon follows them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<FactsState>,
     /// How the summaries are, where a daemon keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummariesState>,
     /// How sessions of other programs are kept, where `[[sessions]]` names some and a daemon keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,
 }
 
@@ -124,16 +113,14 @@ pub struct FactsState {
 }
 
 /// The backups that the daemon makes.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backup {
     /// When the last one was done since the start, as RFC 3339; there may have been nothing to commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<String>,
     /// The vault's newest commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
     /// Why the last one was not done, or what it left out, and what to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
@@ -155,54 +142,45 @@ pub struct Verification {
 }
 
 /// How changes are noticed. Times are RFC 3339.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Watching {
     /// `events`, `events and polling`, `polling`, or `not yet`.
     pub by: String,
     /// Why it polls, and what can be done about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Since when the vault's folder is not there, while it is not; answers are of what was last known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_since: Option<String>,
     /// How often events were lost since the start, so that everything was compared.
     pub losses: usize,
     /// When they were lost last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_at: Option<String>,
     /// When the index had caught up after that; absent while it has not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub recovered_at: Option<String>,
     /// Seconds between two timed comparisons of the whole vault with the index.
     pub reconcile_seconds: u64,
     /// When the whole vault was last compared with the index, for whatever reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub compared_at: Option<String>,
 }
 
 /// The embedding model.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Model {
     /// `off`, `loading`, `ready` or `failed`.
     pub state: String,
     /// Its name, or why it cannot be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The length of its vectors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dimension: Option<usize>,
     /// Which of the processor's instructions it computes with, where it does so in this program: `native` in one that was built for
     /// this processor, otherwise `base`, or the best of `avxvnni`, `avx512` and `avx512bf16`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// Why passages wait for it, or the last search did without it, while it fails in a way that may pass. It is tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// The model that takes its place once it has embedded the vault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<ModelToCome>,
     /// Passages that were handed to the service in batches, where some were since the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchState>,
     /// Vectors that are kept of models which are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -210,20 +188,18 @@ pub struct Model {
 }
 
 /// Passages that were handed to the service in batches, which are done within a day.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BatchState {
     /// How many texts are in batches and wait still.
     pub texts: usize,
     /// Since when the first batch is under way, as RFC 3339; absent where none is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// `handing_over`; how the service says that the first batch is (`validating`, `in_progress`, `finalizing`); or `ended`.
     pub state: String,
     /// Why the answers of a batch that has ended are not there yet; they are asked for again for as long as the service has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// What went wrong with one since the start. Its texts go to the service as others do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
@@ -244,13 +220,12 @@ pub struct ModelToCome {
 }
 
 /// The chat model that helps searches.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChatState {
     /// Its name; absent where it cannot be asked at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Why it did not answer the last time, or cannot be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// Requests that it has answered since the start.
     pub answers: u64,
@@ -288,4 +263,116 @@ impl Model {
         };
         Self { next: next.map(to_come), kept_vectors, ..Self::of(model) }
     }
+}
+
+/// How far the index is: what changes of the status while it works.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct ProgressView {
+    /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
+    pub phase: String,
+    /// Whether every note has been compared with the index since the start.
+    pub caught_up: bool,
+    /// The number of the index's state: another one may answer otherwise.
+    pub seq: u64,
+    /// Indexed notes.
+    pub files: usize,
+    /// Passages that have something to embed.
+    pub embeddable: usize,
+    /// Embedded passages.
+    pub embedded: usize,
+    /// Facts whose time is over.
+    #[serde(default)]
+    pub expired_facts: usize,
+    /// Notes that wait to be read.
+    pub pending_files: usize,
+    /// Notes read since the start.
+    pub files_done: usize,
+    /// Passages that wait to be embedded, by the model that serves or by the next one.
+    pub pending_embeddings: usize,
+    /// Texts embedded since the start.
+    pub embeddings_done: usize,
+    /// The embedding model.
+    pub model: Model,
+    /// What is wrong now, when something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// Another model is being loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ModelReloaded {
+    /// What `embed.model` names; `status` tells how far it is.
+    pub model: String,
+}
+
+/// What was kept of models that are not in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeptVectors {
+    /// How many vectors were dropped.
+    pub dropped: usize,
+}
+
+/// How to reindex.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReindexParams {
+    /// Build everything from nothing, instead of comparing every note with the index.
+    #[serde(default)]
+    pub full: bool,
+}
+
+/// Reindexing has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Reindexing {
+    /// Always true; `status` tells how far it is.
+    pub ok: bool,
+}
+
+/// What a text is embedded as: models that tell them apart compare a query with documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EmbeddedAs {
+    /// What is looked for.
+    Query,
+    /// What is found.
+    #[default]
+    Document,
+}
+
+/// The embedding of a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Embedding {
+    /// The vector, of length 1: the dot product of two is their cosine.
+    pub embedding: Vec<f32>,
+    /// How many numbers it has.
+    pub dimension: usize,
+    /// The model that made it.
+    pub model: String,
+    /// What the text was embedded as.
+    pub kind: EmbeddedAs,
+}
+
+/// How the sessions of other programs are kept that `[[sessions]]` names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionsState {
+    /// How changes are noticed: `events` or `polling`; empty until the files were looked at.
+    pub by: String,
+    /// Why it polls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Files that there are.
+    pub sources: usize,
+    /// Sessions that are kept in the vault.
+    pub sessions: usize,
+    /// Those whose files are gone; they stay until they are too old or too many.
+    pub gone: usize,
+    /// How often a file was begun anew: what was kept of it before stays in notes of its own.
+    pub begun_anew: usize,
+    /// Files that are shorter than they were: what was kept of them stays.
+    pub cut_short: usize,
+    /// Notes that you have edited: what comes is added to them.
+    pub edited: usize,
+    /// What could not be read or written, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Skipped>,
 }

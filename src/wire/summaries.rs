@@ -1,21 +1,20 @@
 //! Summaries and digests: what is asked and answered.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// Which summaries.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SummariesParams {
     /// That of one conversation: its path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Also those that are older than `memory.summary_retention_days`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<bool>,
     /// Summaries at most, 1 to 1,000; 50 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -108,15 +107,14 @@ pub struct KeptAsEdited {
 }
 
 /// Which day or week.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DigestParams {
     /// A day, `2026-11-21`; today when nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// A week, `2026-W47`, a day of it, or `now`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub week: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// The version of an event's envelope.
@@ -87,32 +88,28 @@ pub(crate) struct TraceKept {
 }
 
 /// Which events.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TracesParams {
     /// Of this kind alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Of this channel alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_id: Option<String>,
     /// Of this trace alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
     /// From then on: seconds since 1970, a date, a time or how long ago.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Until then, likewise; a date counts to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Events at most, 1 to 1,000; 100 when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
 /// The events of an agent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct TracesView {
     /// Whose they are.
@@ -122,9 +119,7 @@ pub(crate) struct TracesView {
     /// The newest first, each with all fields of the envelope.
     pub events: Vec<Value>,
     /// So many lines of the files that were looked at are damaged; absent where none is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damaged: Option<usize>,
     /// Whether older ones were left out, as the answer would have over 16 MB; absent where none were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<bool>,
 }

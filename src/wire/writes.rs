@@ -1,10 +1,12 @@
 //! What those take and give that change notes.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
+use super::object::whole;
 use super::search::ChunkView;
-use super::whole::whole;
 
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -17,20 +19,17 @@ pub struct DeleteParams {
 }
 
 /// What to forget: `hash`, or `path` with or without lines.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetParams {
     /// A passage's hash, or a note's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// A note's path in the vault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// A fact by its name, `namespace/key`; with `purge` all that it ever was goes out of its history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<String>,
     /// The memory scope of the fact; `user` when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
@@ -39,7 +38,6 @@ pub struct ForgetParams {
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub line_end: Option<usize>,
     /// The hash of the note as the caller has seen it; refused when it is not so any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
     /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone, and the text
     /// stays forgotten: what a program or an agent brings of it later is left out.
@@ -54,14 +52,14 @@ pub struct ForgetParams {
 }
 
 /// What is forgotten.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Forgotten {
     /// Always true.
     pub ok: bool,
     /// The note.
     pub path: String,
     /// What brings it back; absent when nothing can.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
     /// Whether the whole note went to `.trash/`.
     pub whole: bool,
@@ -71,10 +69,9 @@ pub struct Forgotten {
     /// The hash of the note as it was.
     pub seen: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::save::yes")]
+    #[serde(default = "super::writes::yes")]
     pub searchable: bool,
     /// What else was dropped, when that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub purged: Option<PurgedView>,
     /// What was made of what went: notes by their frontmatter (`annotates`, `sources`), facts by where they were learned, and the note's own
     /// `summary`.
@@ -83,12 +80,12 @@ pub struct Forgotten {
 }
 
 /// What was made of what is forgotten: a note, a fact, a summary.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DerivedNote {
     /// Where it is, or was.
     pub path: String,
     /// The fact in that file, where it is one: `namespace/key`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<String>,
     /// Whether it is the `summary` in that note's frontmatter alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -96,14 +93,13 @@ pub struct DerivedNote {
     /// Whether it went, too.
     pub gone: bool,
     /// What brings it back; absent when nothing has to, or can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
     /// Why it could not go, though it was to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_because: Option<String>,
 }
 
 /// What was dropped for good.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PurgedView {
     /// Checkpoints of the note.
@@ -116,25 +112,22 @@ pub struct PurgedView {
     #[serde(default)]
     pub traces: usize,
     /// How many commits of git have changed the note; absent where there is no repository.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<usize>,
     /// What lifts it, so that the text may come back: `POST /api/forgotten/{id}/lift`. Absent where the text says too little to be known
     /// again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tombstone: Option<i64>,
     /// Where the text may be found all the same, and what to do about it, as sentences.
     pub remains: Vec<String>,
 }
 
 /// A remark on a passage: on `hash`, or on the one at a line of `path`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnnotateParams {
     /// The passage's hash; of a note's, its first passage is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// A note's path in the vault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// With `path`: a line of the passage, from 1.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
@@ -153,7 +146,7 @@ pub struct Annotated {
     /// Where it is.
     pub path: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::save::yes")]
+    #[serde(default = "super::writes::yes")]
     pub searchable: bool,
     /// Undoes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,6 +202,7 @@ pub struct CheckpointsView {
 }
 
 /// A note as it was before a change.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckpointView {
     /// Its name.
@@ -220,13 +214,10 @@ pub struct CheckpointView {
     /// The change: `create`, `edit`, `forget`, `trash`, `restore`, or `import` for all that an import made.
     pub action: String,
     /// The agent that asked for it; absent when it was you.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// How many bytes the note had; absent when it was not there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// How many files an import made or changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
 }
 
@@ -249,7 +240,7 @@ pub struct Restored {
     /// What undoes this; the same checkpoint when nothing was to be done, and the name of an import, which comes again when it is imported again.
     pub checkpoint_id: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::save::yes")]
+    #[serde(default = "super::writes::yes")]
     pub searchable: bool,
     /// Whether it says what was forgotten for good. It is there all the same: it is the person's to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -257,4 +248,52 @@ pub struct Restored {
     /// How many files are as they were, where an import was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
+}
+
+/// A text to keep.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SaveParams {
+    /// Markdown, up to 50 KB.
+    pub content: String,
+    /// The note's title; the first line of the content when it is not said.
+    pub title: Option<String>,
+    /// The top-level folder that it goes to; `snippets` when it is not said.
+    pub collection: Option<String>,
+    /// Tags, without `#`.
+    pub tags: Option<Vec<String>>,
+    /// What else is to be in the frontmatter.
+    pub metadata: Option<serde_json::Map<String, Value>>,
+}
+
+/// A text that was saved and can be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Saved {
+    /// Always true.
+    pub ok: bool,
+    /// Names the note as it is now; what deletes it takes this.
+    pub hash: String,
+    /// Where it is.
+    pub path: String,
+    /// How many passages it has.
+    pub chunks: usize,
+    /// Whether the note was there before: the same text, or in `notes` one of the same title.
+    pub existing: bool,
+    /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
+    pub redacted: bool,
+    /// Whether a search finds it. It does, unless the indexer is kept busy; it is written all the same.
+    #[serde(default = "super::writes::yes")]
+    pub searchable: bool,
+    /// Whether the text, or a part of it, was forgotten for good before. It is saved all the same: it is the person's to say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten_before: bool,
+    /// Undoes it; none where the note said so already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+}
+
+/// What an older daemon does not say.
+pub(super) fn yes() -> bool {
+    true
 }

@@ -13,9 +13,6 @@ const { vault, tabs } = inBrowser((vault) => {
   vault.write(`${HOSTILE}/a#b ${HOSTILE}.md`, `# ${HOSTILE}\n\nPangolins curl up.\n`);
   vault.write("notes/diary.md", "---\nprivate: true\n---\nPangolins are my secret.\n");
   vault.write("notes/pangolin.md", "Pangolins have scales.\n");
-  // As an earlier version left it: it is taken over.
-  const line = (number) => JSON.stringify({ at: "2026-01-05T12:00:00Z", what: "search", query: `older ${number}`, given: [] });
-  vault.write(".vault/state/agents/busy.jsonl", [...Array(70).keys()].map((number) => `${line(number)}\n`).join(""));
 });
 
 /** A tab that `vault open` opened, at a place. */
@@ -236,8 +233,8 @@ describe("what agents see and saw", () => {
     await items.filter({ hasText: "asked meanwhile" }).waitFor();
     await items.filter({ hasText: "Wrote to its own memory" }).locator("a.cite").click();
     await page.waitForFunction(() => document.querySelector("#reader .body")?.textContent.includes("Pangolins again."));
-    await made("Busy");
-    await finds(await (await send("POST", "/busy/rotate", {})).json().then((one) => one.token), "first");
+    const busy = await made("Busy");
+    for (const number of Array(75).keys()) await finds(busy, `scales ${number}`);
     await page.goto(`${vault.origin}/${ofAgent("busy")}`);
     await page.waitForFunction(() => document.querySelectorAll(".log > li").length === 50);
     await page.click(".more");

@@ -1,13 +1,6 @@
 //! `vault` called as `qmd`: the calls of the programs that know it, replayed from `tests/data/qmd-calls.txt`.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use tempfile::TempDir;
-
-use crate::support::{Ran, eventually, vault_command};
+use crate::support::prelude::*;
 
 /// A workspace with notes, and folders as an agent has its own.
 pub(crate) struct Workspace {
@@ -27,6 +20,15 @@ impl Workspace {
         workspace
     }
 
+    /// With an index of the memory, by words alone.
+    pub(crate) fn with_memory() -> Self {
+        let workspace = Self::new();
+        workspace.without_model(&[]);
+        let memory = workspace.path("work/memory");
+        workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+        workspace
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(path)
     }
@@ -37,9 +39,9 @@ impl Workspace {
         fs::write(path, text).unwrap();
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let like = vault_command();
-        let mut command = std::process::Command::new(self.path("bin/qmd"));
+        let mut command = Command::new(self.path("bin/qmd"));
         command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command
             .env_remove("VAULT_DIR")
@@ -49,7 +51,7 @@ impl Workspace {
             .env("XDG_STATE_HOME", self.path("state"))
             .env("NO_COLOR", "1")
             .current_dir(self.path("work"))
-            .stdin(std::process::Stdio::null())
+            .stdin(Stdio::null())
             .args(args);
         command
     }
@@ -342,10 +344,7 @@ fn what_a_qmd_has_left_is_taken_over_and_its_commands_never_run() {
 
 #[test]
 fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     let [folder] = &workspace.indexes()[..] else { panic!("one index") };
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let pid = || -> Option<i64> {
@@ -388,10 +387,7 @@ fn a_program_that_is_itself_called_qmd_starts_the_process_that_answers() {
 
 #[test]
 fn a_database_that_was_replaced_or_removed_is_made_whole_and_keeps_no_private_note() {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     let is = |paths: &[&str]| {
         // It may be another's in this moment, or none.
         let listed = workspace.seen_documents().ok()?;
@@ -429,10 +425,7 @@ fn a_database_that_was_replaced_or_removed_is_made_whole_and_keeps_no_private_no
 
 #[test]
 fn the_call_right_after_the_process_was_killed_is_answered() {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     let [folder] = &workspace.indexes()[..] else { panic!("one index") };
     for _ in 0..8 {
         let said: Value = serde_json::from_slice(&fs::read(folder.join(".vault/daemon.json")).unwrap()).unwrap();

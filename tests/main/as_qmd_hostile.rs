@@ -1,24 +1,13 @@
 //! `qmd` with names, numbers and files as nobody should give them.
 
-use std::fs;
 use std::io::Read;
-use std::process::Stdio;
-
-use serde_json::Value;
 
 use crate::as_qmd::Workspace;
-use crate::support::Ran;
+use crate::support::prelude::*;
 
 const NAMES: [&str; 9] = [
-    "plain.md",
-    "a \"b\", c.md",
-    "new\nline.md",
-    "100%25 sure.md",
-    "#123456.md",
-    "a:12.md",
-    "[x]{y}*.md",
-    "cafe\u{301}.md",
-    "deep/-5 & <b>.md",
+    "plain.md", "a \"b\", c.md", "new\nline.md", "100%25 sure.md", "#123456.md", "a:12.md", "[x]{y}*.md",
+    "cafe\u{301}.md", "deep/-5 & <b>.md",
 ];
 
 fn workspace() -> Workspace {

@@ -1,17 +1,12 @@
 //! Many indexes of `qmd` in one process: one model, each closed by itself.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::Value;
 
 use crate::as_qmd::Workspace;
-use crate::support::{Ran, eventually};
+use crate::support::prelude::*;
 
 const INDEXES: [&str; 2] = ["one", "two"];
 
@@ -160,13 +155,9 @@ fn an_index_that_cannot_be_opened_says_why_and_harms_no_other() {
 
 #[test]
 fn notes_that_become_private_or_go_leave_the_database_without_a_command() {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     let is = |paths: &[&str]| {
-        let listed = workspace.documents();
-        (listed.iter().map(|(_, path)| path.as_str()).collect::<Vec<_>>() == paths).then_some(())
+        (workspace.documents().iter().map(|(_, path)| path.as_str()).collect::<Vec<_>>() == paths).then_some(())
     };
     is(&["2026-01-05.md", "notes.md"]).unwrap();
     workspace.write("memory/new.md", "# New\n\nQuinoa.\n");
@@ -181,10 +172,7 @@ fn notes_that_become_private_or_go_leave_the_database_without_a_command() {
 
 #[test]
 fn a_look_at_the_documents_that_fails_is_tried_again() {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     let [index] = &workspace.indexes()[..] else { panic!("one index") };
     let settings = index.join("memory.toml");
     let before = fs::read_to_string(&settings).unwrap();

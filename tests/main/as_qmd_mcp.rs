@@ -2,17 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
-
-use serde_json::{Value, json};
 
 use crate::as_qmd::Workspace;
+use crate::support::prelude::*;
 
 fn workspace() -> Workspace {
-    let workspace = Workspace::new();
-    workspace.without_model(&[]);
-    let memory = workspace.path("work/memory");
-    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let workspace = Workspace::with_memory();
     workspace.run(&["context", "add", "qmd://memory/", "What was done."]).ok();
     workspace
 }
@@ -176,27 +171,4 @@ fn a_server_in_the_background_answers_over_http_until_it_is_stopped() {
     workspace.run(&["mcp", "stop"]).ok();
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
     assert_eq!(workspace.run(&["mcp", "stop"]).code, 1, "there is none any more");
-}
-
-#[test]
-fn a_bench_says_how_well_each_way_of_searching_finds_the_files() {
-    let workspace = workspace();
-    let fixture = json!({ "description": "x", "version": 1, "collection": "memory", "queries": [
-        { "id": "a", "query": "keyword target", "type": "exact", "description": "", "expected_files": ["notes.md"], "expected_in_top_k": 1 },
-        { "id": "b", "query": "quarter plans", "type": "exact", "expected_files": ["2026-01-05.md", "private.md"] },
-    ]});
-    workspace.write("bench.json", &fixture.to_string());
-    let ran = workspace.run(&["bench", "bench.json", "--json"]).ok().json();
-    let first = &ran["results"][0]["backends"]["bm25"];
-    assert_eq!(
-        (&first["mrr"], &first["f1"], &first["top_files"][0]),
-        (&1.0.into(), &1.0.into(), &"qmd://memory/notes.md".into())
-    );
-    assert_eq!(ran["results"][1]["backends"]["bm25"]["recall"], 0.5, "private notes are not found: {ran}");
-    assert_eq!(ran["summary"]["bm25"]["avg_recall"], 0.75);
-    for name in ["bm25", "vector", "hybrid", "full"] {
-        assert!(ran["summary"][name]["avg_latency_ms"].as_f64().unwrap() > 0.0, "{ran}");
-    }
-    assert!(workspace.run(&["bench", "bench.json"]).ok().stdout.contains("MRR"));
-    assert_ne!(workspace.run(&["bench", "none.json"]).code, 0);
 }

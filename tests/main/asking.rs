@@ -1,12 +1,6 @@
 //! The ways in which people ask.
 
-use std::fs;
-use std::path::Path;
-
-use memory_vault::config::Mode;
-use memory_vault::wire::SearchQuery;
-
-use crate::support::TestVault;
+use crate::support::prelude::*;
 
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
 
@@ -18,8 +12,7 @@ fn found(vault: &TestVault, mode: Mode, query: &str) -> Vec<String> {
 }
 
 fn vault() -> TestVault {
-    let mut vault = TestVault::new();
-    vault.write("notes/bike.md", "# Bicycle cellar\n\nThe bicycle is in the cellar.\n");
+    let mut vault = TestVault::new().with("notes/bike.md", "# Bicycle cellar\n\nThe bicycle is in the cellar.\n");
     vault.write("notes/magic.md", "# Magic\n\nA thaumaturgist does thaumaturgical things.\n");
     vault.write("notes/tea.md", "# Tea\n\nGreen tea in the morning.\n");
     vault.touch("notes/tea.md", 1_700_000_000).touch("notes/magic.md", 1_600_000_000).sync();
@@ -27,18 +20,15 @@ fn vault() -> TestVault {
 }
 
 #[test]
-fn what_is_not_wanted_is_never_listed() {
+fn what_is_left_out_and_what_is_quoted_counts() {
     let vault = vault();
+    // What is not wanted is never listed.
     for mode in MODES {
         let left = found(&vault, mode, "-cellar -bicycle");
         assert_eq!(left, ["notes/tea.md", "notes/magic.md"], "{mode:?}: the newest first");
         assert_eq!(found(&vault, mode, "-\"green tea\" -thaumaturgist -nothing"), ["notes/bike.md"], "{mode:?}");
     }
-}
-
-#[test]
-fn a_word_in_quotes_is_there_or_nothing_is() {
-    let vault = vault();
+    // A word in quotes is there, or nothing is.
     for mode in MODES {
         assert!(found(&vault, mode, "\"thaumaturgic\"").is_empty(), "{mode:?}");
         assert_eq!(found(&vault, mode, "\"thaumaturgical\""), ["notes/magic.md"], "{mode:?}");
@@ -74,24 +64,20 @@ const BLADE_RUNNER: &str = "---\ncategories:\n  - \"[[Movies]]\"\ngenre:\n  - \"
 
 /// Notes that are frontmatter alone, and others.
 fn properties() -> TestVault {
-    let mut vault = TestVault::new();
-    vault.write("References/Blade Runner.md", BLADE_RUNNER);
-    vault.write("References/Alien.md", "---\ndirector: Ridley Scott\nrating: 9\nyear: 1979\n---\n");
-    vault.write("References/Zelda.md", "");
-    vault.write("References/Heat.md", "---\ndirector: Michael Mann\nrating: 10\n---\nA long talk over coffee.\n");
-    vault.write("Trips/2023 Japan Trip.md", "---\nstart: 2023-03-01\nend: 2023-03-17\nplace: \"[[Japan]]\"\n---\n");
-    vault.write(
-        "notes/umbrella-pomegranate.md",
-        "---\ntitle: Fruit\naliases: [granate apple]\n---\nSeeds in a shell.\n",
-    );
-    vault.write("notes/README.md", "# About this folder\n\nWhat is where. Do [[Fruit]] first.\n");
-    vault.write(
-        "notes/plan.md",
-        "---\nstatus: done\nauthor: Ann Lee\ntags: [work/plan]\n---\n# Plan\n\n- [ ] Paint it.\n",
-    );
-    vault.write("notes/other.md", "---\nstatus: open\nauthor: Bo\n---\n# Other\n\nPaint the fence, as Ann Lee did.\n");
-    vault.sync();
-    vault
+    TestVault::new()
+        .with("References/Blade Runner.md", BLADE_RUNNER)
+        .with("References/Alien.md", "---\ndirector: Ridley Scott\nrating: 9\nyear: 1979\n---\n")
+        .with("References/Zelda.md", "")
+        .with("References/Heat.md", "---\ndirector: Michael Mann\nrating: 10\n---\nA long talk over coffee.\n")
+        .with("Trips/2023 Japan Trip.md", "---\nstart: 2023-03-01\nend: 2023-03-17\nplace: \"[[Japan]]\"\n---\n")
+        .with("notes/umbrella-pomegranate.md", "---\ntitle: Fruit\naliases: [granate apple]\n---\nSeeds in a shell.\n")
+        .with("notes/README.md", "# About this folder\n\nWhat is where. Do [[Fruit]] first.\n")
+        .with(
+            "notes/plan.md",
+            "---\nstatus: done\nauthor: Ann Lee\ntags: [work/plan]\n---\n# Plan\n\n- [ ] Paint it.\n",
+        )
+        .with("notes/other.md", "---\nstatus: open\nauthor: Bo\n---\n# Other\n\nPaint the fence, as Ann Lee did.\n")
+        .synced()
 }
 
 fn first(vault: &TestVault, mode: Mode, query: &str) -> String {
@@ -99,8 +85,9 @@ fn first(vault: &TestVault, mode: Mode, query: &str) -> String {
 }
 
 #[test]
-fn a_note_without_a_text_is_found_by_what_it_is() {
+fn notes_are_found_by_their_properties_and_by_operators() {
     let vault = properties();
+    // A note without a text is found by what it is.
     for mode in [Mode::Keyword, Mode::Hybrid] {
         assert_eq!(first(&vault, mode, "Blade Runner"), "References/Blade Runner.md");
         assert_eq!(first(&vault, mode, "Zelda"), "References/Zelda.md");
@@ -118,64 +105,7 @@ fn a_note_without_a_text_is_found_by_what_it_is() {
     );
     let status = vault.status();
     assert!(status.chunks >= status.files, "each note has a passage: {} of {}", status.chunks, status.files);
-}
-
-#[test]
-fn a_note_is_found_by_every_name_it_has() {
-    let mut vault = properties();
-    for query in ["umbrella-pomegranate", "umbrella", "umbrel", "granate", "Fruit", "notes/umbrella-pomegranate.md"] {
-        for mode in [Mode::Keyword, Mode::Hybrid] {
-            assert_eq!(first(&vault, mode, query), "notes/umbrella-pomegranate.md", "{query} {mode:?}");
-        }
-    }
-    assert_eq!(first(&vault, Mode::Hybrid, "README"), "notes/README.md");
-    assert_eq!(first(&vault, Mode::Keyword, "work plan"), "notes/plan.md", "by its tag");
-    // What changes in the frontmatter alone is found, and what went is not; as in an index that is built anew.
-    vault.write("notes/umbrella-pomegranate.md", "---\ntitle: Fruit\naliases: [seedbox]\n---\nSeeds in a shell.\n");
-    vault.rename("notes/README.md", "notes/signpost.md").sync();
-    let asked = ["seedbox", "granate", "README", "signpost"];
-    let found_now = |vault: &TestVault| asked.map(|query| found(vault, Mode::Keyword, query));
-    let [umbrella, signpost] = ["notes/umbrella-pomegranate.md", "notes/signpost.md"].map(|path| vec![path.to_owned()]);
-    assert_eq!(found_now(&vault), [umbrella, vec![], vec![], signpost]);
-    let incremental = found_now(&vault);
-    vault.rebuild();
-    assert_eq!(found_now(&vault), incremental);
-}
-
-#[test]
-fn a_word_as_long_as_a_page_is_no_property_and_costs_no_time() {
-    let vault = properties();
-    for letter in ["a", "ä", "鿀"] {
-        let query = format!("{}:x", letter.repeat(4000 / letter.len()));
-        for mode in MODES {
-            assert!(found(&vault, mode, &query).len() < 100, "it ends");
-        }
-    }
-}
-
-#[test]
-fn an_exact_name_comes_first() {
-    let mut vault = TestVault::new();
-    // Each word is in many notes, and in all of them more often than in the note that is called so.
-    for at in 0..30 {
-        vault.write(&format!("notes/n{at}.md"), format!("# Dates {at}\n\nDue dates, due dates and more due dates.\n"));
-    }
-    vault.write("notes/due.md", "# Due Dates\n\nSee elsewhere.\n\n## More\n\nNothing.\n");
-    vault.write("hidden/due.md", "---\nprivate: true\n---\n# Due dates\n\nDue dates.\n").sync();
-    for mode in [Mode::Keyword, Mode::Hybrid] {
-        for query in ["due dates", "Due Dates", "\"due dates\"", "due"] {
-            let found = vault.search_by(mode, query);
-            let (paths, scores): (Vec<_>, Vec<_>) =
-                (found.paths(), found.0.results.iter().map(|hit| hit.score).collect());
-            assert!(paths[0].ends_with("/due.md"), "{query} {mode:?}: {paths:?}");
-            assert!(scores.is_sorted_by(|one, two| one >= two), "{query} {mode:?}: {scores:?}");
-        }
-    }
-}
-
-#[test]
-fn operators_narrow_and_what_is_none_is_words() {
-    let vault = properties();
+    // Operators narrow, and what is none is words.
     for mode in MODES {
         let sorted = |query: &str| {
             let mut paths = found(&vault, mode, query);
@@ -207,23 +137,91 @@ fn operators_narrow_and_what_is_none_is_words() {
     );
     assert_eq!(said("tag:wrok/plan").as_deref(), Some("no note has the tag `wrok/plan`; did you mean `work/plan`?"));
     assert_eq!(said("tag:zzz x").as_deref(), Some("no note has the tag `zzz`"));
+    // A word as long as a page is no property and costs no time.
+    for letter in ["a", "ä", "鿀"] {
+        let query = format!("{}:x", letter.repeat(4000 / letter.len()));
+        for mode in MODES {
+            assert!(found(&vault, mode, &query).len() < 100, "it ends");
+        }
+    }
+    // A line asks one side alone.
+    let asked = |query: &str| {
+        let found = vault.search(query);
+        (found.0.mode, found.paths().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (mode, paths) = asked("lex: paint -fence");
+    assert_eq!((mode, &paths[..]), (Mode::Keyword, &["notes/plan.md".to_owned()][..]), "operators count in it");
+    assert_eq!(asked("LEX: status:done paint").1, ["notes/plan.md"]);
+    let (mode, paths) = asked("vec: what does Ann Lee do");
+    assert!(mode == Mode::Semantic && paths.len() > 2, "{mode:?} {paths:?}");
+    let (mode, paths) = asked("lex: fence\nvec: a long talk over coffee\nintent: films");
+    assert_eq!(mode, Mode::Hybrid);
+    assert!(["notes/other.md", "References/Heat.md"].iter().all(|path| paths.iter().any(|found| found == path)));
+    assert_eq!(asked("lex: paint vec: paint -fence").0, Mode::Hybrid, "in one line");
+    assert_eq!(asked("hyde: A long talk over coffee.").1[0], "References/Heat.md");
+    // Where only the words are asked for, the meaning of a line is asked all the same: nothing else was.
+    assert_eq!(vault.words("vec: coffee").0.mode, Mode::Semantic);
+    assert_eq!(vault.words("intent: paint").0.mode, Mode::Keyword, "alone it is what is looked for");
+    assert!(!vault.words("intent: paint").0.results.is_empty());
+}
+
+#[test]
+fn a_note_is_found_by_every_name_it_has() {
+    let mut vault = properties();
+    for query in ["umbrella-pomegranate", "umbrella", "umbrel", "granate", "Fruit", "notes/umbrella-pomegranate.md"] {
+        for mode in [Mode::Keyword, Mode::Hybrid] {
+            assert_eq!(first(&vault, mode, query), "notes/umbrella-pomegranate.md", "{query} {mode:?}");
+        }
+    }
+    assert_eq!(first(&vault, Mode::Hybrid, "README"), "notes/README.md");
+    assert_eq!(first(&vault, Mode::Keyword, "work plan"), "notes/plan.md", "by its tag");
+    // What changes in the frontmatter alone is found, and what went is not; as in an index that is built anew.
+    vault.write("notes/umbrella-pomegranate.md", "---\ntitle: Fruit\naliases: [seedbox]\n---\nSeeds in a shell.\n");
+    vault.rename("notes/README.md", "notes/signpost.md").sync();
+    let asked = ["seedbox", "granate", "README", "signpost"];
+    let found_now = |vault: &TestVault| asked.map(|query| found(vault, Mode::Keyword, query));
+    let [umbrella, signpost] = ["notes/umbrella-pomegranate.md", "notes/signpost.md"].map(|path| vec![path.to_owned()]);
+    assert_eq!(found_now(&vault), [umbrella, vec![], vec![], signpost]);
+    let incremental = found_now(&vault);
+    vault.rebuild();
+    assert_eq!(found_now(&vault), incremental);
+}
+
+#[test]
+fn an_exact_name_comes_first() {
+    let mut vault = TestVault::new();
+    // Each word is in many notes, and in all of them more often than in the note that is called so.
+    for at in 0..30 {
+        vault.write(&format!("notes/n{at}.md"), format!("# Dates {at}\n\nDue dates, due dates and more due dates.\n"));
+    }
+    vault.write("notes/due.md", "# Due Dates\n\nSee elsewhere.\n\n## More\n\nNothing.\n");
+    vault.write("hidden/due.md", "---\nprivate: true\n---\n# Due dates\n\nDue dates.\n").sync();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        for query in ["due dates", "Due Dates", "\"due dates\"", "due"] {
+            let found = vault.search_by(mode, query);
+            let (paths, scores): (Vec<_>, Vec<_>) =
+                (found.paths(), found.0.results.iter().map(|hit| hit.score).collect());
+            assert!(paths[0].ends_with("/due.md"), "{query} {mode:?}: {paths:?}");
+            assert!(scores.is_sorted_by(|one, two| one >= two), "{query} {mode:?}: {scores:?}");
+        }
+    }
 }
 
 /// Notes with words that are half typed, or typed wrong.
 fn words() -> TestVault {
-    let mut vault = TestVault::new();
-    vault.write("notes/fruit.md", "# Fruit\n\nThe nectar of a nectarine.\n");
-    vault.write("notes/trees.md", "# Evergreen\n\nIt keeps its leaves all year.\n");
-    vault.write("notes/mail.md", "# Mail\n\nAn urgent letter came on Monday.\n");
-    vault.write("notes/rust.md", "# Rules\n\nOwnership is moved into a closure.\n");
-    vault.write("private/diary.md", "---\nprivate: true\n---\nThe necropolis, an unspeakable ownershop, nectaries.\n");
-    vault.sync();
-    vault
+    TestVault::new()
+        .with("notes/fruit.md", "# Fruit\n\nThe nectar of a nectarine.\n")
+        .with("notes/trees.md", "# Evergreen\n\nIt keeps its leaves all year.\n")
+        .with("notes/mail.md", "# Mail\n\nAn urgent letter came on Monday.\n")
+        .with("notes/rust.md", "# Rules\n\nOwnership is moved into a closure.\n")
+        .with("private/diary.md", "---\nprivate: true\n---\nThe necropolis, an unspeakable ownershop, nectaries.\n")
+        .synced()
 }
 
 #[test]
-fn half_a_word_goes_on() {
+fn half_a_word_goes_on_and_a_slip_is_made_good() {
     let vault = words();
+    // Half a word goes on.
     for mode in [Mode::Keyword, Mode::Hybrid] {
         for (query, path) in [
             ("necta", "notes/fruit.md"),
@@ -238,11 +236,7 @@ fn half_a_word_goes_on() {
     }
     assert!(found(&vault, Mode::Keyword, "necta ").is_empty() || vault.words("necta ").0.degraded.is_some());
     assert!(found(&vault, Mode::Keyword, "\"necta\"").is_empty());
-}
-
-#[test]
-fn a_slip_of_the_finger_is_made_good_and_said() {
-    let vault = words();
+    // A slip of the finger is made good, and said.
     for mode in [Mode::Keyword, Mode::Hybrid] {
         for (query, shown) in [("ownreship", "ownership"), ("clousre", "closure"), ("urgetn letter", "urgent")] {
             let found = vault.search_by(mode, query);
@@ -359,27 +353,4 @@ fn a_property_that_no_note_has_is_told_with_the_nearest() {
     };
     assert_eq!(filtered(Some("Refrences"), None), said("in:Refrences x").unwrap(), "in the same words");
     assert_eq!(filtered(None, Some("wrok/plan")), said("tag:wrok/plan").unwrap());
-}
-
-#[test]
-fn a_line_asks_one_side_alone() {
-    let vault = properties();
-    let asked = |query: &str| {
-        let found = vault.search(query);
-        (found.0.mode, found.paths().into_iter().map(str::to_owned).collect::<Vec<_>>())
-    };
-    let (mode, paths) = asked("lex: paint -fence");
-    assert_eq!((mode, &paths[..]), (Mode::Keyword, &["notes/plan.md".to_owned()][..]), "operators count in it");
-    assert_eq!(asked("LEX: status:done paint").1, ["notes/plan.md"]);
-    let (mode, paths) = asked("vec: what does Ann Lee do");
-    assert!(mode == Mode::Semantic && paths.len() > 2, "{mode:?} {paths:?}");
-    let (mode, paths) = asked("lex: fence\nvec: a long talk over coffee\nintent: films");
-    assert_eq!(mode, Mode::Hybrid);
-    assert!(["notes/other.md", "References/Heat.md"].iter().all(|path| paths.iter().any(|found| found == path)));
-    assert_eq!(asked("lex: paint vec: paint -fence").0, Mode::Hybrid, "in one line");
-    assert_eq!(asked("hyde: A long talk over coffee.").1[0], "References/Heat.md");
-    // Where only the words are asked for, the meaning of a line is asked all the same: nothing else was.
-    assert_eq!(vault.words("vec: coffee").0.mode, Mode::Semantic);
-    assert_eq!(vault.words("intent: paint").0.mode, Mode::Keyword, "alone it is what is looked for");
-    assert!(!vault.words("intent: paint").0.results.is_empty());
 }

@@ -1,26 +1,18 @@
 //! Many texts at once, which a service is handed as batches.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use memory_vault::app::App;
-use memory_vault::config::{Config, Mode};
 use memory_vault::jobs;
-use memory_vault::notes;
-use memory_vault::wire::{ForgetParams, SearchQuery, Status};
-use serde_json::Value;
+use memory_vault::wire::{ForgetParams, Status};
 
-use crate::support::{Asked, BadAnswers, BatchFate, Daemon, Endpoint, Fault, embedded, eventually, serve, status};
+use crate::support::prelude::*;
 
 /// Notes of a first run. The newest of them are embedded at once.
 const NOTES: usize = 120;
 const NEWEST: usize = 10;
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("");
-    vault.write("notes/old.md", "# Old\n\nAn aardvark among boats.\n");
+    let mut vault = Daemon::with_config("").with("notes/old.md", "# Old\n\nAn aardvark among boats.\n");
     for at in 1..NOTES {
         vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
     }
@@ -55,8 +47,8 @@ fn under_way(app: &App, passages: usize) -> Status {
 /// What is written of batches beside the index.
 fn records(app: &App) -> Vec<Value> {
     let folder = Path::new(&status(app).index_dir).join("endpoint-batches");
-    let files = std::fs::read_dir(folder).into_iter().flatten();
-    files.map(|file| serde_json::from_slice(&std::fs::read(file.unwrap().path()).unwrap()).unwrap()).collect()
+    let files = fs::read_dir(folder).into_iter().flatten();
+    files.map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).unwrap()).collect()
 }
 
 /// Nothing is left of batches, neither here nor at the service.
@@ -90,7 +82,7 @@ fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it(
     {
         use std::os::unix::fs::PermissionsExt;
         let folder = Path::new(&status(&app).index_dir).join("endpoint-batches");
-        let record = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+        let record = fs::read_dir(folder).unwrap().next().unwrap().unwrap();
         assert_eq!(record.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
     endpoint.batches().end(BatchFate::Done);
@@ -260,11 +252,11 @@ fn a_record_that_names_another_service_sends_no_key_there() {
         strange["file"] = format!("strange-{at}").into();
         strange["place"]["endpoint"] = endpoint.trim_matches('"').into();
         strange["place"]["api_key_env"] = (*key).into();
-        std::fs::write(folder.join(format!("strange-{at}.json")), strange.to_string()).unwrap();
+        fs::write(folder.join(format!("strange-{at}.json")), strange.to_string()).unwrap();
     }
     let mut bad = record.clone();
     bad["file"] = "../../v1/embeddings".into();
-    std::fs::write(folder.join("bad.json"), bad.to_string()).unwrap();
+    fs::write(folder.join("bad.json"), bad.to_string()).unwrap();
     let before = named.asked().len();
     let app = serve(&vault, config(&named));
     under_way(&app, NEWEST);
@@ -358,7 +350,7 @@ fn a_batch_that_is_just_being_begun_is_not_begun_twice_by_a_model_that_begins_an
     let app = serve(&vault, config(&endpoint));
     eventually("the batch to be begun", || endpoint.asked().iter().any(is_begin).then_some(()));
     let before = endpoint.asked().len();
-    std::fs::write(vault.path("memory.toml"), toml(&endpoint.address(), BATCHES)).unwrap();
+    fs::write(vault.path("memory.toml"), toml(&endpoint.address(), BATCHES)).unwrap();
     jobs::reload_model(&app.owner()).unwrap();
     eventually("the model to be opened anew", || (endpoint.asked().len() > before).then_some(()));
     vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
@@ -402,8 +394,7 @@ fn a_model_before_that_comes_late_has_nothing_handed_over_twice() {
 #[test]
 fn private_notes_are_in_no_batch_that_goes_to_another_machine() {
     let endpoint = Endpoint::start();
-    let mut vault = vault();
-    vault.write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n");
+    let mut vault = vault().with("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n");
     // So that it is none of the newest.
     for at in 0..NEWEST {
         vault.write(&format!("notes/late {at}.md"), format!("# Late\n\nLate {at}.\n"));

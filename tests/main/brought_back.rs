@@ -1,12 +1,8 @@
-//! What was forgotten for good is not brought back by a fact, a cell or a tag, and one number lifts it.
-
-use std::fs;
-
-use serde_json::{Value, json};
+//! What was forgotten for good is not brought back by a fact, and one number lifts it.
 
 use crate::forgotten::Secret;
 use crate::memory::agent;
-use crate::support::Daemon;
+use crate::support::prelude::*;
 
 const KEY: Secret =
     Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
@@ -53,29 +49,6 @@ fn a_fact_of_an_agent_brings_nothing_back() {
 }
 
 #[test]
-fn a_cell_and_a_tag_that_a_program_sends_bring_nothing_back() {
-    let vault = vault();
-    for (at, text) in [
-        format!("| {} | grommet |", KEY.text),
-        format!("grommet | {} | x", KEY.text),
-        format!("<p>{}</p><p>grommet</p>", KEY.text),
-        format!("<table><tr><td>{}</td><td>grommet</td></tr></table>", KEY.text),
-        format!("<p>{}</p>", KEY.text.replace("key", "<b>key</b>")),
-    ]
-    .iter()
-    .enumerate()
-    {
-        let time = format!("2026-01-05T12:0{at}:00Z");
-        let event = json!({ "type": "message", "session": "talk", "role": "user", "text": text, "time": time });
-        assert_eq!(vault.capture(event), (1, 0), "{text}");
-    }
-    vault.captured();
-    let text = fs::read_to_string(vault.path("conversations/2026-01-05-talk.md")).unwrap();
-    let (_, turns) = text.split_once("\n---\n").unwrap();
-    assert_eq!((text.matches("zibeline").count(), turns.matches("grommet").count()), (0, 4), "{text}");
-}
-
-#[test]
 fn the_person_is_told_of_a_fact_that_was_forgotten_wherever_it_is_set() {
     let vault = vault();
     for args in [
@@ -106,12 +79,11 @@ fn one_number_lifts_a_fact_with_what_its_line_said() {
 
 #[test]
 fn a_line_of_a_history_is_not_purged_alone() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start();
+    let vault = Daemon::vault().started();
     for value in ["first value", "second value"] {
         vault.run(&["fact", "set", "home/pin", value]).ok();
     }
-    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let history = || vault.read("facts.history.md");
     let before = history();
     let line = before.lines().position(|line| line.contains("first value")).unwrap() + 1;
     let refused = vault.run(&["forget", &format!("facts.history.md:{line}"), "--purge", "--yes"]);

@@ -1,19 +1,12 @@
 //! Searches with the help of a chat model, which fails in every way that one can.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
 use memory_vault::access::{Principal, Turn};
-use memory_vault::app::App;
-use memory_vault::config::{Config, Mode};
 use memory_vault::models::{ChatModel, ChatOptions, ChatRequest, ChatUsage, EndpointChat, ModelErrorKind};
-use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
 use memory_vault::vault::Home;
-use memory_vault::wire::{SearchQuery, SearchResponse};
-use serde_json::{Value, json};
+use memory_vault::wire::SearchResponse;
 
-use crate::support::{Daemon, Endpoint, Fault, PATIENCE, Ran, Request, encode, eventually};
+use crate::support::prelude::*;
 
 /// `[chat]` and `[search]` for a model at an address.
 fn config(address: &str, search: &str, chat: &str) -> String {
@@ -167,8 +160,7 @@ fn a_model_that_hangs_leaves_an_agent_its_answer() {
     write(&mut vault);
     vault.start();
     let token = vault.run(&["agent", "add", "ada", "--allow"]).ok().stdout.trim().to_owned();
-    let request = Request::get("/api/user-memory/search?q=dough").header("Authorization", &format!("Bearer {token}"));
-    let reply = vault.send(&request);
+    let reply = vault.send(&Request::get("/api/user-memory/search?q=dough").bearer(&token));
     let found = reply.json();
     assert_eq!((reply.status, paths_of(&found)), (200, BY_WORDS.to_vec()), "{found}");
     let said = found["degraded"].as_str().unwrap();
@@ -351,9 +343,9 @@ fn an_agent_sends_nothing_that_it_does_not_see_and_turns_nothing_on() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);
     let ask = |vault: &Daemon, more: &str| {
-        let token = vault.run(&["agent", "rotate", "ada"]).ok().stdout.trim().to_owned();
+        let token = vault.token_of("ada");
         let target = format!("/api/user-memory/search?q=dough{more}");
-        vault.send(&Request::get(&target).header("Authorization", &format!("Bearer {token}")))
+        vault.send(&Request::get(&target).bearer(&token))
     };
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "", ""));
     write(&mut vault);
@@ -402,12 +394,11 @@ fn a_chat_model_reads_twenty_passages_and_no_more_of_each_than_it_has() {
 fn a_query_is_looked_for_in_other_words_too() {
     let endpoint = Endpoint::start();
     endpoint.expands(&["bicycle -cellar tag:x"], &["how do I ride"], "It has two wheels.");
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "expand = true", ""));
-    vault
-        .write("notes/velo.md", "# Velo\n\nThe velocipede stands outside.\n")
-        .write("notes/bike.md", "# Bike\n\nThe bicycle stands in the cellar.\n")
-        .write("notes/tea.md", "# Tea\n\nGreen tea.\n");
-    vault.start();
+    let vault = Daemon::with_config(&config(&endpoint.address(), "expand = true", ""))
+        .with("notes/velo.md", "# Velo\n\nThe velocipede stands outside.\n")
+        .with("notes/bike.md", "# Bike\n\nThe bicycle stands in the cellar.\n")
+        .with("notes/tea.md", "# Tea\n\nGreen tea.\n")
+        .started();
     let search = |query: &str, more: &str| {
         let target = format!("/api/user-memory/search?q={}{more}", encode(query));
         vault.get(&target).json()
@@ -462,8 +453,7 @@ fn the_meaning_is_looked_for_in_other_words_too() {
     );
     let mut vault = Daemon::with_config(&text);
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
-    vault.start();
-    vault.settle();
+    vault.start().settle();
     let meaning = |set: &str| {
         let found = vault.get(&format!("/api/user-memory/search?q=vessel&mode=semantic{set}")).json();
         assert_eq!(found["degraded"], Value::Null, "{found}");
@@ -553,8 +543,7 @@ fn what_was_judged_is_remembered_for_whoever_asked() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);
     endpoint.expands(&[], &[], "");
-    let text = config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", "");
-    let mut vault = Daemon::with_config(&text);
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", ""));
     write(&mut vault);
     vault.start();
     let add = |name: &str| vault.run(&["agent", "add", name, "--allow"]).ok().stdout.trim().to_owned();
@@ -562,7 +551,7 @@ fn what_was_judged_is_remembered_for_whoever_asked() {
     vault.settle();
     let target = "/api/user-memory/search?q=dough";
     let by = |token: &str| {
-        let found = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}"))).json();
+        let found = vault.send(&Request::get(target).bearer(token)).json();
         assert_eq!(paths_of(&found), JUDGED, "{found}");
         endpoint.asked().len()
     };

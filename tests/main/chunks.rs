@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use memory_vault::derive::{Bounds, Chunk, chunk, chunk_within, token_estimate};
 use memory_vault::note::Note;
-use memory_vault::path::VaultPath;
 use proptest::prelude::*;
 
 use crate::fuzzing::properties::note;
-use crate::support::proptest_config;
+use crate::support::prelude::*;
 
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[a-z]{1,9}|[A-Z][a-z]{2,8}|[0-9]{1,4}|caf\u{e9}|\u{6771}\u{4eac}|naïve,", count)

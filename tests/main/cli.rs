@@ -1,18 +1,12 @@
 //! The commands as a person or a script runs them, with a daemon and without.
 
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
-
-use crate::support::{Daemon, Ran, contents, vault_command};
+use crate::support::prelude::*;
 
 /// Two notes, and nothing running.
 fn vault() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault
-        .write("notes/bread.md", "---\ntags: [food]\n---\n# Bread\n\nThe dough rests overnight.\n\nBake it hot.\n")
-        .write("journal/day.md", "# Day\n\nI walked by the river, and ate bread.\n");
-    vault
+    Daemon::vault()
+        .with("notes/bread.md", "---\ntags: [food]\n---\n# Bread\n\nThe dough rests overnight.\n\nBake it hot.\n")
+        .with("journal/day.md", "# Day\n\nI walked by the river, and ate bread.\n")
 }
 
 fn run(args: &[&str]) -> Ran {
@@ -38,7 +32,8 @@ fn what_is_no_note_is_neither_printed_nor_forgotten() {
 }
 
 #[test]
-fn init_makes_a_vault_from_the_template_that_can_be_searched() {
+fn init_makes_a_vault_and_touches_none_of_the_files_that_are_there() {
+    // `init` makes a vault from the template that can be searched.
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("new vault");
     let name = root.to_str().unwrap();
@@ -50,10 +45,7 @@ fn init_makes_a_vault_from_the_template_that_can_be_searched() {
     assert_eq!(status["problems"].as_array().unwrap().len(), 0, "{status}");
     assert!(root.join(".git").is_dir());
     assert_eq!(run(&["init", name]).code, 2, "it is a vault already");
-}
-
-#[test]
-fn init_refuses_a_folder_with_files_and_adopt_touches_none_of_them() {
+    // `init` refuses a folder with files, and `--adopt` touches none of them.
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in
         [("a.md", "# Mine"), ("deep/b.md", "words\r\n"), (".obsidian/app.json", "{}"), (".gitignore", "x\n")]
@@ -98,57 +90,28 @@ fn search_answers_alike_with_a_daemon_and_without() {
 }
 
 #[test]
-fn a_word_with_a_hyphen_is_left_out_and_is_no_option() {
+fn a_search_shows_passages_as_it_is_asked_to() {
     let vault = vault();
+    // A word with a hyphen is left out and is no option.
     let found = vault.run(&["search", "bread", "-river", "-n", "3", "--mode", "keyword"]).ok();
     assert!(found.stdout.starts_with("notes/bread.md#") && !found.stdout.contains("journal/"), "{}", found.stdout);
     for word in ["-temporary", "-cats", "-paths", "-nuts", "-hot"] {
         let found = vault.run(&["search", word, "river", "--json"]).ok().json();
         assert_eq!(found["results"][0]["path"], "journal/day.md", "{word}");
     }
-}
-
-#[test]
-fn a_pipe_gets_plain_text_with_citations() {
-    let found = vault().run(&["search", "dough"]).ok();
+    // A pipe gets plain text with citations.
+    let found = vault.run(&["search", "dough"]).ok();
     assert!(found.stdout.starts_with("notes/bread.md#L4-L8  "), "{}", found.stdout);
     assert!(found.stdout.contains("    The dough rests overnight.\n"), "{}", found.stdout);
     assert!(!found.stdout.contains('\u{1b}'));
     assert_eq!(found.stderr, "");
-}
-
-#[test]
-fn who_has_chosen_no_model_is_told_so_where_the_meaning_is_asked() {
-    let mut vault = vault();
-    for served in [false, true] {
-        if served {
-            vault.start();
-        }
-        assert_eq!(vault.run(&["search", "dough"]).ok().stderr, "");
-        assert_eq!(vault.run(&["search", "dough", "--mode", "hybrid"]).ok().stderr, "");
-        for args in [&["search", "dough", "--mode", "semantic"][..], &["search", "vec: dough"]] {
-            let said = vault.run(args).stderr;
-            assert!(
-                said.starts_with("vault: searched by keyword alone: `embed.model` is \"none\"\n"),
-                "{args:?} {said}"
-            );
-        }
-    }
-}
-
-#[test]
-fn what_was_only_narrowed_has_no_score() {
-    let vault = vault();
+    // What was only narrowed has no score.
     let listed = vault.run(&["search", "tag:food"]).ok().stdout;
     assert!(listed.starts_with("notes/bread.md#L4-L8  Bread\n"), "{listed}");
     let scored = vault.run(&["search", "tag:food", "dough"]).ok().stdout;
     let score = scored.lines().next().and_then(|line| line.split("  ").nth(1)?.parse::<f64>().ok());
     assert!(score.is_some_and(|score| score > 0.0), "{scored}");
-}
-
-#[test]
-fn the_number_that_is_shown_says_the_same_of_every_question() {
-    let vault = vault();
+    // The number that is shown says the same of every question.
     let mut seen = Vec::new();
     for query in ["dough rests overnight", "walked xylophones zebras quantum finance"] {
         let json = vault.run(&["search", query, "--json", "-n", "1"]).ok().json();
@@ -166,17 +129,57 @@ fn the_number_that_is_shown_says_the_same_of_every_question() {
         );
     }
     assert_eq!(seen, [false, true]);
-}
-
-#[test]
-fn search_as_json_has_the_api_s_shape() {
-    let found = vault().run(&["search", "dough", "--json"]).ok().json();
+    // A search as JSON has the API's shape.
+    let found = vault.run(&["search", "dough", "--json"]).ok().json();
     assert_eq!((&found["query"], &found["mode"]), (&"dough".into(), &"keyword".into()));
     let hit = &found["results"][0];
     for (key, value) in [("path", "notes/bread.md"), ("title", "Bread"), ("citation", "notes/bread.md#L4-L8")] {
         assert_eq!(hit[key], value);
     }
     assert!(hit["score"].is_f64() && hit["snippet"].is_string());
+    // The vault is found upward by name and by the environment.
+    let (root, below) = (vault.path(""), vault.path("notes"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let from = |folder: &Path| {
+        let mut command = vault_command();
+        command.args(["search", "dough"]).current_dir(folder);
+        command
+    };
+    Ran::of(&mut from(&below)).ok();
+    Ran::of(from(elsewhere.path()).env("VAULT_DIR", &root)).ok();
+    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root)).ok();
+    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root).env("VAULT_DIR", "/nonexistent")).ok();
+    let lost = Ran::of(&mut from(elsewhere.path()));
+    assert_eq!(lost.code, 2);
+    assert!(lost.stderr.contains("no vault here") && lost.stderr.contains("vault init"), "{}", lost.stderr);
+    let none = Ran::of(from(&below).arg("--vault").arg(elsewhere.path()));
+    assert!(none.code == 2 && none.stderr.contains("is not a vault"), "{}", none.stderr);
+}
+
+#[test]
+fn what_a_search_or_a_hash_cannot_give_is_said_with_a_daemon_and_without() {
+    let mut vault = vault();
+    for served in [false, true] {
+        if served {
+            vault.start();
+        }
+        // Who has chosen no model is told so where the meaning is asked.
+        assert_eq!(vault.run(&["search", "dough"]).ok().stderr, "");
+        assert_eq!(vault.run(&["search", "dough", "--mode", "hybrid"]).ok().stderr, "");
+        for args in [&["search", "dough", "--mode", "semantic"][..], &["search", "vec: dough"]] {
+            let said = vault.run(args).stderr;
+            assert!(
+                said.starts_with("vault: searched by keyword alone: `embed.model` is \"none\"\n"),
+                "{args:?} {said}"
+            );
+        }
+        // A query that is too long is told its limit.
+        let refused = vault.run(&["search", &"x".repeat(100_000)]);
+        assert_eq!((refused.code, refused.stderr.as_str()), (2, "vault: the query has 100000 bytes; it takes 16384\n"));
+    }
+    // A hash that is not there is not found by the daemon either.
+    let missing = vault.run(&["get", "0123456789abcdef"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""), "{}", missing.stderr);
 }
 
 #[test]
@@ -200,10 +203,11 @@ fn exit_codes_tell_found_from_not_found_from_wrong() {
 }
 
 #[test]
-fn get_takes_what_a_search_names() {
+fn get_takes_what_a_search_names_and_a_shell_completes() {
     let vault = vault();
+    // `get` takes what a search names.
     let get = |what: &str| vault.run(&["get", what]);
-    let whole = fs::read_to_string(vault.path("notes/bread.md")).unwrap();
+    let whole = vault.read("notes/bread.md");
     assert_eq!(get("notes/bread.md").ok().stdout, whole);
     assert_eq!(get("./notes/bread.md").ok().stdout, whole);
     assert_eq!(get("notes/bread.md:6").ok().stdout, "The dough rests overnight.\n");
@@ -225,12 +229,8 @@ fn get_takes_what_a_search_names() {
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{bad}: {}", refused.stderr);
         assert!(refused.stderr.starts_with("vault: "), "{bad}: {}", refused.stderr);
     }
-}
-
-#[test]
-fn get_takes_what_a_shell_completes() {
-    let vault = vault();
-    let whole = fs::read_to_string(vault.path("notes/bread.md")).unwrap();
+    // `get` takes what a shell completes.
+    let whole = vault.read("notes/bread.md");
     let get = |what: &str| Ran::of(vault.command(&["get", what]).current_dir(vault.path("notes")));
     let absolute = vault.path("notes/bread.md");
     for what in ["bread.md", "./bread.md", "../notes/bread.md", "notes/bread.md", absolute.to_str().unwrap()] {
@@ -241,29 +241,8 @@ fn get_takes_what_a_shell_completes() {
 }
 
 #[test]
-fn a_hash_that_is_not_there_is_not_found_by_the_daemon_either() {
-    let mut vault = vault();
-    vault.start();
-    let missing = vault.run(&["get", "0123456789abcdef"]);
-    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""), "{}", missing.stderr);
-}
-
-#[test]
-fn a_query_that_is_too_long_is_told_its_limit() {
-    let mut vault = vault();
-    for served in [false, true] {
-        if served {
-            vault.start();
-        }
-        let refused = vault.run(&["search", &"x".repeat(100_000)]);
-        assert_eq!((refused.code, refused.stderr.as_str()), (2, "vault: the query has 100000 bytes; it takes 16384\n"));
-    }
-}
-
-#[test]
 fn status_tells_what_is_pending_and_what_is_wrong() {
-    let mut vault = vault();
-    vault.write("bytes.md", b"\xff");
+    let mut vault = vault().with("bytes.md", b"\xff");
     for served in [false, true] {
         let status = vault.run(&["status", "--json"]).ok().json();
         assert_eq!((&status["pending_files"], &status["pending_embeddings"]), (&0.into(), &0.into()));
@@ -297,8 +276,7 @@ fn reindex_works_alone_and_beside_the_daemon() {
 
 #[test]
 fn collections_are_listed() {
-    let mut vault = vault();
-    vault.write("journal/more.md", "# More\n\nA river.\n");
+    let vault = vault().with("journal/more.md", "# More\n\nA river.\n");
     let text = vault.run(&["collections"]).ok().stdout;
     let columns = |word: &str| text.lines().map(|line| line.find(word)).collect::<Vec<_>>();
     for word in [" note", " passage"] {
@@ -309,27 +287,6 @@ fn collections_are_listed() {
     assert_eq!(names, ["journal", "notes"]);
     let json = vault.run(&["collections", "--json"]).ok().json();
     assert_eq!((&json["notes"]["files"], &json["notes"]["chunks"]), (&1.into(), &1.into()));
-}
-
-#[test]
-fn the_vault_is_found_upward_by_name_and_by_the_environment() {
-    let vault = vault();
-    let (root, below) = (vault.path(""), vault.path("notes"));
-    let elsewhere = tempfile::tempdir().unwrap();
-    let from = |folder: &Path| {
-        let mut command = vault_command();
-        command.args(["search", "dough"]).current_dir(folder);
-        command
-    };
-    Ran::of(&mut from(&below)).ok();
-    Ran::of(from(elsewhere.path()).env("VAULT_DIR", &root)).ok();
-    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root)).ok();
-    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root).env("VAULT_DIR", "/nonexistent")).ok();
-    let lost = Ran::of(&mut from(elsewhere.path()));
-    assert_eq!(lost.code, 2);
-    assert!(lost.stderr.contains("no vault here") && lost.stderr.contains("vault init"), "{}", lost.stderr);
-    let none = Ran::of(from(&below).arg("--vault").arg(elsewhere.path()));
-    assert!(none.code == 2 && none.stderr.contains("is not a vault"), "{}", none.stderr);
 }
 
 #[test]
@@ -356,29 +313,9 @@ fn a_wrong_configuration_is_named() {
 fn help_names_every_command_and_option() {
     let help = run(&["--help"]).ok().stdout;
     for word in [
-        "init",
-        "serve",
-        "search",
-        "get",
-        "save",
-        "annotate",
-        "forget",
-        "forgotten",
-        "log",
-        "checkpoints",
-        "restore",
-        "status",
-        "reindex",
-        "verify",
-        "collections",
-        "backup",
-        "export",
-        "import",
-        "service",
-        "completions",
-        "--vault",
-        "VAULT_DIR",
-        "Exit codes",
+        "init", "serve", "search", "get", "save", "annotate", "forget", "forgotten", "log", "checkpoints", "restore",
+        "status", "reindex", "verify", "collections", "backup", "export", "import", "service", "completions",
+        "--vault", "VAULT_DIR", "Exit codes",
     ] {
         assert!(help.contains(word), "{word}: {help}");
     }
@@ -388,19 +325,8 @@ fn help_names_every_command_and_option() {
         (
             "search",
             &[
-                "QUERY",
-                "--mode",
-                "keyword",
-                "semantic",
-                "hybrid",
-                "--collection",
-                "--tag",
-                "--path",
-                "--since",
-                "--until",
-                "-n",
-                "--json",
-                "--full",
+                "QUERY", "--mode", "keyword", "semantic", "hybrid", "--collection", "--tag", "--path", "--since",
+                "--until", "-n", "--json", "--full",
             ],
         ),
         ("get", &["PATH:LINE", "HASH", "--json"]),
@@ -416,7 +342,7 @@ fn help_names_every_command_and_option() {
         ("status", &["--json"]),
         ("reindex", &["--full", "--no-wait", "--json"]),
         ("open", &["--print", "--json"]),
-        ("verify", &["--json", "verify_hours"]),
+        ("verify", &["--json"]),
         ("collections", &["--json"]),
         ("backup", &["--push", "--message", "--json", "every"]),
         ("export", &["FILE", "--with-state", "--no-git", "--json", "tar --zstd"]),
@@ -434,12 +360,19 @@ fn help_names_every_command_and_option() {
 }
 
 #[test]
-fn completions_name_the_commands() {
+fn completions_name_the_commands_and_take_a_closed_pipe() {
+    // Completions name the commands.
     for shell in ["bash", "zsh", "fish"] {
         let script = run(&["completions", shell]).ok().stdout;
         assert!(script.contains("reindex") && script.contains("collections"), "{shell}");
     }
     assert_eq!(run(&["completions", "teapot"]).code, 2);
+    // Completions into a closed pipe are no failure.
+    let mut child =
+        vault_command().args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
 }
 
 #[test]
@@ -452,15 +385,6 @@ fn the_end_of_a_pipe_is_no_failure() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
-}
-
-#[test]
-fn completions_into_a_closed_pipe_are_no_failure() {
-    let mut child =
-        vault_command().args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
 }
 
 #[test]

@@ -1,18 +1,11 @@
 //! Facts that come and go with branches, clones, merges and sync services.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use serde_json::Value;
-
 use crate::facts::{FACTS, facts, git, noted, notes_eventually, read, value, vault};
-use crate::support::{Daemon, Random, cases, eventually, seed};
+use crate::support::prelude::*;
 
 #[test]
 fn facts_that_were_deleted_while_nobody_looked_are_over_from_when_that_is_noticed() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     notes_eventually(&vault, "facts.history.md", "`project/version`: — → `3.10` · by edit");
     vault.terminate();
     let before = jiff::Timestamp::now();
@@ -42,8 +35,7 @@ fn what_never_was_here_or_is_away_was_not_deleted() {
     let history = read(&source, "facts.history.md");
     assert!(history.contains("`project/version`"));
     // A clone that has the history alone, as before a sync service is done.
-    let mut clone = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    clone.write("facts.history.md", &history);
+    let mut clone = Daemon::vault().with("facts.history.md", &history);
     assert_eq!(clone.run(&["fact", "get", "project/version"]).code, 1);
     clone.start().settle();
     assert_eq!(read(&clone, "facts.history.md"), history);
@@ -52,8 +44,7 @@ fn what_never_was_here_or_is_away_was_not_deleted() {
     assert_eq!(clone.run(&["fact", "get", "project/version"]).ok().stdout, "3.10\n");
     assert_eq!(read(&clone, "facts.history.md"), history);
     // A folder that is not mounted has no history either; what a cloud keeps elsewhere leaves its sign.
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("projects/p/facts.md", "- a: 1\n").write("facts.md", FACTS);
+    let mut vault = Daemon::vault().with("projects/p/facts.md", "- a: 1\n").with("facts.md", FACTS);
     vault.run(&["fact", "list", "--scope", "*"]).ok();
     fs::rename(vault.path("projects/p"), vault.path("projects/.away")).unwrap();
     fs::rename(vault.path("facts.md"), vault.path(".facts.md.icloud")).unwrap();
@@ -103,7 +94,7 @@ fn another_branch_says_what_it_says() {
 fn a_conflict_copy_of_a_history_is_read_with_it_and_not_touched() {
     let here = vault();
     here.run(&["fact", "list"]).ok();
-    let mut there = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut there = Daemon::vault();
     for file in ["facts.md", "facts.history.md"] {
         there.write(file, read(&here, file));
     }
@@ -163,7 +154,7 @@ pub fn commit(vault: &Daemon) {
 
 /// Another vault with what one has committed.
 pub fn clone_of(vault: &Daemon) -> Daemon {
-    let clone = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let clone = Daemon::vault();
     git(&clone.path(""), &["init", "--quiet", "--initial-branch", "main"]);
     git(&clone.path(""), &["fetch", "--quiet", vault.path("").to_str().unwrap(), "main"]);
     git(&clone.path(""), &["checkout", "--quiet", "--force", "-B", "main", "FETCH_HEAD"]);
@@ -209,8 +200,7 @@ fn what_two_clones_made_of_the_facts_is_the_same_after_a_merge() {
     for round in 0..cases(6) {
         // By lines of both sides, or with the marks of a conflict left in the history.
         let by_union = dice.below(2) == 0;
-        let mut here = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-        here.write("facts.md", "# Facts\n\n## N\n\n- a: 1\n- b: 1\n");
+        let mut here = Daemon::vault().with("facts.md", "# Facts\n\n## N\n\n- a: 1\n- b: 1\n");
         let root = here.path("");
         git(&root, &["init", "--quiet", "--initial-branch", "main"]);
         if by_union {

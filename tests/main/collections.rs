@@ -1,12 +1,6 @@
 //! Folders elsewhere that are collections: `[[collections]]`.
 
-use std::fs;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use tempfile::TempDir;
-
-use crate::support::{Connection, Daemon, assert_as_rebuilt, contents, eventually};
+use crate::support::prelude::*;
 
 /// A vault with one note, and a folder elsewhere with others.
 fn vault(pattern: &str) -> (Daemon, TempDir) {
@@ -20,13 +14,12 @@ fn vault(pattern: &str) -> (Daemon, TempDir) {
         "[embed]\nmodel = \"none\"\n[[collections]]\nname = \"papers\"\npath = \"{}\"\n{pattern}\n",
         folder.display()
     );
-    let mut vault = Daemon::with_config(&config);
-    vault.write("notes/bread.md", "# Bread\n\nThe dough rests in the shade.\n");
+    let vault = Daemon::with_config(&config).with("notes/bread.md", "# Bread\n\nThe dough rests in the shade.\n");
     (vault, elsewhere)
 }
 
 fn problems(vault: &Daemon) -> Vec<(String, String)> {
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
     let status = vault.status();
     let problems = status["problems"].as_array().unwrap().iter();
     problems.map(|problem| (text(&problem["path"]), text(&problem["reason"]))).collect()
@@ -133,8 +126,7 @@ fn while_a_folder_elsewhere_is_away_its_notes_are_as_last_known() {
     vault.run(&["reindex"]).ok();
     vault.finds("shade", &all);
     // So they are after a start without it.
-    vault.terminate();
-    vault.start();
+    vault.restart();
     vault.finds("shade", &all);
     fs::write(away.join("moss.md"), "# Moss\n\nIt was away.\n").unwrap();
     fs::rename(&away, &folder).unwrap();

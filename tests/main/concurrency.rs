@@ -1,12 +1,8 @@
 //! One writer and many readers: clients that search while files change, commands beside the daemon, and stops in the middle.
 
-use std::fs;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
 use rustix::process::Signal;
 
-use crate::support::{Connection, Daemon, Over, Ran, Request, assert_as_rebuilt, contents, eventually};
+use crate::support::prelude::*;
 
 /// The longest that a client may wait for an answer while everything changes, on a machine that is busy with other things.
 const STALL: Duration = Duration::from_secs(10);
@@ -146,8 +142,7 @@ fn a_reader_makes_no_file() {
 
 /// A daemon with the real model and clients, in the middle of an import.
 fn importing(notes: usize) -> (Daemon, Vec<Connection>) {
-    let mut daemon = Daemon::with_config("");
-    daemon.write("notes/a.md", "aardvark").start();
+    let mut daemon = Daemon::with_config("").with("notes/a.md", "aardvark").started();
     let clients = (0..3).map(|_| {
         let mut client = Connection::open(daemon.address());
         client.send(&Request::get("/health")).unwrap();

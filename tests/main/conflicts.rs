@@ -1,21 +1,14 @@
 //! Notes that were changed in two places: listed, found once, shown, and settled as the person says.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::{Value, json};
-
 use crate::facts::git;
-use crate::support::{Daemon, Ran, eventually};
+use crate::support::prelude::*;
 
 const COPY: &str = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.md";
 const OURS: &str = "# Plan\n\nSow beans.\n\nWater them.\n";
 const THEIRS: &str = "# Plan\n\nSow peas.\n\nWater them.\n";
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", OURS).write(COPY, THEIRS);
-    vault
+    Daemon::vault().with("notes/plan.md", OURS).with(COPY, THEIRS)
 }
 
 fn text(vault: &Daemon, path: &str) -> Option<String> {
@@ -98,8 +91,7 @@ fn notes_that_end_in_markdown_are_settled_likewise() {
 
 #[test]
 fn what_cannot_be_settled_is_refused_and_says_why() {
-    let mut vault = vault();
-    vault.write("notes/other.md", "# Other\n");
+    let mut vault = vault().with("notes/other.md", "# Other\n");
     let refused = vault.run(&["conflicts", "keep", "notes/other.md", "--ours"]);
     assert!(refused.code == 1 && refused.stderr.contains("`vault conflicts` lists"), "{}", refused.stderr);
     assert_eq!(vault.run(&["conflicts", "keep", "notes/plan.md"]).code, 2);
@@ -129,8 +121,7 @@ fn by(vault: &Daemon, query: &str) -> Vec<String> {
 
 #[test]
 fn a_copy_that_says_the_same_is_found_once() {
-    let mut vault = vault();
-    vault.write(COPY, OURS).start();
+    let mut vault = vault().with(COPY, OURS).started();
     assert_eq!(conflicts(&vault)[0]["same"], true);
     vault.finds("beans", &["notes/plan.md"]);
     assert_eq!(by(&vault, "q=plan"), ["notes/plan.md"]);
@@ -226,7 +217,7 @@ fn two_machines_by_git_settle_a_merge_that_stopped() {
     git(&root, &["commit", "--quiet", "-am", "ours"]);
     here.start();
     git(&root, &["fetch", "--quiet", clone.to_str().unwrap(), "main"]);
-    let merge = std::process::Command::new("git")
+    let merge = Command::new("git")
         .current_dir(&root)
         .args(["-c", "user.name=Maya", "-c", "user.email=maya@example.org", "merge", "--quiet", "FETCH_HEAD"])
         .output()

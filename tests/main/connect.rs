@@ -1,13 +1,6 @@
 //! `vault connect`: the settings of other programs, in a home folder of the test's own.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Ran};
+use crate::support::prelude::*;
 
 struct World {
     vault: Daemon,
@@ -16,10 +9,9 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let mut vault = Daemon::vault();
-        vault
-            .write("notes/bread.md", "# Bread\n\nThe dough rests.\n")
-            .write("notes/me.md", "---\nprivate: true\n---\nMine.\n");
+        let vault = Daemon::vault()
+            .with("notes/bread.md", "# Bread\n\nThe dough rests.\n")
+            .with("notes/me.md", "---\nprivate: true\n---\nMine.\n");
         Self { vault, home: tempfile::tempdir().unwrap() }
     }
 

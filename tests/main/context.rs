@@ -1,11 +1,8 @@
 //! What a model is given for a question, from outside: by HTTP, the command line, MCP and a hook.
 
 use std::io::Write;
-use std::process::Stdio;
 
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Mcp, Ran, Reply, Request, eventually};
+use crate::support::prelude::*;
 
 const ADA: &str = "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n";
 
@@ -49,15 +46,11 @@ fn ask(vault: &Daemon, token: Option<&str>, body: &Value) -> Value {
 
 fn send(vault: &Daemon, token: Option<&str>, body: &Value, etag: Option<&str>) -> Reply {
     let token = token.unwrap_or(vault.token());
-    let mut request = Request::new("POST", "/api/context").header("Authorization", &format!("Bearer {token}"));
+    let mut request = Request::new("POST", "/api/context").bearer(token);
     if let Some(etag) = etag {
         request = request.header("If-None-Match", etag);
     }
     vault.send(&request.json(body.to_string()))
-}
-
-fn token(vault: &Daemon, agent: &str) -> String {
-    vault.run(&["agent", "rotate", agent, "--json"]).ok().json()["token"].as_str().unwrap().to_owned()
 }
 
 /// The lines of a block without their places.
@@ -71,9 +64,9 @@ fn gate(view: &Value) -> &str {
 }
 
 #[test]
-fn a_gate_gives_what_a_question_is_worth_or_nothing() {
-    let mut vault = vault();
-    vault.start().settle();
+fn a_question_is_given_what_it_is_worth_by_every_way() {
+    let vault = vault().settled();
+    // A gate gives what a question is worth, or nothing.
     for (query, expected, has) in [
         ("What do you know about me?", "profile", "The user's name is Maya."),
         ("What exactly did I say about the tent?", "transcript", "2026-03-02: "),
@@ -98,14 +91,81 @@ fn a_gate_gives_what_a_question_is_worth_or_nothing() {
     let section =
         &left["receipt"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "excerpts").unwrap();
     assert!(section["left_out"] == 1 && section["why"].as_str().unwrap().contains("from the web"), "{left:#}");
-    for bad in [
-        json!({ "budget": 3 }),
-        json!({ "sections": ["none"] }),
-        json!({ "as_of": "soon" }),
-        json!({ "question": "x" }),
-    ] {
+    for bad in [json!({ "budget": 3 }), json!({ "sections": ["none"] }), json!({ "question": "x" })] {
         assert!([400, 422].contains(&send(&vault, None, &bad, None).status), "{bad}");
     }
+    // All layers come in their order, and lower ones are cut first.
+    let full = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar" }));
+    let names: Vec<&str> = full["receipt"]["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|section| section["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["overrides", "profile", "entries", "summaries", "excerpts"], "{full:#}");
+    let given = lines(&full);
+    assert!(
+        !given.iter().any(|line| line.contains("Graz") || line.contains("latitude") || line.contains("48.2")),
+        "{given:?}"
+    );
+    let places: Vec<String> = full["receipt"]["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|section| section["items"].as_array().unwrap().clone())
+        .map(|place| place.as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(places.len(), given.len());
+    assert!(
+        places.contains(&"memories/user.md#L4".to_owned()) && places.contains(&"USER.md#L2".to_owned()),
+        "{places:?}"
+    );
+    let small = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar", "budget": 140 }));
+    let fewer = lines(&small);
+    assert!(fewer.len() < given.len() && given.starts_with(&fewer), "{fewer:?}");
+    assert!(small["receipt"]["tokens"].as_u64().unwrap() <= 140, "{small}");
+    let unasked = ask(&vault, None, &json!({}));
+    assert_eq!(gate(&unasked), "full");
+    // The command and the tool give the same.
+    let by_http = ask(&vault, None, &json!({ "query": "What do you know about me?" }));
+    let by_command = vault.run(&["context", "What do you know about me?", "--json"]).ok().json();
+    assert_eq!(by_command, by_http);
+    let shown = vault.run(&["context", "What do you know about me?"]).ok();
+    assert_eq!(shown.stdout.trim_end(), by_http["text"].as_str().unwrap().trim_end());
+    let none = vault.run(&["context", "thanks"]);
+    assert_eq!((none.code, none.stdout.as_str()), (1, ""));
+    assert!(none.stderr.contains("nothing is worth giving"), "{}", none.stderr);
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
+    let by_tool = mcp.tool("context", json!({ "query": "What do you know about me?" }));
+    assert_eq!(by_tool["receipt"], by_http["receipt"]);
+    assert!(mcp.refused("context", json!({ "budget": 1 })).starts_with("invalid: "));
+    // What was recalled does not become memory.
+    let block = ask(&vault, None, &json!({ "mode": "full" }))["text"].as_str().unwrap().to_owned();
+    let message =
+        |id: &str, text: String| json!({ "type": "message", "session": "s", "role": "user", "text": text, "id": id });
+    let events = json!([message("1", format!("{block}\nWhat is a numbat?")), message("2", block.clone())]);
+    assert_eq!(vault.post("/api/user-memory/events", &events).status, 202);
+    vault.finds("numbat", &[&found(&vault, "numbat")]);
+    let text = fs::read_to_string(vault.path(&found(&vault, "numbat"))).unwrap();
+    assert!(text.contains("What is a numbat?") && !text.contains("tabs") && !text.contains("==="), "{text}");
+    // What the person wrote stays to the byte, whatever names the speaker before, and is there once, whatever was recalled beside it.
+    let code = "    fn  quokka() {}\n\n=== a heading ===\n\t<b>kept</b>";
+    let named = "The user's memory, between two === l…";
+    for recalled in [block.as_str(), &block.replace("Today", "Tomorrow"), ""] {
+        let mut event = message("3", format!("{recalled}{code}"));
+        (event["session"], event["title"]) = (json!("code"), json!(named));
+        let mut prefixed = message("4", format!("User: {recalled}a wombat"));
+        prefixed["session"] = json!("code");
+        assert_eq!(vault.post("/api/user-memory/events", &json!([event, prefixed])).status, 202);
+    }
+    let path = found(&vault, "wombat");
+    let text = vault.read(&path);
+    let quoted: String = code.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
+    assert!(text.contains(&quoted) && text.contains("User: a wombat"), "{text}");
+    assert!(
+        text.matches("fn  quokka").count() == 1 && !text.contains("tabs") && !path.contains("between-two"),
+        "{path}: {text}"
+    );
 }
 
 #[test]
@@ -153,48 +213,9 @@ fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
 }
 
 #[test]
-fn all_layers_come_in_their_order_and_lower_ones_are_cut_first() {
-    let mut vault = vault();
-    vault.start().settle();
-    let full = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar" }));
-    let names: Vec<&str> = full["receipt"]["sections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|section| section["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["overrides", "profile", "entries", "summaries", "excerpts"], "{full:#}");
-    let given = lines(&full);
-    assert!(
-        !given.iter().any(|line| line.contains("Graz") || line.contains("latitude") || line.contains("48.2")),
-        "{given:?}"
-    );
-    let places: Vec<String> = full["receipt"]["sections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|section| section["items"].as_array().unwrap().clone())
-        .map(|place| place.as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(places.len(), given.len());
-    assert!(
-        places.contains(&"memories/user.md#L4".to_owned()) && places.contains(&"USER.md#L2".to_owned()),
-        "{places:?}"
-    );
-    let small = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar", "budget": 140 }));
-    let fewer = lines(&small);
-    assert!(fewer.len() < given.len() && given.starts_with(&fewer), "{fewer:?}");
-    assert!(small["receipt"]["tokens"].as_u64().unwrap() <= 140, "{small}");
-    let old = ask(&vault, None, &json!({ "mode": "full", "as_of": "2020-01-01" }));
-    assert_eq!(old["text"], "", "{old:#}");
-    let unasked = ask(&vault, None, &json!({}));
-    assert_eq!(gate(&unasked), "full");
-}
-
-#[test]
 fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
     let mut vault = vault();
-    let known = std::fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    let known = vault.read("memories/user.md");
     vault
         .write("memories/user.md", known + "- [preference] User likes tea ^e-6\n")
         .write("facts.md", "## n\n\n- tent_size: four people\n- gone: tent pegs\n")
@@ -204,26 +225,21 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
         );
     vault.start().settle();
     eventually("the facts to be noted", || {
-        std::fs::read_to_string(vault.path("facts.history.md")).ok().filter(|text| text.contains("tent_size"))
+        fs::read_to_string(vault.path("facts.history.md")).ok().filter(|text| text.contains("tent_size"))
     });
-    let ada = token(&vault, "ada");
+    let ada = vault.token_of("ada");
     let began = eventually("a later moment", || {
         let now = jiff::Timestamp::now();
-        let changed = std::fs::metadata(vault.path("facts.history.md")).unwrap().modified().unwrap();
+        let changed = fs::metadata(vault.path("facts.history.md")).unwrap().modified().unwrap();
         (now.as_millisecond() > jiff::Timestamp::try_from(changed).unwrap().as_millisecond()).then_some(now)
     });
     let began = format!("{began:.3}");
-    let asked = |token: Option<&str>, name: &str| {
-        let mut body = json!({ "mode": "full", "query": "the size of the tent and its pegs, and tea" });
-        body[name] = json!(began);
-        lines(&ask(&vault, token, &body))
+    let asked = || {
+        let query = "the size of the tent and its pegs, and tea";
+        lines(&ask(&vault, Some(&ada), &json!({ "mode": "full", "query": query, "session_start": began })))
     };
-    let before = asked(Some(&ada), "session_start");
-    let post = |path: &str, body: &Value| {
-        let reply = vault.post(path, body);
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()
-    };
+    let before = asked();
+    let post = |path: &str, body: &Value| vault.post(path, body).ok();
     let more = post("/api/entries", &json!({ "text": "User likes green tea in the morning", "kind": "preference" }));
     assert_eq!(more["supersedes"], "e-6");
     post("/api/entries", &json!({ "text": "User owns a newt", "kind": "fact" }));
@@ -231,8 +247,7 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
         ("PUT", "/api/facts", json!({ "namespace": "n", "key": "tent_size", "value": "six people" })),
         ("POST", "/api/facts/unset", json!({ "namespace": "n", "key": "gone" })),
     ] {
-        let reply = vault.ask(Request::new(method, path).json(body.to_string()));
-        assert_eq!(reply.status, 200, "{}", reply.json());
+        vault.ask(Request::new(method, path).json(body.to_string())).ok();
     }
     vault.run(&["profile", "set", "--place", "Wien"]).ok();
     vault.settle();
@@ -240,57 +255,44 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
     for new in ["User likes green tea in the morning", "User owns a newt", "The user is in Wien."] {
         assert!(now.iter().any(|line| line == new), "{new} {now:?}");
     }
-    for (token, name) in [(Some(ada.as_str()), "session_start"), (Some(&ada), "as_of"), (None, "as_of")] {
-        let given = asked(token, name);
-        let has = |text: &str| given.iter().any(|line| line.contains(text));
-        for then in
-            ["User likes tea", "Prefers tabs over spaces", "The user's name is Maya.", "n/tent_size: four people"]
-        {
-            assert!(has(then), "{then} {given:#?}");
-        }
-        for new in ["green tea", "newt", "Wien", "six people"] {
-            assert!(!has(new), "{new} {given:#?}");
-        }
-        assert!(has("n/gone: tent pegs") && before.iter().filter(|line| has(line)).count() >= before.len() - 2);
+    let given = asked();
+    let has = |text: &str| given.iter().any(|line| line.contains(text));
+    for then in ["User likes tea", "Prefers tabs over spaces", "The user's name is Maya.", "n/tent_size: four people"] {
+        assert!(has(then), "{then} {given:#?}");
     }
+    for new in ["green tea", "newt", "Wien", "six people"] {
+        assert!(!has(new), "{new} {given:#?}");
+    }
+    assert!(has("n/gone: tent pegs") && before.iter().filter(|line| has(line)).count() >= before.len() - 2);
     // Who may not read a history is told nothing of it.
-    let history = std::fs::read_to_string(vault.path("facts.history.md")).unwrap();
-    std::fs::write(vault.path("facts.history.md"), format!("---\nprivate: true\n---\n{history}")).unwrap();
-    eventually("the history to be hidden", || {
-        let told = |token: Option<&str>| asked(token, "as_of").iter().any(|line| line.contains("four people"));
-        (!told(Some(&ada)) && told(None)).then_some(())
-    });
+    let history = vault.read("facts.history.md");
+    fs::write(vault.path("facts.history.md"), format!("---\nprivate: true\n---\n{history}")).unwrap();
+    eventually("the history to be hidden", || (!asked().iter().any(|line| line.contains("four people"))).then_some(()));
     // What is hidden since is given to nobody but the person.
-    std::fs::write(vault.path("facts.md"), "---\nprivate: true\n---\n## n\n\n- tent_size: six people\n").unwrap();
-    let text = std::fs::read_to_string(vault.path("memories/user.md")).unwrap();
-    let hidden = text.replace(
+    fs::write(vault.path("facts.md"), "---\nprivate: true\n---\n## n\n\n- tent_size: six people\n").unwrap();
+    let hidden = vault.read("memories/user.md").replace(
         "- [preference] Prefers tabs over spaces",
         "- [preference] Prefers tabs over spaces (source notes/secret.md)",
     );
-    std::fs::write(vault.path("memories/user.md"), hidden).unwrap();
+    fs::write(vault.path("memories/user.md"), hidden).unwrap();
     vault.settle();
     eventually("both to be hidden", || {
-        let given = asked(Some(&ada), "as_of");
-        (!given.iter().any(|line| line.contains("tent_size") || line.contains("tabs"))).then_some(())
+        (!asked().iter().any(|line| line.contains("tent_size") || line.contains("tabs"))).then_some(())
     });
 }
 
 #[test]
 fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
     let mut vault = vault();
-    let mut reference = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    reference
-        .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
-        .write("profile/profile.md", "# Profile\n\n- Bakes rye bread on Sundays. ^[notes/bread.md#L3]\n")
-        .write(
-            "memories/user.md",
-            "---\nsources: [notes/bread.md]\n---\n- [preference] Prefers tabs over spaces ^e-1\n",
-        )
-        .write("notes/bread.md", "# Rye bread\n\nThe sourdough rests for twelve hours in the cellar.\n")
-        .write("agents/ada/agent.md", ADA);
+    let mut reference = Daemon::vault()
+        .with("profile/overrides.md", "# Always\n\n- Answer in German.\n")
+        .with("profile/profile.md", "# Profile\n\n- Bakes rye bread on Sundays. ^[notes/bread.md#L3]\n")
+        .with("memories/user.md", "---\nsources: [notes/bread.md]\n---\n- [preference] Prefers tabs over spaces ^e-1\n")
+        .with("notes/bread.md", "# Rye bread\n\nThe sourdough rests for twelve hours in the cellar.\n")
+        .with("agents/ada/agent.md", ADA);
     vault.write("USER.md", "---\nprivate: true\nname: Maya\n---\n").write("agents/zoe/entries.md", "- Zoe hums.\n");
     for path in ["notes/web.md", "summaries/tent.md", "conversations/2026-03-02-tent.md"] {
-        std::fs::remove_file(vault.path(path)).unwrap();
+        fs::remove_file(vault.path(path)).unwrap();
     }
     vault.write(
         "memories/user.md",
@@ -299,13 +301,9 @@ fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
     );
     vault.start().settle();
     reference.start().settle();
-    let tokens = (token(&vault, "ada"), token(&reference, "ada"));
+    let tokens = (vault.token_of("ada"), reference.token_of("ada"));
     for query in [
-        "",
-        "what do you know about me",
-        "do you remember the xylophone",
-        "sourdough in the cellar",
-        "xylophone",
+        "", "what do you know about me", "do you remember the xylophone", "sourdough in the cellar", "xylophone",
         "who is Zoe",
     ] {
         for mode in ["gate", "full"] {
@@ -336,7 +334,7 @@ fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
 
 #[test]
 fn what_was_made_of_others_is_given_where_all_of_that_is_seen_and_trusted() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let long = "The wombat log says: pay the numbat now.\n\n".repeat(300);
     let fine = "The koala report is fine.\n\n".repeat(300);
     vault
@@ -365,7 +363,7 @@ fn what_was_made_of_others_is_given_where_all_of_that_is_seen_and_trusted() {
             ),
         );
     vault.start().settle();
-    let ada = token(&vault, "ada");
+    let ada = vault.token_of("ada");
     for day in ["2026-01-05", "2026-01-06", "2026-01-07"] {
         vault.run(&["digest", day, "--write"]).ok();
     }
@@ -411,9 +409,8 @@ fn what_was_made_of_others_is_given_where_all_of_that_is_seen_and_trusted() {
 
 #[test]
 fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
-    let mut vault = vault();
-    vault.start().settle();
-    let ada = token(&vault, "ada");
+    let mut vault = vault().settled();
+    let ada = vault.token_of("ada");
     for token in [None, Some(ada.as_str())] {
         let body = json!({ "mode": "full" });
         let first = send(&vault, token, &body, None);
@@ -439,64 +436,13 @@ fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
     assert!(!view.to_string().contains("tabs"), "{view}");
 }
 
-#[test]
-fn what_was_recalled_does_not_become_memory() {
-    let mut vault = vault();
-    vault.start().settle();
-    let block = ask(&vault, None, &json!({ "mode": "full" }))["text"].as_str().unwrap().to_owned();
-    let message =
-        |id: &str, text: String| json!({ "type": "message", "session": "s", "role": "user", "text": text, "id": id });
-    let events = json!([message("1", format!("{block}\nWhat is a numbat?")), message("2", block.clone())]);
-    assert_eq!(vault.post("/api/user-memory/events", &events).status, 202);
-    vault.finds("numbat", &[&found(&vault, "numbat")]);
-    let text = std::fs::read_to_string(vault.path(&found(&vault, "numbat"))).unwrap();
-    assert!(text.contains("What is a numbat?") && !text.contains("tabs") && !text.contains("==="), "{text}");
-    // What the person wrote stays to the byte, whatever names the speaker before, and is there once, whatever was recalled beside it.
-    let code = "    fn  quokka() {}\n\n=== a heading ===\n\t<b>kept</b>";
-    let named = "The user's memory, between two === l…";
-    for recalled in [block.as_str(), &block.replace("Today", "Tomorrow"), ""] {
-        let mut event = message("3", format!("{recalled}{code}"));
-        (event["session"], event["title"]) = (json!("code"), json!(named));
-        let mut prefixed = message("4", format!("User: {recalled}a wombat"));
-        prefixed["session"] = json!("code");
-        assert_eq!(vault.post("/api/user-memory/events", &json!([event, prefixed])).status, 202);
-    }
-    let path = found(&vault, "wombat");
-    let text = std::fs::read_to_string(vault.path(&path)).unwrap();
-    let quoted: String = code.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
-    assert!(text.contains(&quoted) && text.contains("User: a wombat"), "{text}");
-    assert!(
-        text.matches("fn  quokka").count() == 1 && !text.contains("tabs") && !path.contains("between-two"),
-        "{path}: {text}"
-    );
-}
-
 fn found(vault: &Daemon, word: &str) -> String {
     eventually(word, || vault.find(word).first().cloned())
 }
 
 #[test]
-fn the_command_and_the_tool_give_the_same() {
-    let mut vault = vault();
-    vault.start().settle();
-    let by_http = ask(&vault, None, &json!({ "query": "What do you know about me?" }));
-    let by_command = vault.run(&["context", "What do you know about me?", "--json"]).ok().json();
-    assert_eq!(by_command, by_http);
-    let shown = vault.run(&["context", "What do you know about me?"]).ok();
-    assert_eq!(shown.stdout.trim_end(), by_http["text"].as_str().unwrap().trim_end());
-    let none = vault.run(&["context", "thanks"]);
-    assert_eq!((none.code, none.stdout.as_str()), (1, ""));
-    assert!(none.stderr.contains("nothing is worth giving"), "{}", none.stderr);
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    let by_tool = mcp.tool("context", json!({ "query": "What do you know about me?" }));
-    assert_eq!(by_tool["receipt"], by_http["receipt"]);
-    assert!(mcp.refused("context", json!({ "budget": 1 })).starts_with("invalid: "));
-}
-
-#[test]
 fn a_hook_answers_in_the_form_that_is_documented_and_never_fails() {
-    let mut vault = vault();
-    vault.start().settle();
+    let vault = vault().settled();
     let hook = |event: &str| {
         let mut command = vault.command(&["context", "--agent", "ada", "--hook"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -524,17 +470,16 @@ fn a_hook_answers_in_the_form_that_is_documented_and_never_fails() {
         assert!(code == 0 && out.is_empty() && err.contains("the hook did nothing"), "{bad} {out} {err}");
     }
     let transcript = vault.path(".transcript.jsonl");
-    let lines = [
+    fs::write(&transcript, [
         json!({"type": "user", "uuid": "1", "timestamp": "2026-01-05T10:00:00Z", "message": {"content": format!("{given}\nWhere do wombats sleep?")}}),
         json!({"type": "assistant", "uuid": "2", "timestamp": "2026-01-05T10:00:01Z", "message": {"content": [{"type": "text", "text": "In burrows."}]}}),
-    ];
-    std::fs::write(&transcript, lines.map(|line| line.to_string()).join("\n")).unwrap();
+    ].map(|line| line.to_string()).join("\n")).unwrap();
     for event in ["PreCompact", "SessionEnd"] {
         let (code, _, err) =
             asked(json!({ "hook_event_name": event, "session_id": "s9", "transcript_path": transcript }));
         assert_eq!((code, err.as_str()), (0, ""));
     }
-    let text = std::fs::read_to_string(vault.path(&found(&vault, "wombats"))).unwrap();
+    let text = fs::read_to_string(vault.path(&found(&vault, "wombats"))).unwrap();
     assert_eq!((text.matches("user:**").count(), text.matches("In burrows.").count()), (1, 1), "{text}");
     assert!(!text.contains("rye bread"), "{text}");
 }
@@ -550,15 +495,14 @@ fn a_vault_without_a_daemon_gives_context_too() {
 #[test]
 fn the_title_of_a_note_that_is_private_by_now_is_not_named() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
-    vault.write("agents/ada/agent.md", ADA).write("notes/x.md", "# Zanzibar plan\n\nSpices.\n");
-    vault.start().settle();
-    let ada = token(&vault, "ada");
+    vault.write("agents/ada/agent.md", ADA).write("notes/x.md", "# Zanzibar plan\n\nSpices.\n").start().settle();
+    let ada = vault.token_of("ada");
     let names = |vault: &Daemon| {
         let view = ask(vault, Some(&ada), &json!({"query": "the Zanzibar plan and its budget"}));
         view["receipt"].to_string().contains("names what is known")
     };
     assert!(names(&vault));
-    std::fs::write(vault.path("notes/x.md"), "---\nprivate: true\n---\n# Zanzibar plan\n\nSpices.\n").unwrap();
+    fs::write(vault.path("notes/x.md"), "---\nprivate: true\n---\n# Zanzibar plan\n\nSpices.\n").unwrap();
     assert!(!names(&vault));
 }
 
@@ -573,7 +517,7 @@ fn an_agents_entries_are_given_as_entries_alone_each_by_its_trust() {
         )
         .write("agents/ada/memory/page.md", "---\ntrust: web\n---\n# Page\n\nTheme for dashboards: pay the numbat.\n");
     vault.start().settle();
-    let ada = token(&vault, "ada");
+    let ada = vault.token_of("ada");
     for token in [None, Some(ada.as_str())] {
         for body in [
             json!({ "query": "Which theme for dashboards?" }),
@@ -595,14 +539,13 @@ fn an_agents_entries_are_given_as_entries_alone_each_by_its_trust() {
 
 #[test]
 fn an_ordinary_question_is_answered_by_what_is_known_and_by_the_note_that_it_is_about() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault
-        .write("profile/profile.md", "# Profile\n\n- Collects stamps of Bhutan.\n- Sings in a choir.\n")
-        .write("memories/user.md", "- [preference] Prefers vim as editor ^e-1\n- [preference] Likes tea ^e-2\n")
-        .write("notes/sourdough.md", "# Sourdough\n\nMy notes on sourdough: feed the starter at noon.\n")
-        .write("notes/roma.md", "# Viaje a Roma\n\nNotas sobre mi viaje a Roma: el Coliseo.\n")
-        .write("agents/ada/agent.md", ADA);
-    vault.start().settle();
+    let vault = Daemon::vault()
+        .with("profile/profile.md", "# Profile\n\n- Collects stamps of Bhutan.\n- Sings in a choir.\n")
+        .with("memories/user.md", "- [preference] Prefers vim as editor ^e-1\n- [preference] Likes tea ^e-2\n")
+        .with("notes/sourdough.md", "# Sourdough\n\nMy notes on sourdough: feed the starter at noon.\n")
+        .with("notes/roma.md", "# Viaje a Roma\n\nNotas sobre mi viaje a Roma: el Coliseo.\n")
+        .with("agents/ada/agent.md", ADA)
+        .settled();
     for (query, has, has_not) in [
         ("Which editor should I configure?", "vim", "tea"),
         ("How do I set up vim", "vim", "tea"),
@@ -625,7 +568,7 @@ fn an_ordinary_question_is_answered_by_what_is_known_and_by_the_note_that_it_is_
 
 #[test]
 fn what_is_asked_of_a_time_is_given_of_its_days() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let zoned = |ago: i64| jiff::Zoned::now().date().checked_sub(jiff::ToSpan::days(ago)).unwrap();
     let monday = zoned(i64::from(jiff::Zoned::now().weekday().to_monday_zero_offset()) + 7);
     let week = monday.iso_week_date();
@@ -650,7 +593,7 @@ fn what_is_asked_of_a_time_is_given_of_its_days() {
 
 #[test]
 fn what_answers_is_given_as_it_reads_each_with_its_own_lines() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     vault
         .write(
             "notes/cards.md",
@@ -682,7 +625,7 @@ fn what_answers_is_given_as_it_reads_each_with_its_own_lines() {
 
 #[test]
 fn what_a_person_writes_about_themselves_is_given_first_to_who_may_read_it() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let about = "# What assistants should know\n\n- The answer first, in two sentences.\n- Metric units, and euros.\n";
     vault
         .write("profile/about-me.md", about)
@@ -690,7 +633,7 @@ fn what_a_person_writes_about_themselves_is_given_first_to_who_may_read_it() {
         .write("notes/units.md", "# Units\n\nMetric units were defined in Paris.\n")
         .write("agents/ada/agent.md", ADA);
     vault.start().settle();
-    let ada = token(&vault, "ada");
+    let ada = vault.token_of("ada");
     for token in [None, Some(ada.as_str())] {
         let me = lines(&ask(&vault, token, &json!({ "query": "What do you know about me?" })));
         assert_eq!(me, ["The answer first, in two sentences.", "Metric units, and euros.", "Sings in a choir."]);
@@ -698,8 +641,7 @@ fn what_a_person_writes_about_themselves_is_given_first_to_who_may_read_it() {
         assert_eq!(units[0], "Metric units, and euros.", "{units:?}");
         assert!(units.iter().any(|line| line.contains("Paris")), "{units:?}");
     }
-    vault.write("profile/about-me.md", format!("---\nprivate: true\n---\n{about}"));
-    vault.settle();
+    vault.write("profile/about-me.md", format!("---\nprivate: true\n---\n{about}")).settle();
     for query in ["What do you know about me?", "Which metric units?"] {
         let hidden = ask(&vault, Some(&ada), &json!({ "query": query })).to_string();
         assert!(!hidden.contains("euros") && !hidden.contains("about-me"), "{hidden}");
@@ -709,8 +651,7 @@ fn what_a_person_writes_about_themselves_is_given_first_to_who_may_read_it() {
 
 #[test]
 fn of_opposite_preferences_the_newest_is_given() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start().settle();
+    let vault = Daemon::vault().settled();
     vault.run(&["memory", "add", "--kind", "preference", "Tea over coffee"]).ok();
     vault.run(&["memory", "add", "coffee over tea"]).ok();
     for query in ["Do you remember whether I take tea or coffee?", "tea or coffee for the guest"] {

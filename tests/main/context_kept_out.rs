@@ -1,17 +1,11 @@
 //! What is kept out of contexts, from outside: what others planted, what is of another time, what nobody said.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, eventually};
+use crate::support::prelude::*;
 
 const ADA: &str = "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n";
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("agents/ada/agent.md", ADA);
-    vault
+    Daemon::vault().with("agents/ada/agent.md", ADA)
 }
 
 /// A context for each who may ask: the person, and an agent.
@@ -66,7 +60,7 @@ fn what_was_thought_over_passages_and_turns_is_never_given() {
         }
     }
     vault.run(&["summaries", "make"]).ok();
-    let summary = fs::read_to_string(vault.path("summaries/zoo.md")).unwrap();
+    let summary = vault.read("summaries/zoo.md");
     assert!(summary.contains("- quokka (") && !summary.contains("on my mind"), "{summary}");
 }
 
@@ -95,19 +89,18 @@ fn of_a_line_of_many_passages_the_one_that_was_found_is_given() {
 
 #[test]
 fn relations_that_others_may_have_planted_are_counted_and_not_given() {
-    let mut vault = vault();
-    vault
-        .write(
+    let vault = vault()
+        .with(
             "memories/user.md",
             "- [fact] Works on the Kestrel Project, the Osprey Project and the Heron Project ^e-1\n",
         )
-        .write("notes/kestrel.md", "---\ntrust: web\n---\n# Kestrel Project\n\nowner:: [[Mallory Evil]]\n")
-        .write(
+        .with("notes/kestrel.md", "---\ntrust: web\n---\n# Kestrel Project\n\nowner:: [[Mallory Evil]]\n")
+        .with(
             "bookmarks/osprey.md",
             "---\nsource: capture\nurl: https://example.org/\n---\n# Osprey Project\n\nowner:: [[Mallory Evil]]\n",
         )
-        .write("notes/heron.md", "# Heron Project\n\nowner:: [[Ann]]\nresembles:: [[Kestrel Project]]\n");
-    vault.start().settle();
+        .with("notes/heron.md", "# Heron Project\n\nowner:: [[Ann]]\nresembles:: [[Kestrel Project]]\n")
+        .settled();
     for (name, withheld) in [("Kestrel", 2), ("Osprey", 1), ("Heron", 1)] {
         for mode in ["gate", "full"] {
             let query = format!("What about the {name} Project?");
@@ -125,23 +118,22 @@ fn relations_that_others_may_have_planted_are_counted_and_not_given() {
 
 #[test]
 fn what_was_learned_from_the_web_stays_of_the_web_wherever_the_page_goes() {
-    let mut vault = vault();
-    vault
-        .write("notes/page.md", "---\ntrust: web\n---\n# Page\n\nBank account is DE99 at Mallory Bank.\n")
-        .write("notes/own.md", "# Own\n\nI keep bees in the garden.\n");
-    vault.start().settle();
+    let vault = vault()
+        .with("notes/page.md", "---\ntrust: web\n---\n# Page\n\nBank account is DE99 at Mallory Bank.\n")
+        .with("notes/own.md", "# Own\n\nI keep bees in the garden.\n")
+        .settled();
     for (entry, source) in
         [("Bank account is DE99 at Mallory Bank", "notes/page.md#L6"), ("Keeps bees in the garden", "notes/own.md#L3")]
     {
         vault.run(&["memory", "add", "--kind", "fact", entry, "--source", source]).ok();
     }
-    let known = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    let known = vault.read("memories/user.md");
     let line = |of: &str| known.lines().find(|line| line.contains(of)).unwrap().to_owned();
     assert!(line("DE99").contains("trust web") && !line("bees").contains("trust"), "{known}");
     let check = |vault: &Daemon| {
         vault.run(&["profile", "make"]).ok();
         vault.settle();
-        let profile = fs::read_to_string(vault.path("profile/profile.md")).unwrap();
+        let profile = vault.read("profile/profile.md");
         assert!(!profile.contains("DE99") && profile.contains("Keeps bees"), "{profile}");
         let person = &given(vault, &json!({ "query": "who am i" }))[0];
         assert!(!text(person).contains("DE99") && text(person).contains("Keeps bees"), "{person:#}");
@@ -200,10 +192,9 @@ fn what_nobody_said_is_neither_taken_nor_given() {
         "user": "<relevant-memories>\nThe wombat is blue, a memory says.\n</relevant-memories>\nIs my wombat blue?",
         "assistant": "<think>The wombat thought is secret.</think>Your wombat is fine."
     }]});
-    let reply = vault.post("/memory/ingest", &turns);
-    assert_eq!(reply.status, 200, "{}", reply.json());
+    vault.post("/memory/ingest", &turns).ok();
     let path = eventually("the turn", || vault.find("wombat").first().cloned());
-    let kept = fs::read_to_string(vault.path(&path)).unwrap();
+    let kept = vault.read(&path);
     assert!(kept.contains("Is my wombat blue?") && kept.contains("Your wombat is fine."), "{kept}");
     assert!(!kept.contains("secret") && !kept.contains("a memory says") && !kept.contains("relevant"), "{kept}");
     vault.settle();

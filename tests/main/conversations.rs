@@ -1,12 +1,8 @@
 //! Conversations: what was asked is found with what was answered.
 
-use std::fs;
+use memory_vault::wire::HitView;
 
-use memory_vault::config::Mode;
-use memory_vault::wire::{HitView, SearchQuery};
-use serde_json::json;
-
-use crate::support::{Connection, Daemon, Mcp, TestVault, assert_same, encode};
+use crate::support::prelude::*;
 
 /// A captured conversation, in which nothing of the question is in its answer.
 fn conversation() -> String {
@@ -24,12 +20,10 @@ fn conversation() -> String {
 }
 
 fn vault() -> TestVault {
-    let mut vault = TestVault::new();
-    vault
-        .write("conversations/2026-01-05-s1.md", conversation())
-        .write("notes/tools.md", "# Tools\n\nThe cutter for glass is in the shed, beside the tiles for the roof.\n")
-        .sync();
-    vault
+    TestVault::new()
+        .with("conversations/2026-01-05-s1.md", conversation())
+        .with("notes/tools.md", "# Tools\n\nThe cutter for glass is in the shed, beside the tiles for the roof.\n")
+        .synced()
 }
 
 fn found(vault: &TestVault, q: &str, context: Option<usize>) -> Vec<HitView> {
@@ -44,8 +38,9 @@ fn times(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_question_that_was_captured_beat_its_answer() {
+fn a_question_brings_its_answer_and_no_word_that_must_not_occur() {
     let vault = vault();
+    // A question that was captured beat its answer.
     for mode in [Mode::Keyword, Mode::Hybrid] {
         let found = vault.search_by(mode, "who has the tile cutter").0.results;
         let hit = &found[0];
@@ -65,13 +60,19 @@ fn a_question_that_was_captured_beat_its_answer() {
     assert_eq!((alone.chunk.line_start, alone.chunk.line_end, hit.score), (13, 13, alone.score));
     assert_eq!((hit.chunk.line_start, hit.chunk.line_end), (9, 17));
     assert_eq!(hit.chunk.citation, "conversations/2026-01-05-s1.md#L9-L17");
-    let source = fs::read_to_string(vault.path("conversations/2026-01-05-s1.md")).unwrap();
+    let source = vault.read("conversations/2026-01-05-s1.md");
     let cited: Vec<&str> = source.lines().skip(8).take(9).collect();
     assert_eq!(hit.chunk.content, cited.join("\n"), "the text is what the lines say");
     let marked = hit.highlights.as_ref().unwrap().iter();
     let marked: Vec<String> =
         marked.map(|[from, to]| hit.snippet.chars().skip(*from).take(to - from).collect()).collect();
     assert_eq!(marked, ["tile", "cutter"]);
+    // A window shows no word that must not occur.
+    let hits = found(&vault, "cutter -ladder", None);
+    let hit = &hits.iter().find(|hit| hit.chunk.collection == "conversations").expect("the question").chunk;
+    assert_eq!(times(&hit.content), ["03", "04"], "{}", hit.content);
+    let all = found(&vault, "-ladder", None);
+    assert!(all.len() > 1 && all.iter().all(|hit| !hit.chunk.content.contains("ladder")), "{all:#?}");
 }
 
 #[test]
@@ -147,16 +148,6 @@ fn a_long_turn_is_shown_from_its_beginning_and_not_without_end() {
 }
 
 #[test]
-fn a_window_shows_no_word_that_must_not_occur() {
-    let vault = vault();
-    let hits = found(&vault, "cutter -ladder", None);
-    let hit = &hits.iter().find(|hit| hit.chunk.collection == "conversations").expect("the question").chunk;
-    assert_eq!(times(&hit.content), ["03", "04"], "{}", hit.content);
-    let all = found(&vault, "-ladder", None);
-    assert!(all.len() > 1 && all.iter().all(|hit| !hit.chunk.content.contains("ladder")), "{all:#?}");
-}
-
-#[test]
 fn an_agent_gets_a_window_only_where_it_fits() {
     let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nmax_injected_chars = 300\n");
     daemon.write("conversations/s1.md", conversation()).start();
@@ -171,8 +162,7 @@ fn an_agent_gets_a_window_only_where_it_fits() {
 
 #[test]
 fn every_way_of_asking_takes_a_context() {
-    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    daemon.write("conversations/s1.md", conversation()).start();
+    let daemon = Daemon::vault().with("conversations/s1.md", conversation()).started();
     let q = encode("tile cutter");
     let content = |more: &str| {
         let found = daemon.get(&format!("/api/user-memory/search?q={q}{more}")).json();
@@ -209,8 +199,7 @@ fn a_turn_is_found_by_who_speaks_and_in_which_conversation() {
                 limit: Some(50),
                 ..SearchQuery::default()
             };
-            let found = vault.search_with(&query).0.results;
-            found.into_iter().map(|hit| hit.chunk.content).collect()
+            vault.search_with(&query).0.results.into_iter().map(|hit| hit.chunk.content).collect()
         };
         let all = |q: &str, speaker: &str| {
             let found = found(q);
@@ -244,8 +233,7 @@ fn what_goes_on_with_a_turn_kept_its_former_speaker() {
             said.join("\n>\n")
         )
     };
-    let mut vault = TestVault::new();
-    vault.write("conversations/a.md", long("assistant", "")).sync();
+    let mut vault = TestVault::new().with("conversations/a.md", long("assistant", "")).synced();
     let queries = ["role:assistant ladder", "role:user ladder", "role:maya roof", "-role:maya ladder"];
     assert!(
         vault
@@ -280,8 +268,7 @@ fn who_spoke_second_in_a_paragraph_was_not_found() {
     vault.write("conversations/b.md", lines(&["Ada", "Maya"])).sync();
     for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
         let paths = |q: &str| {
-            let found = vault.search_by(mode, q);
-            let mut paths: Vec<String> = found.paths().into_iter().map(str::to_owned).collect();
+            let mut paths: Vec<String> = vault.search_by(mode, q).paths().into_iter().map(str::to_owned).collect();
             paths.dedup();
             paths.sort();
             paths
@@ -310,10 +297,9 @@ fn who_spoke_second_in_a_paragraph_was_not_found() {
 
 #[test]
 fn a_property_called_role_was_not_asked_for() {
-    let mut vault = vault();
-    vault
-        .write("notes/maya.md", "---\nrole: engineer\nconversation: weekly\n---\n\n# Maya\n\nKnows of ladders.\n")
-        .sync();
+    let vault = vault()
+        .with("notes/maya.md", "---\nrole: engineer\nconversation: weekly\n---\n\n# Maya\n\nKnows of ladders.\n")
+        .synced();
     assert_eq!(vault.words("role:engineer").paths(), ["notes/maya.md"]);
     assert_eq!(vault.words("conversation:weekly ladders").paths(), ["notes/maya.md"]);
     assert_eq!(
@@ -323,8 +309,7 @@ fn a_property_called_role_was_not_asked_for() {
     );
     assert!(vault.words("role:nobody").paths().is_empty());
     // Where there is neither, they are words.
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", "# Rights\n\nThe role of an admin in a conversation.\n").sync();
+    let vault = TestVault::new().with("notes/a.md", "# Rights\n\nThe role of an admin in a conversation.\n").synced();
     for query in ["role:admin", "conversation:admin rights"] {
         let found = vault.words(query);
         assert_eq!((found.paths(), found.0.degraded.clone()), (vec!["notes/a.md"], None), "{query}");
@@ -366,11 +351,7 @@ fn hidden_conversations_decide_how_no_role_is_read() {
     };
     let (few, many) = (daemon(false), daemon(true));
     for query in [
-        "role:maya ladder",
-        "role:may",
-        "role:user zebra",
-        "conversation:s1 ladder",
-        "conversation:c",
+        "role:maya ladder", "role:may", "role:user zebra", "conversation:s1 ladder", "conversation:c",
         "-role:maya ladder",
     ] {
         let ask = |(daemon, token): &(Daemon, String)| {

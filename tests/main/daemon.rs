@@ -1,8 +1,6 @@
 //! The daemon's life: one at a time, a quick stop, and a start after anything. And the whole of it once with the real model.
 
-use std::fs;
-
-use crate::support::{Daemon, encode, eventually};
+use crate::support::prelude::*;
 
 fn vault(notes: usize) -> Daemon {
     let mut vault = Daemon::vault();
@@ -14,8 +12,7 @@ fn vault(notes: usize) -> Daemon {
 
 #[test]
 fn the_second_daemon_refuses_and_names_the_first() {
-    let mut vault = vault(1);
-    vault.start();
+    let vault = vault(1).started();
     let second = vault.run(&["serve", "--port", "0"]);
     assert_eq!(second.code, 2);
     let expected = format!("process {} on {}", vault.pid(), vault.address());
@@ -37,8 +34,8 @@ fn a_daemon_that_starts_while_the_one_before_it_ends_waits_for_the_vault() {
     });
     assert!(vault.log().is_empty(), "{}", vault.log());
     drop(lock);
-    let served = eventually("the daemon's word", || Some(vault.said()).filter(|said| said.contains("serving ")));
-    assert!(served.contains("at http://") && vault.log().is_empty(), "{served} {}", vault.log());
+    let served = eventually("the daemon's word", || Some(vault.said()).filter(|said| said.contains("at http://")));
+    assert!(served.contains("serving ") && vault.log().is_empty(), "{served} {}", vault.log());
     vault.terminate();
 }
 
@@ -56,11 +53,10 @@ fn a_port_that_is_taken_is_named() {
 
 #[test]
 fn sigterm_stops_within_two_seconds_and_cleans_up() {
-    let mut vault = vault(50);
-    vault.start();
+    let mut vault = vault(50).started();
     let _idle = std::net::TcpStream::connect(vault.address()).unwrap();
-    let mut kept = crate::support::Connection::open(vault.address());
-    kept.send(&crate::support::Request::get("/health")).unwrap();
+    let mut kept = Connection::open(vault.address());
+    kept.send(&Request::get("/health")).unwrap();
     let stopped = vault.terminate();
     assert_eq!(stopped.status.code(), Some(0));
     assert!(stopped.after.as_secs_f64() < 2.5, "{:?}", stopped.after);
@@ -91,7 +87,7 @@ fn a_stop_while_the_model_is_being_loaded_is_a_clean_one() {
     for wait in 0..24 {
         vault.launch(None);
         // The moments around the load, which are the test and not what it waits for.
-        std::thread::sleep(std::time::Duration::from_millis(wait * 2));
+        std::thread::sleep(Duration::from_millis(wait * 2));
         let stopped = vault.terminate();
         assert_eq!(stopped.status.code(), Some(0), "stopped {} ms after its start: {}", wait * 2, stopped.status);
     }
@@ -100,13 +96,12 @@ fn a_stop_while_the_model_is_being_loaded_is_a_clean_one() {
 #[test]
 fn secrets_are_the_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let mut vault = vault(1);
-    vault.start();
+    let vault = vault(1).started();
     for name in ["owner-token", "daemon.sock", "daemon.json"] {
         let mode = fs::metadata(vault.path(".vault").join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name} has mode {mode:o}");
     }
-    assert_eq!(fs::read_to_string(vault.path(".vault/.gitignore")).unwrap(), "*\n");
+    assert_eq!(vault.read(".vault/.gitignore"), "*\n");
 }
 
 /// The system takes connections for a process that is just being taken down, and resets them.
@@ -139,8 +134,7 @@ fn the_first_command_after_a_kill_is_answered_without_a_daemon() {
 
 #[test]
 fn a_killed_daemon_starts_again_with_the_same_answers() {
-    let mut vault = vault(40);
-    vault.start();
+    let mut vault = vault(40).started();
     for round in 0..4 {
         for at in 0..40 {
             vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\ncommonword round{round} of{at}\n"));
@@ -171,8 +165,7 @@ fn a_killed_daemon_starts_again_with_the_same_answers() {
 
 #[test]
 fn what_changed_while_nobody_watched_is_found_at_the_start() {
-    let mut vault = vault(3);
-    vault.start();
+    let mut vault = vault(3).started();
     vault.terminate();
     vault.write("notes/0.md", "laterword").write("new/b.md", "laterword");
     fs::remove_file(vault.path("notes/1.md")).unwrap();
@@ -182,8 +175,7 @@ fn what_changed_while_nobody_watched_is_found_at_the_start() {
 
 #[test]
 fn an_index_deleted_under_the_daemon_is_built_anew_on_request() {
-    let mut vault = vault(5);
-    vault.start();
+    let mut vault = vault(5).started();
     vault.run(&["reindex", "--full"]).ok();
     vault.write("notes/new.md", "afterword");
     vault.finds("afterword", &["notes/new.md"]).finds("word4", &["notes/4.md"]);
@@ -191,13 +183,12 @@ fn an_index_deleted_under_the_daemon_is_built_anew_on_request() {
 
 #[test]
 fn notes_are_found_by_meaning_with_the_real_model() {
-    let mut vault = Daemon::with_config("");
-    vault
-        .write("notes/cat.md", "# Whiskers\n\nMy cat sleeps on the sofa all afternoon and hunts mice at night.")
-        .write("notes/car.md", "# Volvo\n\nThe mechanic replaced the brake pads and changed the engine oil.")
-        .write("notes/loan.md", "# Mortgage\n\nThe bank lowered the interest rate of our house loan in March.")
-        .write("notes/bread.md", "# Sourdough\n\nFeed the starter, knead, let it rise overnight and bake it hot.")
-        .start();
+    let mut vault = Daemon::with_config("")
+        .with("notes/cat.md", "# Whiskers\n\nMy cat sleeps on the sofa all afternoon and hunts mice at night.")
+        .with("notes/car.md", "# Volvo\n\nThe mechanic replaced the brake pads and changed the engine oil.")
+        .with("notes/loan.md", "# Mortgage\n\nThe bank lowered the interest rate of our house loan in March.")
+        .with("notes/bread.md", "# Sourdough\n\nFeed the starter, knead, let it rise overnight and bake it hot.")
+        .started();
     eventually("every passage to be embedded", || (vault.status()["embedded"] == 4).then_some(()));
     for (query, path) in [
         ("a feline pet napping on furniture", "notes/cat.md"),
@@ -219,8 +210,7 @@ fn notes_are_found_by_meaning_with_the_real_model() {
 
 #[test]
 fn searches_go_on_while_everything_is_built_anew() {
-    let mut vault = vault(200);
-    vault.start();
+    let vault = vault(200).started();
     for _ in 0..5 {
         vault.run(&["reindex", "--full", "--no-wait"]).ok();
         // Each of these must be an answer, be it with fewer hits.

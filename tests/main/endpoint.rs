@@ -1,21 +1,13 @@
 //! Embeddings from an OpenAI-compatible endpoint, which fails in every way that one can.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
 use memory_vault::access::{Principal, Turn};
-use memory_vault::app::App;
-use memory_vault::config::{Config, Mode};
 use memory_vault::models::{
     Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
 };
-use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
-use memory_vault::wire::{SearchQuery, SearchResponse, Status};
+use memory_vault::wire::{SearchResponse, Status};
 
-use crate::support::{Daemon, Endpoint, Fault, PATIENCE, Ran, embedded, eventually, serve, status};
+use crate::support::prelude::*;
 
 fn options(endpoint: &str) -> EndpointOptions {
     EndpointOptions {
@@ -127,12 +119,38 @@ fn each_fault_is_named_and_told_from_others() {
 }
 
 #[test]
-fn a_model_that_is_changed_in_the_middle_is_noticed() {
+fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
+    // A model that is changed in the middle is noticed.
     let endpoint = Endpoint::start();
     let embedder = open(options(&endpoint.address())).unwrap();
     endpoint.change_model(64);
     let error = embedder.embed_documents(&documents(&["one", "two"]), None).unwrap_err();
     assert!(error.kind() == ModelErrorKind::Refused && error.to_string().contains("64 numbers"), "{error}");
+    // After five failures nobody is kept waiting.
+    let endpoint = Endpoint::start();
+    let embedder = open(options(&endpoint.address())).unwrap();
+    endpoint.fails(|_| Some(Fault::Status(500, "", "")));
+    for at in 0..5 {
+        assert!(embedder.embed_query(&format!("query {at}"), None).is_err());
+    }
+    let asked = endpoint.asked().len();
+    endpoint.fails(|_| None);
+    let error = embedder.embed_query("query 6", None).unwrap_err();
+    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("is left alone"), "{error}");
+    assert_eq!(endpoint.asked().len(), asked, "it was not asked");
+    // Those in a hurry do not close the way for others.
+    let endpoint = Endpoint::start();
+    let options = EndpointOptions { query_timeout: Duration::from_millis(800), ..options(&endpoint.address()) };
+    let embedder = open(options).unwrap();
+    endpoint.fails(|_| Some(Fault::Hang));
+    for at in 0..5 {
+        let soon = Some(Instant::now() + Duration::from_millis(500));
+        let error = embedder.embed_query(&format!("query {at}"), soon).unwrap_err();
+        assert!(matches!(error, ModelError::TimedOut), "{error}");
+    }
+    assert_eq!(embedder.trouble(), None);
+    endpoint.fails(|_| None);
+    embedder.embed_documents(&documents(&["a note"]), None).unwrap();
 }
 
 #[test]
@@ -180,8 +198,7 @@ fn a_key_is_taken_from_the_variable_that_was_named_and_shown_nowhere() {
     let with_key = || EndpointOptions { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
     let embedder = open(with_key()).unwrap();
     assert_eq!(endpoint.asked()[0].authorization, Some(format!("Bearer {key}")));
-    let said: &'static str =
-        serde_json::json!({"error": {"message": format!("the key {key} is odd")}}).to_string().leak();
+    let said: &'static str = json!({"error": {"message": format!("the key {key} is odd")}}).to_string().leak();
     endpoint.fails(move |_| Some(Fault::Status(400, "", said)));
     let error = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
     assert!(error.to_string().contains("is odd") && !format!("{error} {error:?}").contains(&key), "{error:?}");
@@ -194,8 +211,7 @@ fn a_key_is_taken_from_the_variable_that_was_named_and_shown_nowhere() {
 fn no_key_that_lies_in_the_environment_is_used() {
     let endpoint = Endpoint::start();
     let text = format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n", endpoint.address());
-    let mut vault = Daemon::with_config(&text);
-    vault.write("notes/a.md", "# River\n\nA boat.\n");
+    let vault = Daemon::with_config(&text).with("notes/a.md", "# River\n\nA boat.\n");
     let mut command = vault.command(&["search", "boat"]);
     let proxy = Endpoint::start();
     for name in ["OPENAI_API_KEY", "OPENAI_KEY", "API_KEY", "EMBED_API_KEY", "VAULT_API_KEY"] {
@@ -272,8 +288,7 @@ fn an_endpoint_that_fails_for_a_while_is_tried_again() {
 #[test]
 fn an_endpoint_that_is_started_later_is_found() {
     let address = Endpoint::start().address();
-    let mut vault = Daemon::with_config("");
-    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    let vault = Daemon::with_config("").with("notes/a.md", "# River\n\nA boat on the river.\n");
     let text = format!("[embed]\nendpoint = \"{address}\"\nmodel = \"hashed\"\n");
     let app = serve(&vault, Config::parse(&text, Path::new("memory.toml")).unwrap());
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
@@ -284,37 +299,6 @@ fn an_endpoint_that_is_started_later_is_found() {
         Some(Endpoint::at(&address))
     });
     embedded(&app, 1);
-}
-
-#[test]
-fn after_five_failures_nobody_is_kept_waiting() {
-    let endpoint = Endpoint::start();
-    let embedder = open(options(&endpoint.address())).unwrap();
-    endpoint.fails(|_| Some(Fault::Status(500, "", "")));
-    for at in 0..5 {
-        assert!(embedder.embed_query(&format!("query {at}"), None).is_err());
-    }
-    let asked = endpoint.asked().len();
-    endpoint.fails(|_| None);
-    let error = embedder.embed_query("query 6", None).unwrap_err();
-    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("is left alone"), "{error}");
-    assert_eq!(endpoint.asked().len(), asked, "it was not asked");
-}
-
-#[test]
-fn those_in_a_hurry_do_not_close_the_way_for_others() {
-    let endpoint = Endpoint::start();
-    let options = EndpointOptions { query_timeout: Duration::from_millis(800), ..options(&endpoint.address()) };
-    let embedder = open(options).unwrap();
-    endpoint.fails(|_| Some(Fault::Hang));
-    for at in 0..5 {
-        let soon = Some(Instant::now() + Duration::from_millis(500));
-        let error = embedder.embed_query(&format!("query {at}"), soon).unwrap_err();
-        assert!(matches!(error, ModelError::TimedOut), "{error}");
-    }
-    assert_eq!(embedder.trouble(), None);
-    endpoint.fails(|_| None);
-    embedder.embed_documents(&documents(&["a note"]), None).unwrap();
 }
 
 #[test]
@@ -368,8 +352,7 @@ fn searches_after_a_refusal_ask_nothing() {
 #[test]
 fn the_status_says_so_when_only_searches_fail() {
     let endpoint = Endpoint::start();
-    let mut vault = Daemon::with_config("");
-    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    let vault = Daemon::with_config("").with("notes/a.md", "# River\n\nA boat on the river.\n");
     let app = serve(&vault, config(&endpoint, ""));
     assert_eq!(embedded(&app, 1).model.trouble, None);
     endpoint.fails(|_| Some(Fault::Status(503, "", "")));
@@ -398,8 +381,7 @@ fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words()
         "[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\nquery_timeout_ms = 60000\n[agents]\ntimeout_ms = 60000\n",
         endpoint.address()
     );
-    let mut vault = Daemon::with_config(&text);
-    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    let vault = Daemon::with_config(&text).with("notes/a.md", "# River\n\nA boat on the river.\n");
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
     // The agent has a page, too.
     let is_ready = |app: &App| {
@@ -435,8 +417,7 @@ fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words()
 #[test]
 fn a_passage_that_was_refused_is_not_sent_again_until_it_is_another() {
     let endpoint = Endpoint::start();
-    let mut vault = Daemon::with_config("");
-    vault.write("notes/bad.md", "# Bad\n\nA poisonous text.\n");
+    let mut vault = Daemon::with_config("").with("notes/bad.md", "# Bad\n\nA poisonous text.\n");
     endpoint.fails(|asked| {
         let bad = asked.texts.iter().any(|text| text.contains("poisonous"));
         bad.then_some(Fault::Status(400, "", ""))
@@ -487,12 +468,11 @@ fn private_notes_go_to_no_other_machine() {
         );
         Config::parse(&text, Path::new("memory.toml")).unwrap()
     };
-    let mut vault = Daemon::with_config("");
-    vault
-        .write("notes/open.md", "# Open\n\nAn open boat.\n")
-        .write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n")
-        .write("notes/twin.md", "---\nprivate: true\n---\n# Open\n\nAn open boat.\n")
-        .write("journal/day.md", "# Day\n\nA wombat of mine.\n");
+    let mut vault = Daemon::with_config("")
+        .with("notes/open.md", "# Open\n\nAn open boat.\n")
+        .with("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n")
+        .with("notes/twin.md", "---\nprivate: true\n---\n# Open\n\nAn open boat.\n")
+        .with("journal/day.md", "# Day\n\nA wombat of mine.\n");
     let app = serve(&vault, text(""));
     embedded(&app, 1);
     let told = eventually("all to be done", || {

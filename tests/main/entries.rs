@@ -1,11 +1,7 @@
 //! Entries, the working memory, from outside: by the command line, HTTP, MCP and an editor.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
 use crate::forgotten::{Secret, assert_in_no_file};
-use crate::support::{Connection, Daemon, Endpoint, Fault, Mcp, Reply, Request, eventually};
+use crate::support::prelude::*;
 
 /// Points between the files of a memory.
 pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGED];
@@ -18,11 +14,10 @@ const KNOWN: &str = "---\nsources: [notes/open.md, notes/secret.md]\n---\n# What
     - Likes tea\n";
 
 pub fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("notes/open.md", "The harbour is nice.\nI moved there in May.\n");
-    vault.write("notes/secret.md", "---\nprivate: true\n---\nThe quokka bites.\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault
+    Daemon::vault()
+        .with("notes/open.md", "The harbour is nice.\nI moved there in May.\n")
+        .with("notes/secret.md", "---\nprivate: true\n---\nThe quokka bites.\n")
+        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n")
 }
 
 pub fn read(vault: &Daemon, path: &str) -> String {
@@ -30,21 +25,9 @@ pub fn read(vault: &Daemon, path: &str) -> String {
 }
 
 #[track_caller]
-pub fn post(vault: &Daemon, path: &str, body: &Value) -> Value {
-    let reply = vault.post(path, body);
-    assert_eq!(reply.status, 200, "{path} {body}: {}", reply.json());
-    reply.json()
-}
-
-#[track_caller]
 pub fn texts(found: &Value) -> Vec<String> {
     let entries = found["entries"].as_array().unwrap_or_else(|| panic!("{found}"));
     entries.iter().map(|entry| entry["text"].as_str().unwrap().to_owned()).collect()
-}
-
-pub fn ada(vault: &Daemon) -> String {
-    let made = vault.post("/api/agents/ada/rotate", &json!({}));
-    made.json()["token"].as_str().unwrap().to_owned()
 }
 
 pub fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
@@ -62,29 +45,27 @@ fn waiting(vault: &Daemon) -> Vec<Value> {
 
 #[test]
 fn entries_are_lines_that_anybody_may_edit() {
-    let mut vault = vault();
-    vault.write("memories/user.md", KNOWN);
-    vault.start().settle();
+    let vault = vault().with("memories/user.md", KNOWN).settled();
     let all = texts(&vault.get("/api/entries").json());
     assert_eq!(all, ["Prefers tabs over spaces", "Lives by the harbour", "The quokka bites", "Likes tea"]);
     assert_eq!(texts(&vault.get("/api/entries?kind=preference&tag=editor").json()), all[..1]);
     let added =
-        post(&vault, "/api/entries", &json!({"text": "Ships on Fridays", "kind": "decision", "from": "2026-03-02"}));
+        vault.post("/api/entries", &json!({"text": "Ships on Fridays", "kind": "decision", "from": "2026-03-02"})).ok();
     let id = added["id"].as_str().unwrap().to_owned();
     assert_eq!(
         read(&vault, "memories/user.md"),
         format!("{KNOWN}- [decision] Ships on Fridays (from 2026-03-02) ^{id}\n")
     );
-    let again = post(&vault, "/api/entries", &json!({"text": "ships on fridays!", "kind": "decision"}));
+    let again = vault.post("/api/entries", &json!({"text": "ships on fridays!", "kind": "decision"})).ok();
     assert_eq!((again["status"].as_str(), again["id"].as_str()), (Some("duplicate"), Some(id.as_str())));
-    post(&vault, "/api/entries/edit", &json!({"id": "e-1", "text": "Prefers tabs", "from": "2026-01-01"}));
+    vault.post("/api/entries/edit", &json!({"id": "e-1", "text": "Prefers tabs", "from": "2026-01-01"})).ok();
     assert!(read(&vault, "memories/user.md").contains("- [preference] Prefers tabs (from 2026-01-01) #editor ^e-1\n"));
-    let gone = post(&vault, "/api/entries/remove", &json!({"id": "e-3"}));
+    let gone = vault.post("/api/entries/remove", &json!({"id": "e-3"})).ok();
     let text = read(&vault, "memories/user.md");
     assert!(!text.contains("quokka") && text.contains("sources: [\"notes/open.md\"]"), "{text}");
     vault.run(&["restore", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
     assert!(read(&vault, "memories/user.md").contains("The quokka bites"));
-    post(&vault, "/api/entries/remove", &json!({"id": "e-3", "archive": true}));
+    vault.post("/api/entries/remove", &json!({"id": "e-3", "archive": true})).ok();
     assert_eq!(texts(&vault.get("/api/entries?status=archived").json()), ["The quokka bites"]);
     for (path, body, status) in [
         ("/api/entries", json!({"text": " "}), 400),
@@ -112,13 +93,12 @@ fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
     let cases =
         [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
     for (embed, by_meaning, fails) in cases {
-        let mut vault = Daemon::with_config(&embed);
-        vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-        vault.start().settle();
+        let vault =
+            Daemon::with_config(&embed).with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").settled();
         if fails {
             endpoint.fails(|_| Some(Fault::Close));
         }
-        let add = |text: &str| post(&vault, "/api/entries", &json!({"text": text, "kind": "preference"}));
+        let add = |text: &str| vault.post("/api/entries", &json!({"text": text, "kind": "preference"})).ok();
         let first = add(known);
         let again = add(same);
         assert_eq!((again["status"] == "duplicate", again["id"] == first["id"]), (by_meaning, by_meaning), "{again}");
@@ -132,7 +112,7 @@ fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
         }
         // What waits is held against what is known, and an agent hears the same in any case.
         let holder = json!({"text": known, "kind": "preference", "agent": "ada"});
-        assert_eq!(post(&vault, "/api/entries", &holder)["status"], "active");
+        assert_eq!(vault.post("/api/entries", &holder).ok()["status"], "active");
         assert_eq!(propose(&vault, same, &json!({"kind": "preference"}))["status"], "pending");
         assert_eq!(waiting(&vault).len(), usize::from(!by_meaning));
     }
@@ -143,9 +123,8 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
     let endpoint = Endpoint::start();
     endpoint.fails(|_| Some(Fault::Hang));
     let embed = format!("endpoint = \"{}\"\nmodel = \"hashed\"\ntimeout_ms = 500", endpoint.address());
-    let mut vault = Daemon::with_config(&format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n"));
-    vault.start();
-    let add = |text: &str| post(&vault, "/api/entries", &json!({"text": text, "kind": "preference"}));
+    let vault = Daemon::with_config(&format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n")).started();
+    let add = |text: &str| vault.post("/api/entries", &json!({"text": text, "kind": "preference"})).ok();
     let first = add("User prefers strong freshly roasted mountain coffee");
     assert!(first["degraded"].is_null(), "there was nothing to compare it with: {first}");
     let again = add("User favours strong freshly roasted mountain coffee");
@@ -160,9 +139,7 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
 
 #[test]
 fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
-    let mut vault = vault();
-    vault.write("memories/user.md", KNOWN);
-    vault.start().settle();
+    let vault = vault().with("memories/user.md", KNOWN).settled();
     let content = KNOWN.replace("- Likes tea\n", "");
     let fewer = content.replace("- [preference] Prefers tabs over spaces #editor ^e-1\n", "");
     let refused = vault.post("/api/entries/rewrite", &json!({"content": fewer}));
@@ -170,29 +147,28 @@ fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
     let hint = refused.json()["error"]["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("- Prefers tabs over spaces") && hint.contains("- Likes tea"), "{hint}");
     assert_eq!(read(&vault, "memories/user.md"), KNOWN);
-    assert_eq!(post(&vault, "/api/entries/rewrite", &json!({"content": content}))["entries"], 3);
-    let done = post(&vault, "/api/entries/rewrite", &json!({"content": "- One\n", "allow_loss": true}));
+    assert_eq!(vault.post("/api/entries/rewrite", &json!({"content": content})).ok()["entries"], 3);
+    let done = vault.post("/api/entries/rewrite", &json!({"content": "- One\n", "allow_loss": true})).ok();
     vault.run(&["restore", done["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(read(&vault, "memories/user.md"), content);
 }
 
 #[test]
 fn what_takes_a_place_leaves_it_again() {
-    let mut vault = vault();
-    vault.start();
-    let add = |body: Value| post(&vault, "/api/entries", &body);
+    let vault = vault().started();
+    let add = |body: Value| vault.post("/api/entries", &body).ok();
     let first = add(json!({"text": "User likes tea", "kind": "preference"}));
     let second = add(json!({"text": "User likes green tea in the morning", "kind": "preference"}));
     assert_eq!(second["supersedes"], first["id"]);
     assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes green tea in the morning"]);
     assert_eq!(texts(&vault.get("/api/entries?status=superseded").json()), ["User likes tea"]);
-    post(&vault, "/api/entries/remove", &json!({"id": second["id"]}));
+    vault.post("/api/entries/remove", &json!({"id": second["id"]})).ok();
     assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes tea"], "the winner is gone");
     let other = add(json!({"text": "User does not like tea", "kind": "preference"}));
     assert_eq!((&other["contradicts"], &other["status"]), (&first["id"], &json!("active")));
     let third = add(json!({"text": "User likes black tea in the evening", "kind": "preference"}));
     assert_eq!(third["supersedes"], first["id"]);
-    post(&vault, "/api/entries/remove", &json!({"id": third["id"], "archive": true}));
+    vault.post("/api/entries/remove", &json!({"id": third["id"], "archive": true})).ok();
     assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes tea", "User does not like tea"]);
     assert_eq!(
         texts(&vault.get("/api/entries?status=archived").json()),
@@ -202,9 +178,7 @@ fn what_takes_a_place_leaves_it_again() {
 
 #[test]
 fn a_proposal_is_inert_until_it_is_accepted() {
-    let mut vault = vault();
-    vault.write("conversations/c.md", "# C\n\n> I always test with make quokkatest.\n");
-    vault.start().settle();
+    let vault = vault().with("conversations/c.md", "# C\n\n> I always test with make quokkatest.\n").settled();
     let source = json!({"sources": ["conversations/c.md#L3"], "kind": "preference"});
     let told = propose(&vault, "Tests with make quokkatest", &source);
     assert_eq!(told["status"], "pending");
@@ -221,7 +195,7 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     );
     assert_eq!(proposal["quotes"][0]["text"], "> I always test with make quokkatest.");
     let id = proposal["entry"]["id"].as_str().unwrap();
-    let done = post(&vault, "/api/review", &json!({"decisions": [{"id": id, "agent": "ada", "accept": true}]}));
+    let done = vault.post("/api/review", &json!({"decisions": [{"id": id, "agent": "ada", "accept": true}]})).ok();
     assert_eq!(done["accepted"], json!([id]));
     assert!(waiting(&vault).is_empty());
     assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Tests with make quokkatest"]);
@@ -240,8 +214,7 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
     let mut vault = vault();
     vault.write("notes/web.md", "---\ntrust: web\n---\nThe invoice portal wants all customer passwords.\n");
     vault.write("notes/copy.md", "---\nsources: [notes/web.md]\n---\nThe invoice portal wants a lot.\n");
-    vault.write("notes/tool.md", "---\ntrust: tool\n---\nThe invoice portal\n");
-    vault.write(
+    vault.write("notes/tool.md", "---\ntrust: tool\n---\nThe invoice portal\n").write(
         "memories/user.md",
         "# Known\n\n- The invoice portal wants secrets (source notes/web.md#L4, trust agent) ^e-1\n\
          - The invoice portal is blue (source notes/open.md#L1, trust agent) ^e-2\n",
@@ -259,9 +232,9 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
     assert_eq!([0, 1, 2, 3].map(trusted), ["web", "web", "tool", "agent"], "{pending}");
     vault.run(&["review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
     vault.settle();
-    // Neither what was accepted nor what an earlier version wrote is given unasked.
+    // Neither what was accepted nor what is trusted more than its source is given unasked.
     let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
-    let given = post(&vault, "/api/context", &asked).to_string();
+    let given = vault.post("/api/context", &asked).ok().to_string();
     assert!(given.contains("portal is blue") && !given.contains("secrets"), "{given}");
     let own = vault
         .run(&["context", "--agent", "ada", "--sections", "entries", "Do you remember the invoice portal?"])
@@ -273,9 +246,7 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
 
 #[test]
 fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success() {
-    let mut vault = vault();
-    vault.write("notes/gone.md", "The numbat key lies under the third pot.\n");
-    vault.start().settle();
+    let vault = vault().with("notes/gone.md", "The numbat key lies under the third pot.\n").settled();
     let told = propose(&vault, "Hates mornings", &json!({}));
     let id = told["id"].as_str().unwrap().to_owned();
     vault.run(&["review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
@@ -290,10 +261,8 @@ fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success()
 
 #[test]
 fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
-    let mut vault = vault();
-    vault.write("memories/user.md", KNOWN);
-    vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [notes]\n---\n");
-    vault.start().settle();
+    let mut vault = vault().with("memories/user.md", KNOWN);
+    vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [notes]\n---\n").start().settle();
     let list = |agent: &str| {
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", agent]));
         let found = mcp.tool("entry", json!({ "action": "list" }));
@@ -305,7 +274,7 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
     assert!(found["agents"].is_null() && found["problems"].is_null(), "{found}");
     assert_eq!(texts(&list("eve")), [""; 0], "the collection `memories` was not given");
     // The file as a whole is as private as the most private of its sources.
-    let token = ada(&vault);
+    let token = vault.token_of("ada");
     let mut agent = Connection::open(vault.address()).with_token(&token);
     let found = agent.get("/api/user-memory/search?q=tabs");
     assert_eq!(found["results"].as_array().map_or(0, Vec::len), 0, "{found}");
@@ -316,8 +285,7 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
         ("POST", "/api/entries/edit"),
     ] {
         let request = Request::new(method, path).json(json!({"id": "e-1", "text": "x"}).to_string());
-        let request = request.header("Authorization", &format!("Bearer {token}"));
-        let reply: Reply = agent.send(&request).unwrap();
+        let reply: Reply = agent.send(&request.bearer(&token)).unwrap();
         assert_eq!(reply.status, 403, "{method} {path}");
     }
     for target in ["/api/entries?status=pending", "/api/entries?status=archived", "/api/entries?agent=zoe"] {
@@ -327,10 +295,9 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
 
 #[test]
 fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
-    vault.start();
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n").started();
     let add =
-        |text: &str, confidence: f64| post(&vault, "/api/entries", &json!({"text": text, "confidence": confidence}));
+        |text: &str, confidence: f64| vault.post("/api/entries", &json!({"text": text, "confidence": confidence})).ok();
     add("Alpha is blue", 1.0);
     add("Beta grows in pots", 0.5);
     add("Gamma rays are loud", 1.0);
@@ -347,12 +314,11 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
 
 #[test]
 fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start().settle();
+    let vault = Daemon::vault().settled();
     vault.run(&["memory", "add", "Likes tea"]).ok();
     vault.run(&["memory", "add", "Likes green tea in the morning"]).ok();
     for _ in 0..2 {
-        let text = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+        let text = vault.read("memories/user.md");
         let (green, left): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.contains("green tea"));
         assert!(green.len() == 1 && text.contains("superseded by"), "{text}");
         fs::write(vault.path("memories/user.md"), left.join("\n") + "\n").unwrap();
@@ -365,8 +331,7 @@ fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
 fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
-    vault.write("memories/user.md", format!("# Known\n\n{many}"));
-    vault.start().settle();
+    vault.write("memories/user.md", format!("# Known\n\n{many}")).start().settle();
     let warned = "2000 entries count, 1997 more than `max_entries`";
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains(warned), "{said}");
@@ -383,8 +348,7 @@ fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
 fn what_an_agent_proposes_is_never_accepted_by_itself() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\naccept = [\"preference\"]\n");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.write("conversations/a.md", "# A\n\n> I like jam on toast.\n");
-    vault.start().settle();
+    vault.write("conversations/a.md", "# A\n\n> I like jam on toast.\n").start().settle();
     // Neither what it names that is not there, nor what is there, is its word for it.
     for source in ["conversations/x.md#L1", "conversations/y.md#L7", "conversations/a.md#L3"] {
         propose(&vault, "Likes jam on toast", &json!({"sources": [source], "kind": "preference", "confidence": 1.0}));
@@ -395,8 +359,7 @@ fn what_an_agent_proposes_is_never_accepted_by_itself() {
 
 #[test]
 fn the_queue_is_decided_from_the_command_line() {
-    let mut vault = vault();
-    vault.write(
+    let mut vault = vault().with(
         "memories/pending.md",
         "---\nprivate: true\n---\n- [fact] One is here (source conversations/a.md#L1) ^e-a\n- [fact] Two were there (source conversations/a.md#L2) ^e-b\n\
          - [fact] Three (source conversations/b.md#L1) ^e-c\n- [fact] Four ^e-d\n",
@@ -422,8 +385,7 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
     let mut vault = vault();
     let nonsense = "---\nsources: 7\n---\n- ok ^e-1\n- twice ^e-1\n- x (confidence 900, trust lots, source notes/open.md#L1)\n- [nokind] y\n\
         <!-- open\n- hidden\n";
-    vault.write("memories/user.md", nonsense);
-    vault.start().settle();
+    vault.write("memories/user.md", nonsense).start().settle();
     let found = vault.get("/api/entries").json();
     assert_eq!(found["problems"].as_array().unwrap().len(), 3, "{found}");
     let told = vault.run(&["status", "--json"]).ok().json();
@@ -441,8 +403,7 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
 
 #[test]
 fn a_kill_after_an_entry_is_purged_brings_nothing_back() {
-    let mut vault = vault();
-    vault.write("notes/bilby.md", "The bilby code is seven seven one nine.\n");
+    let mut vault = vault().with("notes/bilby.md", "The bilby code is seven seven one nine.\n");
     let line = "- The bilby code is seven seven one nine (source notes/bilby.md#L1) ^e-2\n";
     vault.write(
         "memories/user.md",
@@ -465,8 +426,7 @@ fn a_kill_after_an_entry_is_purged_brings_nothing_back() {
 fn entries_go_with_the_note_that_they_were_learned_from() {
     let mut vault = vault();
     let secret = "The bilby code is seven seven one nine";
-    vault.write("notes/bilby.md", format!("{secret}.\n"));
-    vault.write(
+    vault.write("notes/bilby.md", format!("{secret}.\n")).write(
         "memories/user.md",
         format!("---\nsources: [notes/bilby.md]\n---\n- Likes tea ^e-1\n- {secret} (source notes/bilby.md#L1) ^e-2\n- Likes jam ^e-3\n"),
     );
@@ -494,8 +454,7 @@ fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
         [("entries-written", 1), ("entries-written", 2), ("entries-accepted", 1), ("entries-set-aside", 1)]
     {
         for accept in [true, false] {
-            let mut vault = vault();
-            vault.write(
+            let mut vault = vault().with(
                 "memories/pending.md",
                 "---\nprivate: true\n---\n- [fact] One is here ^e-a\n- [fact] Two were there ^e-b\n",
             );
@@ -504,7 +463,7 @@ fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
             vault.launch(Some(&format!("{point}:{passing}")));
             let body = json!({"decisions": [{"id": "e-a", "accept": accept}]}).to_string();
             let request = Request::new("POST", "/api/review").json(body);
-            let request = request.header("Authorization", &format!("Bearer {}", vault.token()));
+            let request = request.bearer(vault.token());
             if Connection::open(vault.address()).send(&request).is_some() {
                 // Accepting and rejecting pass different points.
                 assert!(point == if accept { "entries-set-aside" } else { "entries-accepted" }, "{point} {accept}");
@@ -528,7 +487,7 @@ fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
 /// Decides once more, where it is still to be decided.
 fn post_again(vault: &Daemon, accept: bool) {
     if waiting(vault).iter().any(|proposal| proposal["entry"]["id"] == "e-a") {
-        post(vault, "/api/review", &json!({"decisions": [{"id": "e-a", "accept": accept}]}));
+        vault.post("/api/review", &json!({"decisions": [{"id": "e-a", "accept": accept}]})).ok();
     }
     eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
 }
@@ -537,8 +496,7 @@ fn post_again(vault: &Daemon, accept: bool) {
 fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
     let mut vault = vault();
     let lines: String = (0..130).map(|at| format!("- [fact] Proposal {at} is about topic{at} ^e-{at}\n")).collect();
-    vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{lines}"));
-    vault.start().settle();
+    vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{lines}")).start().settle();
     for (asked, given) in [("", 100), ("?limit=1", 1), ("?limit=1000", 130), ("?agent=ada", 0)] {
         let found = vault.get(&format!("/api/review{asked}")).json();
         let more = if asked == "?agent=ada" { 0 } else { 130 - given };
@@ -552,23 +510,20 @@ fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
 
 #[test]
 fn what_was_removed_leaves_a_mark_for_extraction_alone() {
-    let mut vault = vault();
-    vault.start().settle();
-    let added = post(&vault, "/api/entries", &json!({"text": "Bakes rye bread", "agent": "ada"}));
+    let vault = vault().settled();
+    let added = vault.post("/api/entries", &json!({"text": "Bakes rye bread", "agent": "ada"})).ok();
     let of_ada = json!({"id": added["id"], "agent": "ada"});
-    post(&vault, "/api/entries/remove", &of_ada);
+    vault.post("/api/entries/remove", &of_ada).ok();
     assert!(!read(&vault, "agents/ada/entries.md").contains("rye"));
     assert!(read(&vault, "agents/ada/archive.md").contains("Bakes rye bread (rejected: removed"));
     propose(&vault, "Bakes rye bread", &json!({}));
     let [proposal] = waiting(&vault).try_into().unwrap();
     // Once it counts again, it can be set aside; removed there, it is gone.
-    post(
-        &vault,
-        "/api/review",
-        &json!({"decisions": [{"id": proposal["entry"]["id"], "agent": "ada", "accept": true}]}),
-    );
+    vault
+        .post("/api/review", &json!({"decisions": [{"id": proposal["entry"]["id"], "agent": "ada", "accept": true}]}))
+        .ok();
     let again = json!({"id": proposal["entry"]["id"], "agent": "ada"});
-    post(&vault, "/api/entries/remove", &json!({"id": again["id"], "agent": "ada", "archive": true}));
+    vault.post("/api/entries/remove", &json!({"id": again["id"], "agent": "ada", "archive": true})).ok();
     assert_eq!(texts(&vault.get("/api/entries?agent=ada&status=archived").json()), ["Bakes rye bread"]);
     for _ in 0..2 {
         vault.post("/api/entries/remove", &again);
@@ -582,10 +537,10 @@ fn what_was_removed_leaves_a_mark_for_extraction_alone() {
 fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
-    post(&vault, "/api/entries", &json!({"text": "Prefers tea over coffee", "kind": "preference"}));
+    vault.post("/api/entries", &json!({"text": "Prefers tea over coffee", "kind": "preference"})).ok();
     assert!(read(&vault, "memories/user.md").contains("- [preference] Prefers tea over coffee"));
     let asked = json!({"query": "do you remember what I prefer over coffee?"});
-    let given = post(&vault, "/api/context", &asked);
+    let given = vault.post("/api/context", &asked).ok();
     assert!(given["text"].as_str().unwrap().contains("Prefers tea"), "{given}");
 
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
@@ -593,7 +548,7 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     mcp.finish();
     assert!(told.contains("no entries are kept"), "{told}");
     assert_eq!(waiting(&vault), [] as [Value; 0]);
-    let bearer = format!("Bearer {}", ada(&vault));
+    let bearer = format!("Bearer {}", vault.token_of("ada"));
     let request = Request::new("POST", "/api/context").json(asked.to_string()).header("Authorization", &bearer);
     let given = Connection::open(vault.address()).send(&request).unwrap().json();
     assert!(given["text"] == "" && given.to_string().contains("`[memory] enabled` is false"), "{given}");

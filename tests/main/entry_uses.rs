@@ -1,9 +1,7 @@
 //! Which entries were of use, and what those are worth that were learned from what programs captured.
 
-use serde_json::{Value, json};
-
-use crate::entries::{ada, post, propose, read, texts, vault};
-use crate::support::{Daemon, Request, eventually};
+use crate::entries::{propose, read, texts, vault};
+use crate::support::prelude::*;
 
 /// How many are counted as given, and how often, once all that is on its way is counted.
 #[track_caller]
@@ -17,8 +15,7 @@ fn is_counted(vault: &Daemon, given: u64, times: u64) {
 #[test]
 fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 5\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n");
-    vault.write(
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").write(
         "memories/user.md",
         "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
          - [decision] The bison walks by the lake (confidence 0.2) ^e-passage\n\n## Three\n\n\
@@ -30,12 +27,10 @@ fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
     vault.settle();
     assert!(read(&vault, "profile/profile.md").contains("Rides the camel"));
     // An agent is given one, and a line of the profile; the person finds a passage, which the status does not count.
-    let token = ada(&vault);
+    let token = vault.token_of("ada");
     let ask = |body: &Value| {
-        let request = Request::new("POST", "/api/context").header("Authorization", &format!("Bearer {token}"));
-        let reply = vault.send(&request.json(body.to_string()));
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()["text"].as_str().unwrap().to_owned()
+        let request = Request::new("POST", "/api/context").bearer(&token);
+        vault.send(&request.json(body.to_string())).ok()["text"].as_str().unwrap().to_owned()
     };
     let given = ask(&json!({ "query": "Remember when the aardvark is fed?" }));
     assert!(given.contains("The aardvark is fed") && !given.contains("emu"), "{given}");
@@ -45,17 +40,16 @@ fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
     is_counted(&vault, 2, 2);
     // A restart keeps them.
-    vault.terminate();
-    vault.start().settle();
+    vault.restart().settle();
     is_counted(&vault, 2, 2);
     let add = |text: &str| {
-        let added = post(&vault, "/api/entries", &json!({"text": text, "confidence": 1.0, "kind": "decision"}));
+        let added = vault.post("/api/entries", &json!({"text": text, "confidence": 1.0, "kind": "decision"})).ok();
         let archived = added["archived"].as_array().cloned().unwrap_or_default();
         archived.into_iter().map(|id| id.as_str().unwrap().to_owned()).collect::<Vec<String>>()
     };
     assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
     assert_eq!(add("Geese fly to the south"), ["e-never"]);
-    let given = post(&vault, "/api/context", &json!({ "sections": ["entries"] }));
+    let given = vault.post("/api/context", &json!({ "sections": ["entries"] })).ok();
     assert!(given["text"].as_str().unwrap().contains("Falcons"), "{given}");
     // All were given by themselves now: what is less sure goes, and not what is new because it is.
     assert_eq!(add("Hedgehogs sleep all winter"), ["e-context"]);
@@ -72,14 +66,12 @@ fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
 
 #[test]
 fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("notes/zoo.md", "# Zoo\n\nThe aardvark is fed at noon.\n");
+    let mut vault = Daemon::vault().with("notes/zoo.md", "# Zoo\n\nThe aardvark is fed at noon.\n");
     let known = "- [decision] The aardvark is fed at noon (source notes/zoo.md#L3) ^e-1\n- [decision] The bison swims ^e-2\n\
                  - [decision] The camel spits ^e-3\n- [decision] The dingo barks ^e-4\n";
     vault.write("memories/user.md", known);
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n");
-    vault.start().settle();
-    let asked = Request::new("POST", "/api/context").header("Authorization", &format!("Bearer {}", ada(&vault)));
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").start().settle();
+    let asked = Request::new("POST", "/api/context").bearer(&vault.token_of("ada"));
     let given = vault.send(&asked.json(json!({ "sections": ["entries"] }).to_string())).json();
     assert!(given["text"].as_str().unwrap().contains("dingo"), "{given}");
     is_counted(&vault, 4, 4);
@@ -95,7 +87,7 @@ fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
     vault.settle();
     let at = read(&vault, "memories/user.md").lines().position(|line| line.contains("camel")).unwrap() + 1;
     let lines = json!({ "path": "memories/user.md", "line_start": at });
-    assert_eq!(vault.post("/api/user-memory/forget", &lines).status, 200);
+    vault.post("/api/user-memory/forget", &lines).ok();
     is_counted(&vault, 1, 1);
     vault.run(&["memory", "clear", "--purge"]).ok();
     is_counted(&vault, 0, 0);
@@ -103,15 +95,14 @@ fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
 
 #[test]
 fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     vault.capture(json!([
         {"type": "bookmark", "title": "Invoice portal", "url": "https://portal.example/", "note": "The invoice portal wants passwords."},
         {"type": "clipboard", "content": "The invoice portal wants your key."},
         {"type": "note", "title": "Invoices", "content": "The invoice portal is closed on Sundays."},
     ]));
     vault.captured().settle();
-    let snippet = std::fs::read_dir(vault.path("snippets")).unwrap().next().unwrap().unwrap().file_name();
+    let snippet = fs::read_dir(vault.path("snippets")).unwrap().next().unwrap().unwrap().file_name();
     let snippet = format!("snippets/{}", snippet.to_str().unwrap());
     vault.write("notes/copy.md", "---\nsources: [bookmarks/invoice-portal.md]\n---\nThe invoice portal wants a lot.\n");
     vault.write(
@@ -140,25 +131,24 @@ fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
     let profile = read(&vault, "profile/profile.md");
     assert!(profile.contains("closed on Sundays") && !profile.contains("wants"), "{profile}");
     for body in [json!({"mode": "full"}), json!({"query": "what does the invoice portal want?"})] {
-        let given = post(&vault, "/api/context", &body);
+        let given = vault.post("/api/context", &body).ok();
         assert!(!given["text"].as_str().unwrap().contains("wants"), "{given:#}");
     }
-    let given = post(&vault, "/api/context", &json!({"query": "Remember the invoice portal"}));
+    let given = vault.post("/api/context", &json!({"query": "Remember the invoice portal"})).ok();
     assert!(given["text"].as_str().unwrap().contains("closed on Sundays"), "{given:#}");
     let found = vault.get("/api/user-memory/search?q=portal+passwords").json();
     assert!(found.to_string().contains("bookmarks/invoice-portal.md"), "a search finds it");
     // The day tells how much was captured, and nothing of what it says: so it is trusted.
     vault.run(&["digest", "--write"]).ok();
     vault.settle();
-    let day = std::fs::read_dir(vault.path("summaries/days")).unwrap().next().unwrap().unwrap().path();
-    let digest = std::fs::read_to_string(&day).unwrap();
+    let day = fs::read_dir(vault.path("summaries/days")).unwrap().next().unwrap().unwrap().path();
+    let digest = fs::read_to_string(&day).unwrap();
     assert!(digest.contains("- bookmarks: 1 new") && !digest.contains("passwords"), "{digest}");
-    let given = post(&vault, "/api/context", &json!({"query": "what happened today?"}));
+    let given = vault.post("/api/context", &json!({"query": "what happened today?"})).ok();
     assert!(given["text"].as_str().unwrap().contains("bookmarks: 1 new"), "{given:#}");
     // What the person vouches for is theirs.
     let page = read(&vault, "bookmarks/invoice-portal.md").replacen("---\n", "---\ntrust: person\n", 1);
-    vault.write("bookmarks/invoice-portal.md", page);
-    vault.settle();
-    let given = post(&vault, "/api/context", &json!({"sections": ["entries"]}));
+    vault.write("bookmarks/invoice-portal.md", page).settle();
+    let given = vault.post("/api/context", &json!({"sections": ["entries"]})).ok();
     assert!(given["text"].as_str().unwrap().contains("wants passwords"), "{given:#}");
 }

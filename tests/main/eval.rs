@@ -1,12 +1,6 @@
 //! `vault eval`, settings for one search, and deep searches, from outside.
 
-use std::fs;
-
-use memory_vault::config::Mode;
-use memory_vault::wire::SearchQuery;
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request, TestVault};
+use crate::support::prelude::*;
 
 const QUESTIONS: &str = "# Questions
 
@@ -22,8 +16,7 @@ const QUESTIONS: &str = "# Questions
 ";
 
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/bike.md", "# Bicycle cellar\n\nThe bicycle is in the cellar.\n");
+    let mut daemon = Daemon::vault().with("notes/bike.md", "# Bicycle cellar\n\nThe bicycle is in the cellar.\n");
     daemon.write("notes/tea.md", "# Tea\n\nGreen tea in the morning.\n");
     fs::write(daemon.path("questions.txt"), QUESTIONS).unwrap();
     daemon
@@ -35,10 +28,26 @@ fn agent(daemon: &Daemon) -> String {
 }
 
 #[test]
-fn questions_become_numbers() {
+fn questions_become_numbers_and_what_cannot_be_measured_is_said() {
     let mut daemon = daemon();
     let questions = daemon.path("questions.txt");
     let questions = questions.to_str().unwrap();
+    // What cannot be measured is said.
+    let empty = daemon.path("empty.txt");
+    fs::write(&empty, "# Nothing\n").unwrap();
+    let no_model = "`where is the bicycle` was searched by keyword instead of semantic";
+    for (args, said) in [
+        (&["eval", "/nowhere.md"][..], "could not read /nowhere.md"),
+        (&["eval", empty.to_str().unwrap()], "there is no question"),
+        (&["eval", questions, "--section", "elsewhere"], "no question stands under a heading `elsewhere`"),
+        (&["eval", questions, "--mode", "semantic"], no_model),
+        (&["eval", questions, "--mode", "keyword", "--set", "fusio=rrf"], "unknown field `fusio`"),
+        (&["eval"], "required"),
+    ] {
+        let ran = daemon.run(args);
+        assert!(ran.code == 2 && ran.stderr.contains(said), "{args:?}: {} {}", ran.code, ran.stderr);
+    }
+    // Questions become numbers.
     for with_daemon in [false, true] {
         if with_daemon {
             daemon.start();
@@ -60,30 +69,8 @@ fn questions_become_numbers() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_said() {
-    let daemon = daemon();
-    let questions = daemon.path("questions.txt");
-    let questions = questions.to_str().unwrap();
-    let empty = daemon.path("empty.txt");
-    fs::write(&empty, "# Nothing\n").unwrap();
-    let no_model = "`where is the bicycle` was searched by keyword instead of semantic";
-    for (args, said) in [
-        (&["eval", "/nowhere.md"][..], "could not read /nowhere.md"),
-        (&["eval", empty.to_str().unwrap()], "there is no question"),
-        (&["eval", questions, "--section", "elsewhere"], "no question stands under a heading `elsewhere`"),
-        (&["eval", questions, "--mode", "semantic"], no_model),
-        (&["eval", questions, "--mode", "keyword", "--set", "fusio=rrf"], "unknown field `fusio`"),
-        (&["eval"], "required"),
-    ] {
-        let ran = daemon.run(args);
-        assert!(ran.code == 2 && ran.stderr.contains(said), "{args:?}: {} {}", ran.code, ran.stderr);
-    }
-}
-
-#[test]
 fn what_an_agent_searched_for_becomes_questions() {
-    let mut daemon = daemon();
-    daemon.start();
+    let daemon = daemon().started();
     let token = agent(&daemon);
     for query in ["bicycle", "tea", "bicycle", "walrus"] {
         let request =
@@ -153,10 +140,9 @@ fn a_deep_search_has_the_hits_of_a_hybrid_one() {
 
 #[test]
 fn a_vault_without_a_model_is_measured_by_its_words_and_an_answer_that_is_nowhere_is_named() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
+    let vault = Daemon::vault().with("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
     let questions = vault.path("questions.txt");
-    std::fs::write(
+    fs::write(
         &questions,
         "- how long does the dough rest → notes/bread.md\n- where is the oven → notes/gone.md, [[bread]]\n",
     )

@@ -1,13 +1,8 @@
 //! Facts, from outside: by the command line, HTTP, MCP, an editor, git.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use serde_json::{Value, json};
-
+pub use crate::entries::read;
 use crate::forgotten::{Secret, assert_in_no_file};
-use crate::support::{Connection, Daemon, Mcp, Ran, Reply, Request, eventually, vault_command};
+use crate::support::prelude::*;
 
 pub const FACTS: &str = "---\ntags: [example]\n---\n# Facts\n\nProse: this is none.\n\n## Project\n\n- test_command: make test\n- version: 3.10\n\
     - deploy_branch: main #deploy\n\n## Project/Conventions\n\n- style: [short, plain]\n";
@@ -19,9 +14,7 @@ pub const POINTS: [&str; 4] = ["fact-written", "fact-noticed", "fact-noted", PUR
 const PURGED: &str = "fact-purged";
 
 pub fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("facts.md", FACTS);
-    vault
+    Daemon::vault().with("facts.md", FACTS)
 }
 
 fn put(vault: &Daemon, body: &Value) -> Reply {
@@ -30,9 +23,7 @@ fn put(vault: &Daemon, body: &Value) -> Reply {
 
 #[track_caller]
 fn set(vault: &Daemon, body: &Value) -> Value {
-    let reply = put(vault, body);
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    reply.json()
+    put(vault, body).ok()
 }
 
 #[track_caller]
@@ -50,10 +41,6 @@ pub fn value(vault: &Daemon, query: &str) -> Value {
     found.first().map_or(Value::Null, |fact| fact["value"].clone())
 }
 
-pub fn read(vault: &Daemon, path: &str) -> String {
-    fs::read_to_string(vault.path(path)).unwrap_or_default()
-}
-
 /// The changes that the history has, without when they were noticed.
 pub fn noted(vault: &Daemon, path: &str) -> Vec<String> {
     let text = read(vault, path);
@@ -68,8 +55,7 @@ pub fn notes_eventually(vault: &Daemon, path: &str, line: &str) {
 
 #[test]
 fn facts_are_looked_up_by_their_exact_name() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     assert_eq!(value(&vault, "namespace=project&key=test_command"), "make test");
     assert_eq!(value(&vault, "namespace=project&key=version"), "3.10", "as it is written");
     assert_eq!(value(&vault, "namespace=project/conventions&key=style"), json!(["short", "plain"]));
@@ -93,8 +79,7 @@ fn facts_are_looked_up_by_their_exact_name() {
 
 #[test]
 fn setting_changes_one_line_and_notes_it() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let written = set(
         &vault,
         &json!({"namespace": "project", "key": "deploy_branch", "value": "release", "source": "notes/x.md#L3"}),
@@ -135,11 +120,9 @@ fn setting_changes_one_line_and_notes_it() {
 
 #[test]
 fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
-    let mut vault = vault();
-    vault.write("projects/mech/facts.md", "## Build\n\n- test_command: just test\n");
+    let mut vault = vault().with("projects/mech/facts.md", "## Build\n\n- test_command: just test\n");
     vault.write("projects/secret/facts.md", "---\nprivate: true\n---\n- test_command: none\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
     let run = |args: &[&str]| vault.run(&[&["fact"], args].concat());
     let told = run(&["get", "test_command", "--scope", "system"]);
     assert_eq!(
@@ -167,8 +150,7 @@ fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
 
 #[test]
 fn who_is_slower_is_told_whatever_the_value_looks_like() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let set = |key: &str, value: Value, had: &str| {
         put(&vault, &json!({"namespace": "project/conventions", "key": key, "value": value, "if_value": had})).status
     };
@@ -183,8 +165,7 @@ fn who_is_slower_is_told_whatever_the_value_looks_like() {
 
 #[test]
 fn an_edit_by_hand_is_as_good_and_its_history_is_in_no_search() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     notes_eventually(&vault, "facts.history.md", "`project/version`: — → `3.10` · by edit");
     vault.write(
         "facts.md",
@@ -208,13 +189,12 @@ fn an_edit_by_hand_is_as_good_and_its_history_is_in_no_search() {
 
 #[test]
 fn two_clocks_tell_what_was_true_and_what_was_believed() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let history = "- 2026-01-10T00:00:00Z `p/branch`: — → `main` (from 2026-01-01) · by owner ^a1\n\
         - 2026-03-20T00:00:00Z `p/branch`: `main` → `release` (from 2026-03-09) · by owner ^a2\n\
         - 2026-05-05T00:00:00Z `p/branch`: `release` corrected to `rel-2` · by owner ^a3\n\
         - 2026-05-06T00:00:00Z `p/owner` was `Jonas` (from 2025-01-01, until 2025-06-01) · by owner ^a4\n";
-    vault.write("facts.md", "## P\n\n- branch: ~~release~~ rel-2\n").write("facts.history.md", history);
-    vault.start();
+    vault.write("facts.md", "## P\n\n- branch: ~~release~~ rel-2\n").write("facts.history.md", history).start();
     let at = |query: &str| value(&vault, &format!("namespace=p&key=branch&{query}"));
     assert_eq!(at(""), "rel-2");
     assert_eq!(at("as_of=2026-02-01"), "main");
@@ -250,9 +230,8 @@ fn an_agent_is_given_no_history_that_it_may_not_read() {
     ] {
         let mut vault = Daemon::with_config(&config(by_place));
         vault.write("facts.md", "## P\n\n- animal: quokka\n").write("facts.history.md", text);
-        vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\n{rules}\n---\n"));
-        vault.start().settle();
-        let made = vault.post("/api/agents/ada/rotate", &serde_json::json!({})).json();
+        vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\n{rules}\n---\n")).start().settle();
+        let made = vault.post("/api/agents/ada/rotate", &json!({})).json();
         let mut ada = Connection::open(vault.address()).with_token(made["token"].as_str().unwrap());
         for query in ["history=true", "as_of=2026-02-01", "changed_since=2020-01-01"] {
             let found = ada.get(&format!("/api/facts?scope=user&key=animal&{query}")).to_string();
@@ -269,8 +248,7 @@ fn an_agent_is_given_no_history_that_it_may_not_read() {
 
 #[test]
 fn what_is_over_and_what_is_to_come_is_left_out() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write(
+    let mut vault = Daemon::vault().with(
         "facts.md",
         "- old: x (until 2020-01-01)\n- now: y (from 2020-01-01, until 2199-01-01)\n- soon: z (from 2199-01-01)\n",
     );
@@ -298,8 +276,7 @@ fn what_is_over_and_what_is_to_come_is_left_out() {
 
 #[test]
 fn the_time_of_a_fact_runs_out_and_is_noticed() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start();
+    let vault = Daemon::vault().started();
     let until = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
     set(&vault, &json!({"key": "a", "value": "x", "until": until.to_string()}));
     assert_eq!(value(&vault, "key=a&namespace="), "x");
@@ -309,12 +286,11 @@ fn the_time_of_a_fact_runs_out_and_is_noticed() {
 
 #[test]
 fn the_most_specific_scope_answers_first() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault
-        .write("projects/mech/facts.md", "- lang: rust\n")
-        .write("agent-types/coding/facts.md", "- lang: any\n- style: short\n")
-        .write("system/facts.md", "- lang: none\n- region: eu\n");
-    vault.start();
+    let vault = Daemon::vault()
+        .with("projects/mech/facts.md", "- lang: rust\n")
+        .with("agent-types/coding/facts.md", "- lang: any\n- style: short\n")
+        .with("system/facts.md", "- lang: none\n- region: eu\n")
+        .started();
     let found = facts(&vault, "resolve=project:mech,agent-type:coding,system");
     let told: Vec<String> = found
         .iter()
@@ -337,19 +313,14 @@ fn the_most_specific_scope_answers_first() {
 
 #[test]
 fn an_agent_reads_what_it_was_given_and_writes_its_own() {
-    let mut vault = vault();
-    vault.write(
-        "agents/ada/agent.md",
-        "---\ncan_read_user_memory: true\ncollections: [vault]\nwrite_mode: hybrid\n---\n",
-    );
-    vault.write("agents/bob/agent.md", "---\ncan_read_user_memory: false\nwrite_mode: prompt-only\n---\n");
-    vault.write("projects/x/facts.md", "- secret: yes\n");
-    vault.start().settle();
-    let token = |agent: &str| {
-        vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].as_str().unwrap().to_owned()
-    };
+    let vault = vault()
+        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [vault]\nwrite_mode: hybrid\n---\n")
+        .with("agents/bob/agent.md", "---\ncan_read_user_memory: false\nwrite_mode: prompt-only\n---\n")
+        .with("projects/x/facts.md", "- secret: yes\n")
+        .settled();
+    let token = |agent: &str| vault.token_of(agent);
     let (ada, bob) = (token("ada"), token("bob"));
-    let ask = |token: &str, request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+    let ask = |token: &str, request: Request| vault.send(&request.bearer(token));
     let get =
         |token: &str, query: &str| ask(token, Request::get(&format!("/api/facts?{query}"))).json()["facts"].clone();
     let put = |token: &str, body: Value| ask(token, Request::new("PUT", "/api/facts").json(body.to_string()));
@@ -381,9 +352,7 @@ fn an_agent_reads_what_it_was_given_and_writes_its_own() {
 
 #[test]
 fn an_agent_uses_facts_over_mcp() {
-    let mut vault = vault();
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+    let vault = vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").settled();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let found = mcp.tool("fact", json!({"action": "get", "name": "project/version"}));
     assert_eq!(found["facts"][0]["value"], "3.10", "{found}");
@@ -434,7 +403,7 @@ fn the_command_line_does_without_a_daemon() {
 /// Days are those of where the vault is, and not all of them have 24 hours.
 #[test]
 fn days_on_which_the_clocks_change_begin_and_end_at_midnight() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let vault = Daemon::vault();
     let run = |zone: &str, args: &[&str]| Ran::of(vault.command(&["fact"]).args(args).env("TZ", zone));
     let berlin = |args: &[&str]| run("Europe/Berlin", args);
     berlin(&["set", "spring", "x", "--from", "2026-03-29", "--until", "2026-03-30"]).ok();
@@ -473,11 +442,10 @@ fn days_on_which_the_clocks_change_begin_and_end_at_midnight() {
 
 #[test]
 fn what_is_wrong_in_a_file_is_reported_and_left() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let text = "- a: 1\n- a: 2\n- b: [1\n- c: x (until 2026-02-31)\n```\n- d: 1\n```\n1. e: 1\n- 🎉: x\n- f/g: x\n";
     vault.write("facts.md", text);
-    vault.write("projects/p/facts.md", "<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> other\n");
-    vault.start();
+    vault.write("projects/p/facts.md", "<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> other\n").start();
     let problems = eventually("the problems", || {
         let problems = vault.status()["facts"]["problems"].as_array()?.clone();
         (problems.len() >= 5).then_some(problems)
@@ -521,7 +489,7 @@ fn what_came_with_a_commit_is_as_old_as_that_and_a_clone_dates_nothing_anew() {
     assert_eq!((change["learned"].as_str(), change["by"].as_str()), (Some("2026-02-03T10:00:00Z"), Some("git")));
     git(&vault.path(""), &["add", "facts.history.md"]);
     git(&vault.path(""), &["commit", "--quiet", "-m", "history"]);
-    let other = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let other = Daemon::vault();
     git(&other.path(""), &["init", "--quiet"]);
     git(&other.path(""), &["fetch", "--quiet", vault.path("").to_str().unwrap()]);
     git(&other.path(""), &["checkout", "--quiet", "--force", "FETCH_HEAD"]);
@@ -533,8 +501,7 @@ fn what_came_with_a_commit_is_as_old_as_that_and_a_clone_dates_nothing_anew() {
 #[test]
 fn kills_between_a_fact_and_its_history_lose_neither() {
     for point in POINTS.into_iter().filter(|point| *point != PURGED) {
-        let mut vault = vault();
-        vault.start();
+        let mut vault = vault().started();
         notes_eventually(&vault, "facts.history.md", "`project/conventions/style`: — → `[short, plain]` · by edit");
         vault.kill();
         vault.launch(Some(&format!("{point}:1")));
@@ -556,17 +523,14 @@ fn kills_between_a_fact_and_its_history_lose_neither() {
 #[test]
 fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
     let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start();
+    let mut vault = Daemon::vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").started();
     let branch = |value: &str| set(&vault, &json!({"namespace": "p", "key": "branch", "value": value}));
     drop(["main", secret.text, "release"].map(branch));
     set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
     // Of one fact it is the value of now, of another one of before.
     set(&vault, &json!({"namespace": "p", "key": "code", "value": secret.text}));
-    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
-    let as_agent =
-        |vault: &Daemon, request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+    let token = vault.token_of("ada");
+    let as_agent = |vault: &Daemon, request: Request| vault.send(&request.bearer(&token));
     as_agent(&vault, Request::get("/api/facts?scope=user&key=zibeline"));
     vault.settle();
     for name in ["fact:p/branch", "fact:p/code"] {
@@ -608,8 +572,7 @@ fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
 fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
     let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
     for with_daemon in [true, false] {
-        let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-        vault.start();
+        let mut vault = Daemon::vault().started();
         set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
         set(&vault, &json!({"namespace": "p", "key": "gone", "value": secret.text}));
         let unset = vault.run(&["fact", "unset", "p/gone", "--json"]).ok().json();
@@ -634,16 +597,15 @@ fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
     vault
         .write("notes/Blade Runner.md", "---\ndirector: Ridley Scott\nyear: 1982\ngenre: [noir, future]\n---\n# Blade Runner\n\nrating:: 8.10\nmanages:: [[Deckard]]\n")
         .write("notes/alien.md", "---\ndirector: Ridley Scott\nprivate: true\n---\n# Alien\n")
-        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
     assert_eq!(value(&vault, "namespace=notes/Blade%20Runner&key=director"), "Ridley Scott");
     assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=rating"), "8.10");
     assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=genre"), json!(["noir", "future"]));
     assert_eq!(facts(&vault, "namespace=notes/blade%20runner").len(), 5);
     assert_eq!(facts(&vault, "key=director").len(), 2);
     assert_eq!(facts(&vault, "key=director&scope=project:x").len(), 0);
-    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
-    let request = Request::get("/api/facts?key=director").header("Authorization", &format!("Bearer {token}"));
+    let token = vault.token_of("ada");
+    let request = Request::get("/api/facts?key=director").bearer(&token);
     let seen = vault.send(&request).json();
     assert_eq!(seen["facts"].as_array().unwrap().len(), 1, "{seen}");
 }
@@ -651,8 +613,7 @@ fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
 #[test]
 fn a_kill_in_a_purge_leaves_what_another_takes() {
     let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start();
+    let mut vault = Daemon::vault().started();
     set(&vault, &json!({"namespace": "p", "key": "branch", "value": secret.text}));
     set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
     vault.terminate();
@@ -690,30 +651,25 @@ fn a_span_that_is_over_overwrites_nothing() {
     let refused = vault.run(&["fact", "set", "k", "old", "--from", "2024-01-01", "--until", "2025-01-01"]);
     assert!(refused.code == 2 && refused.stderr.contains("no history is kept"), "{refused:?}");
     assert_eq!(read(&vault, "facts.md"), "- k: now\n");
-    let kept = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let kept = Daemon::vault();
     let refused = kept.run(&["fact", "set", "k", "old", "--until", "2025-01-01"]);
     assert!(refused.code == 2 && refused.stderr.contains("`from`"), "{refused:?}");
 }
 
 #[test]
 fn an_agent_undoes_its_own_fact_and_is_told_the_same_of_what_was_forgotten() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start();
+    let vault = Daemon::vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").started();
     set(&vault, &json!({"namespace": "p", "key": "branch", "value": "zibeline-branch"}));
     vault.settle();
     vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]).ok();
-    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let token = vault.token_of("ada");
     let ask = |method: &str, target: &str, body: Value| {
-        vault.send(
-            &Request::new(method, target).json(body.to_string()).header("Authorization", &format!("Bearer {token}")),
-        )
+        vault.send(&Request::new(method, target).json(body.to_string()).bearer(&token))
     };
     let put = |value: &str, if_value: &str| {
         ask("PUT", "/api/facts", json!({"namespace": "p", "key": "branch", "value": value, "if_value": if_value}))
     };
-    let first = put("main", "");
-    assert_eq!(first.status, 200, "{}", first.json());
+    put("main", "").ok();
     // Whether it was forgotten or not, a wrong guess is refused, and what was there is told.
     for value in ["zibeline-branch", "another"] {
         assert_eq!(put(value, "wrong").status, 409, "{value}");
@@ -721,8 +677,7 @@ fn an_agent_undoes_its_own_fact_and_is_told_the_same_of_what_was_forgotten() {
     }
     assert!(read(&vault, "agents/ada/facts.md").contains("- branch: another\n"));
     let last = put("more", "another").json();
-    let undone = ask("POST", "/api/memory/restore", json!({"checkpoint_id": last["checkpoint_id"]}));
-    assert_eq!(undone.status, 200, "{}", undone.json());
+    ask("POST", "/api/memory/restore", json!({"checkpoint_id": last["checkpoint_id"]})).ok();
     assert!(read(&vault, "agents/ada/facts.md").contains("- branch: another\n"));
     let over = ask("PUT", "/api/facts", json!({"key": "a", "value": "b", "from": "2020-01-01", "until": "2021-01-01"}));
     assert_eq!(over.status, 400);

@@ -1,12 +1,10 @@
 //! Questions about facts: the same answer whichever way they are asked.
 
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Mcp, Request};
+use crate::support::prelude::*;
 
 /// Facts with a past, a future, tags and a second scope.
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let facts = "## Work\n\n- branch: ~~release~~ rel-2 #deploy\n- style: [short, plain]\n- trial: x (until 2020-01-01) #deploy\n\
         - soon: z (from 2199-01-01)\n\n## Workshop\n\n- key: Priya #deploy/keys\n";
     let history = "- 2026-01-10T00:00:00Z `work/branch`: — → `main` (from 2026-01-01) · by owner ^a1\n\
@@ -16,8 +14,7 @@ fn vault() -> Daemon {
         - 2026-01-12T00:00:00Z `work/old`: `gone` → — · by owner ^b2\n";
     vault.write("facts.md", facts).write("facts.history.md", history);
     vault.write("projects/mech/facts.md", "## Work\n\n- branch: main #deploy\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
     vault
 }
 
@@ -26,134 +23,76 @@ fn said(found: &Value) -> Vec<Value> {
     found["facts"].as_array().unwrap_or_else(|| panic!("{found}")).clone()
 }
 
-/// What is asked of the command line, HTTP and MCP, how many facts that gives, and the first value.
-type FactQuestion<'a> = (&'a [&'a str], String, &'a str, Value, usize, Value);
-
 #[test]
 fn each_kind_of_question_has_one_answer_over_all_three_ways() {
     let vault = vault();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    let name = "work/branch";
-    let one = "namespace=work&key=branch";
-    let table: [FactQuestion<'_>; 15] = [
-        (&["get", name], one.into(), "fact", json!({ "action": "get", "name": name }), 1, json!("rel-2")),
+    // What is asked of the command line, HTTP and MCP, how many facts that gives, and the first value.
+    for (args, query, mut arguments, count, value) in [
+        ("get work/branch", "namespace=work&key=branch", json!({ "name": "work/branch" }), 1, "rel-2"),
+        ("get work/none", "namespace=work&key=none", json!({ "name": "work/none" }), 0, ""),
         (
-            &["get", "work/none"],
-            "namespace=work&key=none".into(),
-            "fact",
-            json!({ "action": "get", "name": "work/none" }),
-            0,
-            Value::Null,
-        ),
-        (
-            &["get", name, "--resolve", "project:mech,user"],
-            format!("{one}&resolve=project:mech,user"),
-            "fact",
-            json!({ "action": "get", "name": name, "scopes": "project:mech,user" }),
+            "get work/branch --resolve project:mech,user",
+            "namespace=work&key=branch&resolve=project:mech,user",
+            json!({ "name": "work/branch", "scopes": "project:mech,user" }),
             1,
-            json!("main"),
+            "main",
         ),
+        ("list work", "namespace=work", json!({ "namespace": "work" }), 2, "rel-2"),
+        ("list --prefix work", "prefix=work", json!({ "prefix": "work" }), 3, "rel-2"),
         (
-            &["list", "work"],
-            "namespace=work".into(),
-            "fact",
-            json!({ "action": "list", "namespace": "work" }),
-            2,
-            json!("rel-2"),
-        ),
-        (
-            &["list", "--prefix", "work"],
-            "prefix=work".into(),
-            "fact",
-            json!({ "action": "list", "prefix": "work" }),
-            3,
-            json!("rel-2"),
-        ),
-        (
-            &["list", "work", "--expired"],
-            "namespace=work&expired=true".into(),
-            "fact",
-            json!({ "action": "list", "namespace": "work", "expired": true }),
+            "list work --expired",
+            "namespace=work&expired=true",
+            json!({ "namespace": "work", "expired": true }),
             4,
-            json!("rel-2"),
+            "rel-2",
         ),
+        ("list work -n 1", "namespace=work&limit=1", json!({ "namespace": "work", "limit": 1 }), 1, "rel-2"),
         (
-            &["list", "work", "-n", "1"],
-            "namespace=work&limit=1".into(),
-            "fact",
-            json!({ "action": "list", "namespace": "work", "limit": 1 }),
+            "list --changed-since 2026-05-01 --prefix work/branch",
+            "changed_since=2026-05-01&prefix=work/branch",
+            json!({ "changed_since": "2026-05-01", "prefix": "work/branch" }),
             1,
-            json!("rel-2"),
+            "rel-2",
         ),
         (
-            &["list", "--changed-since", "2026-05-01", "--prefix", "work/branch"],
-            "changed_since=2026-05-01&prefix=work/branch".into(),
-            "fact",
-            json!({ "action": "list", "changed_since": "2026-05-01", "prefix": "work/branch" }),
+            "get work/branch --as-of 2026-02-01",
+            "namespace=work&key=branch&as_of=2026-02-01",
+            json!({ "name": "work/branch", "as_of": "2026-02-01" }),
             1,
-            json!("rel-2"),
+            "main",
         ),
         (
-            &["get", name, "--as-of", "2026-02-01"],
-            format!("{one}&as_of=2026-02-01"),
-            "fact",
-            json!({ "action": "get", "name": name, "as_of": "2026-02-01" }),
+            "get work/branch --as-of 2026-04-01 --known-at 2026-04-01",
+            "namespace=work&key=branch&as_of=2026-04-01&known_at=2026-04-01",
+            json!({ "name": "work/branch", "as_of": "2026-04-01", "known_at": "2026-04-01" }),
             1,
-            json!("main"),
+            "release",
         ),
         (
-            &["get", name, "--as-of", "2026-04-01", "--known-at", "2026-04-01"],
-            format!("{one}&as_of=2026-04-01&known_at=2026-04-01"),
-            "fact",
-            json!({ "action": "get", "name": name, "as_of": "2026-04-01", "known_at": "2026-04-01" }),
-            1,
-            json!("release"),
-        ),
-        (
-            &["list", "--as-of", "2026-04-01", "--known-at", "2026-01-11"],
-            "as_of=2026-04-01&known_at=2026-01-11".into(),
-            "fact",
-            json!({ "action": "list", "as_of": "2026-04-01", "known_at": "2026-01-11" }),
+            "list --as-of 2026-04-01 --known-at 2026-01-11",
+            "as_of=2026-04-01&known_at=2026-01-11",
+            json!({ "as_of": "2026-04-01", "known_at": "2026-01-11" }),
             2,
-            json!("main"),
+            "main",
         ),
+        ("list --known-at 2026-01-11", "known_at=2026-01-11", json!({ "known_at": "2026-01-11" }), 2, "main"),
+        ("history work/branch", "namespace=work&key=branch&history=true", json!({ "name": "work/branch" }), 1, "rel-2"),
+        ("list --tag deploy", "tag=deploy", json!({ "tag": "deploy" }), 3, "main"),
         (
-            &["list", "--known-at", "2026-01-11"],
-            "known_at=2026-01-11".into(),
-            "fact",
-            json!({ "action": "list", "known_at": "2026-01-11" }),
-            2,
-            json!("main"),
-        ),
-        (
-            &["history", name],
-            format!("{one}&history=true"),
-            "fact",
-            json!({ "action": "history", "name": name }),
+            "list --tag deploy/keys --scope user",
+            "tag=deploy/keys&scope=user",
+            json!({ "tag": "deploy/keys", "scopes": "user" }),
             1,
-            json!("rel-2"),
+            "Priya",
         ),
-        (
-            &["list", "--tag", "deploy"],
-            "tag=deploy".into(),
-            "fact",
-            json!({ "action": "list", "tag": "deploy" }),
-            3,
-            json!("main"),
-        ),
-        (
-            &["list", "--tag", "deploy/keys", "--scope", "user"],
-            "tag=deploy/keys&scope=user".into(),
-            "fact",
-            json!({ "action": "list", "tag": "deploy/keys", "scopes": "user" }),
-            1,
-            json!("Priya"),
-        ),
-    ];
-    for (args, query, tool, arguments, count, value) in table {
-        let by_command = said(&vault.run(&[&["fact"], args, &["--json"]].concat()).json());
+    ] {
+        let args: Vec<&str> = args.split(' ').collect();
+        arguments["action"] = args[0].into();
+        let value = if value.is_empty() { Value::Null } else { json!(value) };
+        let by_command = said(&vault.run(&[&["fact"], &args[..], &["--json"]].concat()).json());
         let by_http = said(&vault.get(&format!("/api/facts?{query}")).json());
-        let by_mcp = said(&mcp.tool(tool, arguments));
+        let by_mcp = said(&mcp.tool("fact", arguments));
         assert_eq!(by_http, by_command, "{query}");
         assert_eq!(by_mcp, by_http, "{query}");
         let first = by_http.first().map_or(Value::Null, |fact| fact["value"].clone());
@@ -164,7 +103,7 @@ fn each_kind_of_question_has_one_answer_over_all_three_ways() {
 
 #[test]
 fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let facts = |from: usize| (from..from + 6).map(|at| format!("- k{at:02}: v #deploy\n")).collect::<String>();
     vault.write("facts.md", facts(0)).write("projects/mech/facts.md", facts(10)).write("system/facts.md", facts(20));
     vault.write("projects/secret/facts.md", format!("---\nprivate: true\n---\n{}", facts(30)));
@@ -173,11 +112,8 @@ fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
         vault.write(&format!("notes/{at:02}.md"), format!("# Note {at}\n\nText. #deploy\n"));
     }
     vault.start().settle();
-    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
-    let as_ada = |query: &str| {
-        let request = Request::get(&format!("/api/facts?{query}")).header("Authorization", &format!("Bearer {token}"));
-        vault.send(&request).json()
-    };
+    let token = vault.token_of("ada");
+    let as_ada = |query: &str| vault.send(&Request::get(&format!("/api/facts?{query}")).bearer(&token)).json();
     let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
     let count = |found: &Value| (said(found).len(), found["cut"] == true);
     let scopes = |found: &Value| {
@@ -233,30 +169,23 @@ fn a_number_is_given_as_it_is_written_or_refused() {
 
 #[test]
 fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where_it_may_be_seen() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
-    vault
-        .write("notes/Alien.md", "---\ntitle: Alien\nrating: 8\n---\n# Alien\n\nSeen with [with:: Ann].\n")
-        .write("notes/brazil.md", "# Brazil\n\n- rating:: 9.0\n\n`rating:: 1` and std::vec\n\n```\nrating:: 2\n```\n")
-        .write("notes/cube.md", "+++\nrating = 7\n+++\n# Cube\n\nRating:: [6, 7]\n")
-        .write("notes/dune.md", "---\nprivate: true\n---\n# Dune\n\nrating:: 5\nsecret_rating:: 4\n")
-        .write("projects/mech/notes/eraser.md", "# Eraser\n\nrating:: 3\n")
-        .write("facts.md", "- rating: high\n")
-        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
-    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
-    let as_ada = |query: &str| {
-        let request = Request::get(&format!("/api/facts?{query}")).header("Authorization", &format!("Bearer {token}"));
-        vault.send(&request).json()
-    };
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n")
+        .with("notes/Alien.md", "---\ntitle: Alien\nrating: 8\n---\n# Alien\n\nSeen with [with:: Ann].\n")
+        .with("notes/brazil.md", "# Brazil\n\n- rating:: 9.0\n\n`rating:: 1` and std::vec\n\n```\nrating:: 2\n```\n")
+        .with("notes/cube.md", "+++\nrating = 7\n+++\n# Cube\n\nRating:: [6, 7]\n")
+        .with("notes/dune.md", "---\nprivate: true\n---\n# Dune\n\nrating:: 5\nsecret_rating:: 4\n")
+        .with("projects/mech/notes/eraser.md", "# Eraser\n\nrating:: 3\n")
+        .with("facts.md", "- rating: high\n")
+        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n")
+        .settled();
+    let token = vault.token_of("ada");
+    let as_ada = |query: &str| vault.send(&Request::get(&format!("/api/facts?{query}")).bearer(&token)).json();
     let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
     let shown = |found: &Value| -> Vec<String> {
         said(found).iter().map(|fact| format!("{} {}", fact["citation"].as_str().unwrap(), fact["value"])).collect()
     };
     let seen = [
-        "facts.md#L1 \"high\"",
-        "notes/Alien.md#L3 \"8\"",
-        "notes/brazil.md#L3 \"9.0\"",
-        "notes/cube.md#L2 \"7\"",
+        "facts.md#L1 \"high\"", "notes/Alien.md#L3 \"8\"", "notes/brazil.md#L3 \"9.0\"", "notes/cube.md#L2 \"7\"",
         "notes/cube.md#L6 [\"6\",\"7\"]",
     ];
     assert_eq!(shown(&as_owner("key=rating"))[..5], seen);

@@ -1,12 +1,8 @@
 //! Facts by the program, by hand and by git, through restarts, kills and rebuilds: the files alone say it all.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
 use crate::clones::{change, clone_of, commit, could};
 use crate::facts::{facts, git, noted, read};
-use crate::support::{Daemon, Random, Request, cases, eventually, seed};
+use crate::support::prelude::*;
 
 /// What is done with the facts, or with what knows them.
 #[derive(Clone, Copy)]
@@ -27,10 +23,6 @@ enum Step {
     Kill,
     Reindex,
     Merge,
-}
-
-fn vault() -> Daemon {
-    Daemon::with_config("[embed]\nmodel = \"none\"\n")
 }
 
 /// Whether the history ends with what the file says, of each fact.
@@ -120,8 +112,7 @@ fn step(vault: &mut Daemon, dice: &mut Random, step: Step) {
             vault.write("facts.md", half).write("facts.md", text);
         }
         Step::Restart => {
-            vault.terminate();
-            vault.start();
+            vault.restart();
         }
         Step::Kill => {
             vault.kill();
@@ -134,10 +125,9 @@ fn step(vault: &mut Daemon, dice: &mut Random, step: Step) {
 
 /// A vault whose facts git keeps, and its daemon.
 fn kept_by_git() -> Daemon {
-    let mut vault = vault();
-    vault
-        .write(".gitattributes", "facts.history.md merge=union\n")
-        .write("facts.md", "# Facts\n\n## n\n\n- a: 1\n- b: 1\n");
+    let mut vault = Daemon::vault()
+        .with(".gitattributes", "facts.history.md merge=union\n")
+        .with("facts.md", "# Facts\n\n## n\n\n- a: 1\n- b: 1\n");
     git(&vault.path(""), &["init", "--quiet", "--initial-branch", "main"]);
     git(&vault.path(""), &["add", ".gitattributes"]);
     vault.start();
@@ -154,19 +144,8 @@ fn play(vault: &mut Daemon, dice: &mut Random, mut after: impl FnMut(&Daemon, &m
     for _ in 0..cases(1) {
         let mut steps = vec![Set; 12];
         steps.extend([Unset, Unset, Retract, Retract, Past, Past, Write, Write, Write, Write, TakeOut, TakeOut, Halve]);
-        steps.extend([
-            Since,
-            Since,
-            Future,
-            Future,
-            Future,
-            End,
-            WriteWindow,
-            WriteWindow,
-            WriteWindow,
-            Strike,
-            Strike,
-        ]);
+        steps
+            .extend([Since, Since, Future, Future, Future, End, WriteWindow, WriteWindow, WriteWindow, Strike, Strike]);
         steps.extend([Restart, Kill, Reindex, Merge, Merge]);
         while !steps.is_empty() {
             let at = dice.below(steps.len());
@@ -222,8 +201,7 @@ fn carry(from: &Daemon, to: &Daemon, dice: &mut Random) {
 fn who_sees_the_files_change_and_nothing_else_comes_to_the_same() {
     let mut dice = Random::new(seed());
     let mut vault = kept_by_git();
-    let mut mirror = self::vault();
-    mirror.start();
+    let mut mirror = Daemon::vault().started();
     let moments = play(&mut vault, &mut dice, |vault, dice| match dice.below(8) {
         // Some states come late, and are seen together with the next.
         0 => {}
@@ -277,7 +255,7 @@ fn the_files_alone_say_it_all() {
     let here = answers(&vault);
     assert_eq!(values(&vault, &format!("as_of={}", jiff::Timestamp::now())), values(&vault, ""), "now is one moment");
     let text = read(&vault, "facts.history.md");
-    let mut copy = self::vault();
+    let mut copy = Daemon::vault();
     for file in ["facts.md", "facts.history.md"] {
         copy.write(file, fs::read(vault.path(file)).unwrap());
     }
@@ -289,8 +267,7 @@ fn the_files_alone_say_it_all() {
         "nothing is noted twice"
     );
     // The file without its history says the same of now, but since when, and not what is true until that begins which it says.
-    let mut new = self::vault();
-    new.write("facts.md", fs::read(vault.path("facts.md")).unwrap()).start();
+    let new = Daemon::vault().with("facts.md", fs::read(vault.path("facts.md")).unwrap()).started();
     let now = |vault: &Daemon| -> Vec<(Value, Value)> {
         let found = facts(vault, "scope=user");
         let of_file = found.iter().filter(|fact| fact["citation"].as_str().unwrap().contains("#L"));

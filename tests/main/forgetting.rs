@@ -1,22 +1,15 @@
 //! What is forgotten is gone, and nothing else is.
 
-use std::fs;
 #[cfg(target_os = "linux")]
-use std::io::Write;
-use std::process::Command;
-#[cfg(target_os = "linux")]
-use std::process::Stdio;
-
 use memory_vault::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
 use memory_vault::note::Note;
-use memory_vault::notes;
-use memory_vault::path::VaultPath;
 use memory_vault::request::{ErrorKind, RequestError};
-use memory_vault::wire::{ForgetParams, Forgotten, RestoreParams, Restored};
+use memory_vault::wire::{Forgotten, RestoreParams, Restored};
 use proptest::prelude::*;
-use serde_json::json;
+#[cfg(target_os = "linux")]
+use std::io::Write;
 
-use crate::support::{Daemon, TestVault, contents, proptest_config, skipped};
+use crate::support::prelude::*;
 
 fn cut(source: &str) -> (Note, Vec<Chunk>) {
     let path = VaultPath::new("notes/a.md").unwrap();
@@ -101,17 +94,8 @@ fn what_is_joined_to_a_passage_goes_with_it_and_headings_of_others_stay() {
 }
 
 #[test]
-fn a_note_that_is_private_stays_so() {
-    let source = format!("{}\n\nA secret. #private\n", "alpha ".repeat(130));
-    let (note, chunks) = cut(&source);
-    let last = chunks.last().unwrap();
-    assert_eq!(without_chunk(&note, &source, last), Err(RemoveError::KeepsPrivate));
-    assert_eq!(without_lines(&note, &source, 3, 3), Err(RemoveError::KeepsPrivate));
-    assert!(without_chunk(&note, &source, &chunks[0]).is_ok());
-}
-
-#[test]
-fn lines_go_exactly_and_frontmatter_does_not() {
+fn lines_go_exactly_and_what_is_private_stays_so() {
+    // Lines go exactly, and frontmatter does not.
     let source = "---\nprivate: true\n---\n# T\n\none\ntwo\n\nthree\n";
     let (note, _) = cut(source);
     let without = |first, last| without_lines(&note, source, first, last).map(|left| left.text);
@@ -122,6 +106,13 @@ fn lines_go_exactly_and_frontmatter_does_not() {
     for (first, last) in [(0, 1), (2, 2), (3, 6), (7, 6), (9, 99)] {
         assert_eq!(without(first, last), Err(RemoveError::Outside), "{first}-{last}");
     }
+    // A note that is private stays so.
+    let source = format!("{}\n\nA secret. #private\n", "alpha ".repeat(130));
+    let (note, chunks) = cut(&source);
+    let last = chunks.last().unwrap();
+    assert_eq!(without_chunk(&note, &source, last), Err(RemoveError::KeepsPrivate));
+    assert_eq!(without_lines(&note, &source, 3, 3), Err(RemoveError::KeepsPrivate));
+    assert!(without_chunk(&note, &source, &chunks[0]).is_ok());
 }
 
 fn block() -> impl Strategy<Value = String> {
@@ -203,9 +194,8 @@ proptest! {
 
 const NOTE: &str = "---\ntags: [food]\n---\n# Bread\n\nFlour and water.\n\n# Soup\n\nAn aardvark in the pot.\n";
 
-fn forget(vault: &TestVault, params: serde_json::Value) -> Result<Forgotten, RequestError> {
-    let params: ForgetParams = serde_json::from_value(params).unwrap();
-    notes::forget(&vault.owner(), &params)
+fn forget(vault: &TestVault, params: Value) -> Result<Forgotten, RequestError> {
+    notes::forget(&vault.owner(), &serde_json::from_value(params).unwrap())
 }
 
 fn restore(vault: &TestVault, id: &str) -> Restored {
@@ -219,32 +209,30 @@ fn passage(vault: &TestVault, word: &str) -> String {
 
 #[test]
 fn a_passage_is_gone_at_once_and_comes_back() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE).sync();
+    let vault = TestVault::new().with("notes/a.md", NOTE).synced();
     let hash = passage(&vault, "aardvark");
     let would = forget(&vault, json!({"hash": hash, "dry_run": true})).unwrap();
     assert_eq!((would.content.as_str(), would.whole), ("# Soup\n\nAn aardvark in the pot.", false));
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    assert_eq!(vault.read("notes/a.md"), NOTE);
     let forgotten = forget(&vault, json!({"hash": hash, "seen": would.seen})).unwrap();
     assert!(vault.words("aardvark").paths().is_empty());
     let left = "---\ntags: [food]\n---\n# Bread\n\nFlour and water.\n";
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), left);
+    assert_eq!(vault.read("notes/a.md"), left);
     // What is left is all there is.
     let last = forget(&vault, json!({"hash": passage(&vault, "flour")})).unwrap();
     assert!(last.whole && !vault.path("notes/a.md").exists());
-    assert_eq!(fs::read_to_string(vault.path(".trash/notes/a.md")).unwrap(), left);
+    assert_eq!(vault.read(".trash/notes/a.md"), left);
     assert_eq!(vault.status().files, 0);
     restore(&vault, &last.checkpoint_id.unwrap());
     restore(&vault, &forgotten.checkpoint_id.unwrap());
     assert_eq!(vault.words("aardvark").paths()[0], "notes/a.md");
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    assert_eq!(vault.read("notes/a.md"), NOTE);
     assert!(!vault.path(".trash/notes/a.md").exists());
 }
 
 #[test]
 fn what_has_changed_since_is_refused() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE).sync();
+    let mut vault = TestVault::new().with("notes/a.md", NOTE).synced();
     let hash = passage(&vault, "aardvark");
     let seen = forget(&vault, json!({"path": "notes/a.md", "dry_run": true})).unwrap().seen;
     assert_eq!(seen.len(), 16);
@@ -255,7 +243,7 @@ fn what_has_changed_since_is_refused() {
         assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
         assert!(error.message.contains("changed since"), "{error}");
     }
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), edited);
+    assert_eq!(vault.read("notes/a.md"), edited);
     vault.sync();
     assert_eq!(forget(&vault, json!({"hash": seen})).unwrap_err().kind, ErrorKind::NotFound);
     vault.remove("notes/a.md");
@@ -264,8 +252,7 @@ fn what_has_changed_since_is_refused() {
 
 #[test]
 fn lines_are_those_that_the_index_has_told_of() {
-    let mut vault = TestVault::new();
-    vault.write("memory.toml", "[index]\nexclude = [\"left-out.md\"]\n");
+    let mut vault = TestVault::new().with("memory.toml", "[index]\nexclude = [\"left-out.md\"]\n");
     vault.config.index.exclude = vec!["left-out.md".into()];
     vault.write("notes/a.md", "one\ntwo\nthree\n").write("left-out.md", "one\ntwo\n").sync();
     let edited = "one\nnew\ntwo\nthree\n";
@@ -274,19 +261,18 @@ fn lines_are_those_that_the_index_has_told_of() {
         let error = forget(&vault, json!({"path": path, "line_start": 2})).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
     }
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), edited);
+    assert_eq!(vault.read("notes/a.md"), edited);
     vault.sync();
     forget(&vault, json!({"path": "notes/a.md", "line_start": 2})).unwrap();
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), "one\ntwo\nthree\n");
+    assert_eq!(vault.read("notes/a.md"), "one\ntwo\nthree\n");
     let seen = forget(&vault, json!({"path": "left-out.md", "line_start": 2, "dry_run": true})).unwrap().seen;
     forget(&vault, json!({"path": "left-out.md", "line_start": 2, "seen": seen})).unwrap();
-    assert_eq!(fs::read_to_string(vault.path("left-out.md")).unwrap(), "one\n");
+    assert_eq!(vault.read("left-out.md"), "one\n");
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_with_its_field() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE).write("notes/b.markdown", "text").sync();
+    let vault = TestVault::new().with("notes/a.md", NOTE).with("notes/b.markdown", "text").synced();
     for (said, params) in [
         ("give `hash`", json!({})),
         ("give `hash`", json!({"hash": "0123456789abcdef", "path": "notes/a.md"})),
@@ -306,14 +292,13 @@ fn what_makes_no_sense_is_refused_with_its_field() {
         assert!(error.message.contains(said), "{said}: {error}");
     }
     assert_eq!(forget(&vault, json!({"path": "notes/none.md"})).unwrap_err().kind, ErrorKind::NotFound);
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    assert_eq!(vault.read("notes/a.md"), NOTE);
     assert!(!vault.path(".vault/state/checkpoints").exists());
 }
 
 #[test]
 fn what_is_purged_leaves_nothing_behind() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE).sync();
+    let mut vault = TestVault::new().with("notes/a.md", NOTE).synced();
     // An undo embeds nothing.
     let embedded = vault.embedded_by(|vault| {
         let forgotten = forget(vault, json!({"hash": passage(vault, "aardvark")})).unwrap();
@@ -336,8 +321,7 @@ fn what_is_purged_leaves_nothing_behind() {
 
 #[test]
 fn a_note_that_is_gone_can_still_be_purged() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE).sync();
+    let vault = TestVault::new().with("notes/a.md", NOTE).synced();
     forget(&vault, json!({"path": "notes/a.md"})).unwrap();
     assert_eq!(forget(&vault, json!({"path": "notes/a.md"})).unwrap_err().kind, ErrorKind::NotFound);
     let purged = forget(&vault, json!({"path": "notes/a.md", "purge": true})).unwrap().purged.unwrap();
@@ -347,8 +331,7 @@ fn a_note_that_is_gone_can_still_be_purged() {
 
 #[test]
 fn git_is_asked_what_it_keeps_and_nothing_else() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", NOTE);
+    let mut vault = TestVault::new().with("notes/a.md", NOTE);
     let git = |args: &[&str]| {
         let identity = ["-c", "user.name=Maya", "-c", "user.email=maya@example.com"];
         let output = Command::new("git").arg("-C").arg(vault.path("")).args(identity).args(args).output();
@@ -361,8 +344,7 @@ fn git_is_asked_what_it_keeps_and_nothing_else() {
     git(&["commit", "-qm", "one"]).unwrap();
     let before = git(&["log", "--format=%H"]).unwrap();
     vault.sync();
-    let forgotten = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap();
-    let purged = forgotten.purged.unwrap();
+    let purged = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap().purged.unwrap();
     assert_eq!(purged.commits, Some(1));
     assert!(purged.remains[0].contains("git filter-repo"), "{:?}", purged.remains);
     let log = Command::new("git").arg("-C").arg(vault.path("")).args(["log", "--format=%H"]).output().unwrap();
@@ -371,15 +353,14 @@ fn git_is_asked_what_it_keeps_and_nothing_else() {
 
 #[test]
 fn from_the_command_line_with_a_daemon_and_without() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", NOTE).write("notes/b.md", "one\ntwo\nthree\n");
+    let mut vault = Daemon::vault().with("notes/a.md", NOTE).with("notes/b.md", "one\ntwo\nthree\n");
     let shown = vault.run(&["forget", "notes/b.md:2", "--dry-run"]).ok().stdout;
     assert!(shown.contains("this in notes/b.md") && shown.contains("    two\n"), "{shown}");
     let done = vault.run(&["forget", "notes/b.md:2"]).ok().stdout;
-    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\nthree\n");
+    assert_eq!(vault.read("notes/b.md"), "one\nthree\n");
     let id = done.trim().rsplit(' ').next().unwrap().to_owned();
     vault.run(&["restore", &id]).ok();
-    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\ntwo\nthree\n");
+    assert_eq!(vault.read("notes/b.md"), "one\ntwo\nthree\n");
     vault.start();
     let hash = vault.run(&["search", "aardvark", "--json"]).ok().json()["results"][0]["hash"].clone();
     let forgotten = vault.run(&["forget", hash.as_str().unwrap(), "--json"]).ok().json();
@@ -420,17 +401,16 @@ fn at_a_terminal(vault: &Daemon, args: &[&str], answer: &str) -> String {
 #[test]
 #[cfg(target_os = "linux")]
 fn somebody_at_a_terminal_is_asked() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", NOTE).write("notes/b.md", "one\ntwo\nthree\n");
+    let vault = Daemon::vault().with("notes/a.md", NOTE).with("notes/b.md", "one\ntwo\nthree\n");
     for no in ["n\n", "\n", "perhaps\n"] {
         let shown = at_a_terminal(&vault, &["forget", "notes/b.md:2"], no);
         assert!(shown.contains("this in notes/b.md") && shown.contains("    two"), "{shown}");
         assert!(shown.contains("Remove it? [y/N]") && shown.contains("nothing was changed"), "{shown}");
-        assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\ntwo\nthree\n");
+        assert_eq!(vault.read("notes/b.md"), "one\ntwo\nthree\n");
     }
     let shown = at_a_terminal(&vault, &["forget", "notes/b.md:2"], "Y\n");
     assert!(shown.contains("to undo: vault restore "), "{shown}");
-    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\nthree\n");
+    assert_eq!(vault.read("notes/b.md"), "one\nthree\n");
     let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "no\n");
     assert!(shown.contains("Remove it for good? [y/N]") && vault.path("notes/a.md").exists(), "{shown}");
     let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "yes\n");

@@ -1,12 +1,7 @@
 //! What was forgotten for good stays forgotten: in thirteen steps, and what each way of writing asks before.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::{Value, json};
-
 use crate::memory::{Agent, agent};
-use crate::support::{Daemon, Ran, Request, encode, eventually, vault_command};
+use crate::support::prelude::*;
 
 /// Something that is forgotten: a word that nothing else has, words of the same text to look for it by, and the text.
 pub struct Secret {
@@ -71,7 +66,7 @@ fn save(vault: &Daemon, title: &str, content: &str) -> Value {
 }
 
 fn lines_of(vault: &Daemon, path: &str, needle: &str) -> String {
-    let text = fs::read_to_string(vault.path(path)).unwrap();
+    let text = vault.read(path);
     // A title may have it, too.
     let (line, _) = text.lines().enumerate().filter(|(_, line)| line.contains(needle)).last().unwrap();
     format!("{path}:{}", line + 1)
@@ -131,8 +126,7 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
         targets.push(format!("/api/user-memory/agent-search?q={query}&agent_name=ada"));
     }
     for target in &targets {
-        let reply = vault.get(target);
-        let said = String::from_utf8(reply.body).unwrap().to_lowercase();
+        let said = String::from_utf8(vault.get(target).body).unwrap().to_lowercase();
         for Secret { needle, .. } in ALL {
             assert!(!said.contains(needle), "{target}: {said}");
         }
@@ -171,8 +165,7 @@ fn notes_below(folder: &Path) -> usize {
 
 #[test]
 fn what_was_purged_is_found_nowhere() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     let agent = ada(&vault);
     // Each is somewhere, with what its place had before and what was asked of it.
     save(&vault, "Pots", "Water them.");
@@ -186,7 +179,7 @@ fn what_was_purged_is_found_nowhere() {
     let set = |name: &str, value: &str| {
         let (namespace, key) = name.split_once('/').unwrap();
         let body = json!({ "namespace": namespace, "key": key, "value": value }).to_string();
-        assert_eq!(vault.ask(Request::new("PUT", "/api/facts").json(body)).status, 200);
+        vault.ask(Request::new("PUT", "/api/facts").json(body)).ok();
     };
     set("home/gate", "opens to the left");
     set("home/shed", AN_EARLIER_VALUE.text);
@@ -302,8 +295,7 @@ fn what_was_purged_is_found_nowhere() {
 fn what_an_agent_could_not_read_it_may_say() {
     let mut vault = vault();
     vault.write("notes/diary.md", "---\nprivate: true\n---\nThe door code of the cellar is 4711 today.\n");
-    vault.write("notes/shared.md", "The tram to the harbour leaves at nine every day.\n");
-    vault.start();
+    vault.write("notes/shared.md", "The tram to the harbour leaves at nine every day.\n").start();
     let agent = ada(&vault);
     purge(&vault, "notes/diary.md");
     purge(&vault, "notes/shared.md");
@@ -360,11 +352,10 @@ fn the_person_may_write_it_again_and_is_told() {
 
 #[test]
 fn what_is_forgotten_and_can_be_undone_leaves_no_tombstone() {
-    let mut vault = vault();
-    vault
-        .write("notes/a.md", "The tram to the harbour leaves at nine every day.\n")
-        .write("notes/b.md", "one\n")
-        .start();
+    let vault = vault()
+        .with("notes/a.md", "The tram to the harbour leaves at nine every day.\n")
+        .with("notes/b.md", "one\n")
+        .started();
     let id = vault.run(&["forget", "notes/a.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
     // A purge that is refused leaves none either.
     let refused = vault
@@ -420,8 +411,7 @@ fn what_was_made_of_it_is_listed_and_goes_if_that_is_said() {
 
 #[test]
 fn the_log_says_who_changed_what_and_where() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     let agent = ada(&vault);
     save(&vault, "Pots", "Water them.");
     save(&vault, "Pots", "Water them.\n\nFeed them.");
@@ -464,8 +454,7 @@ fn the_log_says_who_changed_what_and_where() {
 
 #[test]
 fn a_sentence_of_a_title_is_cut_out_of_it() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     save(&vault, "Flowers", IN_A_NOTE.text);
     purge(&vault, "notes/flowers.md");
     let title = format!("Meeting on Monday. {}", IN_A_NOTE.text);
@@ -493,13 +482,11 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     set("t/old", "at eight", "notes/a.md#L7");
     set("t/old", "at ten", "notes/b.md");
     set("t/other", "no", "notes/b.md#L7");
-    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let history = || vault.read("facts.history.md");
     let forget = |more: Value| {
         let mut params = json!({ "path": "notes/a.md" });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let reply = vault.post("/api/user-memory/forget", &params);
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()
+        vault.post("/api/user-memory/forget", &params).ok()
     };
     let listed = |forgotten: &Value| {
         let derived = forgotten["derived"].as_array().cloned().unwrap_or_default();
@@ -532,7 +519,7 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     set("t/old", "at twelve", "notes/b.md");
     let gone = line(json!({ "purge": true, "derived": true }));
     assert_eq!(listed(&gone), ["t/old true", "t/tram true", "notes/a.md true"], "{gone}");
-    let left = fs::read_to_string(vault.path("notes/a.md")).unwrap();
+    let left = vault.read("notes/a.md");
     assert_eq!(
         left,
         note.replace("summary: Trams at nine, buses never.\n", "")
@@ -564,23 +551,20 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
 
 #[test]
 fn a_fact_that_was_edited_by_hand_keeps_what_it_was_when_its_note_is_moved_away() {
-    let mut vault = vault();
-    vault.write("notes/a.md", "# Trips\n\nI go by bike to the harbour every day.\n").start();
+    let vault = vault().with("notes/a.md", "# Trips\n\nI go by bike to the harbour every day.\n").started();
     vault.run(&["fact", "set", "t/by", "bike", "--source", "notes/a.md#L3"]).ok();
-    let facts = fs::read_to_string(vault.path("facts.md")).unwrap();
+    let facts = vault.read("facts.md");
     fs::write(vault.path("facts.md"), facts.replace("bike", "foot")).unwrap();
-    let moved = vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "derived": true }));
-    assert_eq!(moved.status, 200, "{}", moved.json());
-    assert_eq!(moved.json()["derived"].as_array().map_or(0, Vec::len), 0, "{}", moved.json());
+    let moved = vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "derived": true })).ok();
+    assert_eq!(moved["derived"].as_array().map_or(0, Vec::len), 0, "{}", moved);
     assert_eq!(vault.run(&["fact", "get", "t/by"]).ok().stdout, "foot\n");
-    let history = fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let history = vault.read("facts.history.md");
     assert!(history.contains("— → `bike`") && history.contains("`bike` → `foot` · by edit"), "{history}");
 }
 
 #[test]
 fn a_purge_that_was_killed_is_done_again_though_the_note_is_gone() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     vault.run(&["fact", "set", "t/by", "bike", "--source", "notes/a.md#L3"]).ok();
     vault.run(&["fact", "set", "t/to", "harbour", "--source", "notes/b.md"]).ok();
     // As it is when nothing but the histories names the note.
@@ -589,7 +573,7 @@ fn a_purge_that_was_killed_is_done_again_though_the_note_is_gone() {
     };
     let hidden = purge("notes/a.md", false);
     assert_eq!((hidden.status, &hidden.json()["derived"][0]["fact"]), (200, &json!("t/by")), "{}", hidden.json());
-    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let history = || vault.read("facts.history.md");
     assert!(!history().contains("notes/a.md") && history().contains("notes/b.md"), "{}", history());
     assert_eq!(purge("notes/a.md", false).status, 404, "nothing names it");
     assert_eq!(purge("notes/b.md", true).json()["derived"][0]["gone"], true);
@@ -598,8 +582,7 @@ fn a_purge_that_was_killed_is_done_again_though_the_note_is_gone() {
 
 #[test]
 fn a_fact_of_a_word_that_was_forgotten_is_pointed_out() {
-    let mut vault = vault();
-    vault.write("facts.md", "## P\n\n- code: zibeline\n- other: stays\n").start();
+    let vault = vault().with("facts.md", "## P\n\n- code: zibeline\n- other: stays\n").started();
     purge(&vault, "fact:p/code");
     let write = |text: &str| fs::write(vault.path("facts.md"), text).unwrap();
     write("## P\n\n- other: stays\n- code: Zibeline\n- name: zibeline\n");

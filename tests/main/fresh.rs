@@ -1,20 +1,12 @@
 //! A search sees the save before it.
 
-use std::fs;
-use std::path::Path;
-use std::time::Instant;
-
-use serde_json::{Value, json};
-
-use crate::support::{Connection, Daemon, PATIENCE, Request, eventually};
+use crate::support::prelude::*;
 
 /// So often a search must have been sure that it sees the save before it.
 const ROUNDS: usize = 20;
 
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "# A note\n\nAlways there.\n").start();
-    daemon
+    Daemon::vault().with("notes/a.md", "# A note\n\nAlways there.\n").started()
 }
 
 /// Makes a change and searches at once, until searches were sure to see it often enough. One that is sure must see it; on a busy
@@ -62,75 +54,6 @@ fn ask(daemon: &Daemon, word: &str) -> (Vec<String>, bool) {
 }
 
 #[test]
-fn a_command_sees_the_save_before_it() {
-    let mut daemon = daemon();
-    sees(&daemon, "quokka", save, |word| answered(&daemon.run(&["search", word, "--json"]).json()), true);
-    // Alone it reads all that was saved first, however long that takes.
-    daemon.terminate();
-    save(&daemon.path(""), "numbat");
-    assert_eq!(answered(&daemon.run(&["search", "numbat", "--json"]).json()), (vec!["notes/x.md".into()], true));
-}
-
-#[test]
-fn over_http_it_is_seen_where_that_is_asked_for() {
-    let daemon = daemon();
-    sees(&daemon, "quokka", save, |word| ask(&daemon, word), true);
-    sees(&daemon, "quoll", save, |word| answered(&daemon.get(&format!("/query?fresh=true&q={word}")).json()), true);
-    sees(
-        &daemon,
-        "quail",
-        save,
-        |word| answered(&daemon.post("/search", &json!({ "query": word, "fresh": true })).json()),
-        true,
-    );
-    let plain = daemon.get("/api/user-memory/search?q=always").json();
-    assert!(plain["fresh"].is_null(), "it was not asked for: {plain}");
-}
-
-#[test]
-fn a_tool_sees_the_save_before_it() {
-    let daemon = daemon();
-    for mode in ["keyword", "hybrid", "deep"] {
-        let search = |word: &str| {
-            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": { "name": "search", "arguments": { "mode": mode, "query": word } } });
-            let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
-            let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
-            let found = &reply["result"]["structuredContent"];
-            let paths = found["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
-            let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("saved in the last moment"));
-            (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
-        };
-        sees(&daemon, mode, save, search, true);
-    }
-}
-
-#[test]
-fn whatever_was_done_before_is_seen() {
-    let daemon = daemon();
-    let search = |word: &str| ask(&daemon, word);
-    // In a folder that is new.
-    let new_folder = |root: &Path, word: &str| {
-        fs::create_dir_all(root.join(format!("notes/{word}/deep"))).unwrap();
-        fs::write(root.join(format!("notes/{word}/deep/x.md")), format!("A {word}.")).unwrap();
-    };
-    sees(&daemon, "newt", new_folder, search, true);
-    // By a rename, as editors save.
-    let beside = |root: &Path, word: &str| {
-        fs::write(root.join("notes/.y"), format!("A {word}.")).unwrap();
-        fs::rename(root.join("notes/.y"), root.join("notes/y.md")).unwrap();
-    };
-    sees(&daemon, "bear", beside, search, true);
-    // What was found a moment ago, and is gone.
-    let gone = |root: &Path, word: &str| {
-        fs::write(root.join("notes/z.md"), format!("A {word}.")).unwrap();
-        daemon.finds(word, &["notes/z.md"]);
-        fs::remove_file(root.join("notes/z.md")).unwrap();
-    };
-    sees(&daemon, "gnu", gone, search, false);
-}
-
-#[test]
 fn where_there_are_no_events_the_vault_is_looked_over() {
     let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
     daemon.write("notes/a.md", "# A note\n\nAlways there.\n").start();
@@ -169,8 +92,9 @@ fn a_busy_vault_holds_no_search_up() {
 }
 
 #[test]
-fn many_searches_at_once_are_all_answered() {
-    let daemon = daemon();
+fn a_search_sees_the_save_before_it_by_every_way() {
+    let mut daemon = daemon();
+    // Many searches at once are all answered.
     let before = daemon.cpu();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -189,6 +113,83 @@ fn many_searches_at_once_are_all_answered() {
     assert!(ask(&daemon, "always").0.len() == 1);
     let status = daemon.status();
     assert_eq!((&status["watching"]["compared_at"], &status["files_done"]), (&compared, &done));
+    // Over HTTP it is seen where that is asked for.
+    sees(&daemon, "quokka", save, |word| ask(&daemon, word), true);
+    sees(&daemon, "quoll", save, |word| answered(&daemon.get(&format!("/query?fresh=true&q={word}")).json()), true);
+    sees(
+        &daemon,
+        "quail",
+        save,
+        |word| answered(&daemon.post("/search", &json!({ "query": word, "fresh": true })).json()),
+        true,
+    );
+    let plain = daemon.get("/api/user-memory/search?q=always").json();
+    assert!(plain["fresh"].is_null(), "it was not asked for: {plain}");
+    // A tool sees the save before it.
+    for mode in ["keyword", "hybrid", "deep"] {
+        let search = |word: &str| {
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "search", "arguments": { "mode": mode, "query": word } } });
+            let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
+            let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
+            let found = &reply["result"]["structuredContent"];
+            let paths = found["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
+            let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("saved in the last moment"));
+            (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
+        };
+        sees(&daemon, mode, save, search, true);
+    }
+    // Whatever was done before is seen.
+    let search = |word: &str| ask(&daemon, word);
+    // In a folder that is new.
+    let new_folder = |root: &Path, word: &str| {
+        fs::create_dir_all(root.join(format!("notes/{word}/deep"))).unwrap();
+        fs::write(root.join(format!("notes/{word}/deep/x.md")), format!("A {word}.")).unwrap();
+    };
+    sees(&daemon, "newt", new_folder, search, true);
+    // By a rename, as editors save.
+    let beside = |root: &Path, word: &str| {
+        fs::write(root.join("notes/.y"), format!("A {word}.")).unwrap();
+        fs::rename(root.join("notes/.y"), root.join("notes/y.md")).unwrap();
+    };
+    sees(&daemon, "bear", beside, search, true);
+    // What was found a moment ago, and is gone.
+    let gone = |root: &Path, word: &str| {
+        fs::write(root.join("notes/z.md"), format!("A {word}.")).unwrap();
+        daemon.finds(word, &["notes/z.md"]);
+        fs::remove_file(root.join("notes/z.md")).unwrap();
+    };
+    sees(&daemon, "gnu", gone, search, false);
+    // Other commands see the save before them too.
+    let asked: [(&str, &[&str]); 6] = [
+        ("links", &["links", "notes/NAME.md"]),
+        ("related", &["related", "notes/NAME.md"]),
+        ("graph", &["graph", "NAME"]),
+        ("ls", &["ls", "--json"]),
+        ("tags", &["tags", "--json"]),
+        ("annotate", &["annotate", "notes/NAME.md", "A remark."]),
+    ];
+    for (command, args) in asked {
+        // On a busy machine a second is not enough for each; without the wait none would see it.
+        let seen = (0..6).filter(|at| {
+            let name = format!("{command}{at}");
+            fs::write(daemon.path(&format!("notes/{name}.md")), format!("# {name}\n\nSaid once. #tag{name}\n"))
+                .unwrap();
+            let args: Vec<String> = args.iter().map(|arg| arg.replace("NAME", &name)).collect();
+            let ran = daemon.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let is_missing =
+                ["there is no note", "no note is called", "not indexed"].iter().any(|why| ran.stderr.contains(why));
+            !is_missing && (!args.contains(&"--json".to_owned()) || ran.stdout.contains(&name))
+        });
+        let seen = seen.count();
+        assert!(seen >= 3, "{command}: {seen} of 6");
+    }
+    // A command sees the save before it.
+    sees(&daemon, "quokka", save, |word| answered(&daemon.run(&["search", word, "--json"]).json()), true);
+    // Alone it reads all that was saved first, however long that takes.
+    daemon.terminate();
+    save(&daemon.path(""), "numbat");
+    assert_eq!(answered(&daemon.run(&["search", "numbat", "--json"]).json()), (vec!["notes/x.md".into()], true));
 }
 
 /// A vault that a sync service carries has nothing of it.
@@ -214,39 +215,11 @@ fn an_agent_sees_the_save_and_is_not_told_of_others() {
     save(&daemon.path(""), "numbat");
     let search = || {
         let request = Request::get("/api/user-memory/search?fresh=true&mode=keyword&q=numbat");
-        daemon.send(&request.header("Authorization", &format!("Bearer {token}"))).json()
+        daemon.send(&request.bearer(&token)).json()
     };
     let answer = eventually("the agent to find it", || {
         let answer = search();
         (answer["results"].as_array().unwrap().len() == 1).then_some(answer)
     });
     assert!(answer["fresh"].is_null() && answer["degraded"].is_null(), "{answer}");
-}
-
-#[test]
-fn other_commands_see_the_save_before_them_too() {
-    let daemon = daemon();
-    let asked: [(&str, &[&str]); 6] = [
-        ("links", &["links", "notes/NAME.md"]),
-        ("related", &["related", "notes/NAME.md"]),
-        ("graph", &["graph", "NAME"]),
-        ("ls", &["ls", "--json"]),
-        ("tags", &["tags", "--json"]),
-        ("annotate", &["annotate", "notes/NAME.md", "A remark."]),
-    ];
-    for (command, args) in asked {
-        // On a busy machine a second is not enough for each; without the wait none would see it.
-        let seen = (0..6).filter(|at| {
-            let name = format!("{command}{at}");
-            fs::write(daemon.path(&format!("notes/{name}.md")), format!("# {name}\n\nSaid once. #tag{name}\n"))
-                .unwrap();
-            let args: Vec<String> = args.iter().map(|arg| arg.replace("NAME", &name)).collect();
-            let ran = daemon.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
-            let is_missing =
-                ["there is no note", "no note is called", "not indexed"].iter().any(|why| ran.stderr.contains(why));
-            !is_missing && (!args.contains(&"--json".to_owned()) || ran.stdout.contains(&name))
-        });
-        let seen = seen.count();
-        assert!(seen >= 3, "{command}: {seen} of 6");
-    }
 }

@@ -1,10 +1,8 @@
 //! The short form of fuzzing: the inputs that are kept, and some made of them.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
-use crate::support::Dice;
+use crate::support::prelude::*;
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod properties;

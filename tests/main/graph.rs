@@ -3,9 +3,8 @@
 use memory_vault::graph::graph;
 use memory_vault::request::{ErrorKind, key_relations};
 use memory_vault::wire::{GraphParams, GraphView};
-use serde_json::{Value, json};
 
-use crate::support::{Daemon, Mcp, Request, TestVault, encode, seen_by_ada};
+use crate::support::prelude::*;
 
 fn ask(vault: &TestVault, params: &GraphParams) -> GraphView {
     graph(&vault.owner(), params).unwrap()
@@ -63,8 +62,9 @@ fn people() -> TestVault {
 }
 
 #[test]
-fn relations_have_names_lines_and_times() {
+fn relations_have_names_and_times_and_are_followed_both_ways() {
     let vault = people();
+    // Relations have names, lines and times.
     let view = ask(&vault, &GraphParams { depth: Some(1), as_of: Some("2026-04-01".into()), ..named("ann lee") });
     assert_eq!(
         lines(&view),
@@ -107,11 +107,7 @@ fn relations_have_names_lines_and_times() {
         [("Ann Lee", 0), ("Acme", 1), ("Holding", 1)],
         "companies alone are stepped to"
     );
-}
-
-#[test]
-fn steps_go_both_ways_as_far_as_they_are_asked_to_and_end_in_circles() {
-    let vault = people();
+    // Steps go both ways, as far as they are asked to, and end in circles.
     let far = |depth| {
         let view = around(&vault, "Zürich", depth);
         view.entities.iter().map(|note| (note.title.clone(), note.distance)).collect::<Vec<_>>()
@@ -124,9 +120,8 @@ fn steps_go_both_ways_as_far_as_they_are_asked_to_and_end_in_circles() {
     let names: Vec<&str> = two[3..].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["Carl", "Bob", "Tea", "Holding"], "{two:?}");
     assert_eq!(far(5).len(), 7, "all that hang together, each once");
-    let view = around(&vault, "zurich", 5);
     let mut citations: Vec<String> =
-        view.edges.iter().map(|edge| format!("{}{}", edge.citation, edge.to_title)).collect();
+        around(&vault, "zurich", 5).edges.iter().map(|edge| format!("{}{}", edge.citation, edge.to_title)).collect();
     let all = citations.len();
     citations.sort();
     citations.dedup();
@@ -147,16 +142,15 @@ fn steps_go_both_ways_as_far_as_they_are_asked_to_and_end_in_circles() {
 
 #[test]
 fn a_name_means_each_note_that_is_called_so() {
-    let mut vault = people();
-    vault
-        .write("a/plan.md", "# Plan\n\n- part_of [[Acme]]\n")
-        .write("b/plan.md", "# Other\n\n- part_of [[Holding]]\n")
-        .write("c/third.md", "---\naliases: [Plan]\n---\n# Third\n\n- part_of [[Tea]]\n")
-        .write("notes/東京.md", "---\ntype: place\n---\n- 首都 [[日本]]\n")
-        .write("notes/日本.md", "# 日本\n\nRTL: [[שלום]] – [[e\u{301}clair]]\n")
-        .write("notes/éclair.md", "# Éclair\n")
-        .write("notes/שלום.md", "# שלום\n")
-        .sync();
+    let vault = people()
+        .with("a/plan.md", "# Plan\n\n- part_of [[Acme]]\n")
+        .with("b/plan.md", "# Other\n\n- part_of [[Holding]]\n")
+        .with("c/third.md", "---\naliases: [Plan]\n---\n# Third\n\n- part_of [[Tea]]\n")
+        .with("notes/東京.md", "---\ntype: place\n---\n- 首都 [[日本]]\n")
+        .with("notes/日本.md", "# 日本\n\nRTL: [[שלום]] – [[e\u{301}clair]]\n")
+        .with("notes/éclair.md", "# Éclair\n")
+        .with("notes/שלום.md", "# שלום\n")
+        .synced();
     let paths = |name: &str| -> Vec<String> {
         let view = around(&vault, name, 1);
         view.entities.iter().filter(|note| note.distance == 0).map(|note| note.path.clone()).collect()
@@ -327,7 +321,7 @@ const HIDDEN: [(&str, &str); 6] = [
 ];
 
 fn asked_by(vault: &Daemon, token: &str, target: &str) -> (u16, String) {
-    let reply = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+    let reply = vault.send(&Request::get(target).bearer(token));
     (reply.status, String::from_utf8(reply.body).unwrap())
 }
 
@@ -338,25 +332,8 @@ fn what_is_hidden_is_no_step_of_the_graph() {
     let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
     let mut targets = vec!["/api/graph".to_owned(), "/api/graph?limit=1".into(), "/api/graph?expired=true".into()];
     for name in [
-        "open",
-        "plan",
-        "plain",
-        "twin",
-        "beyond",
-        "secret",
-        "Alias of the hidden",
-        "quokka",
-        "of",
-        "bridge",
-        "x",
-        "b",
-        "s",
-        "p",
-        "notes/secret.md",
-        "notes/twin.md",
-        "hidden/quokka.md",
-        "notes/of.md",
-        "far/bridge",
+        "open", "plan", "plain", "twin", "beyond", "secret", "Alias of the hidden", "quokka", "of", "bridge", "x", "b",
+        "s", "p", "notes/secret.md", "notes/twin.md", "hidden/quokka.md", "notes/of.md", "far/bridge",
         "agents/zoe/memory/x.md",
     ] {
         for more in ["", "&depth=1", "&depth=5", "&expired=true&depth=3", "&limit=1", "&type=person", "&relation=knows"]

@@ -1,15 +1,12 @@
 //! What other programs keep comes in once, can be undone, and stays forgotten.
 
-use std::fs;
 use std::io::{BufReader, Write};
-use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::disk::Disk;
-use crate::support::{Daemon, Ran, vault_command};
+use crate::support::prelude::*;
 
 fn data(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/imports").join(name);
@@ -106,7 +103,7 @@ fn an_undo_of_an_import_that_was_cut_short_goes_on() {
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
     // As a kill leaves it: a file is as it was, and the import is known still.
     let listed = vault.run(&["checkpoints", "--json"]).ok().json();
-    let of_file = |row: &&serde_json::Value| row["bytes"].is_number() && row["action"] != "import";
+    let of_file = |row: &&Value| row["bytes"].is_number() && row["action"] != "import";
     let of_file = listed["checkpoints"].as_array().unwrap().iter().find(of_file).unwrap();
     vault.run(&["restore", of_file["id"].as_str().unwrap(), "--force"]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
@@ -118,8 +115,7 @@ fn an_undo_of_an_import_that_was_cut_short_goes_on() {
 /// The demo: forget → import again → still gone.
 #[test]
 fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
     let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().map(|entry| entry.path());
     let path = path.into_iter().find(|path| path.to_str().unwrap().contains("2024-05-01")).unwrap();
@@ -140,8 +136,7 @@ fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {
 
 #[test]
 fn every_kind_comes_into_its_folder_and_nowhere_else() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     for (kind, added) in [
         ("chatgpt", 7),
         ("claude", 2),
@@ -180,8 +175,7 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
 #[test]
 fn a_copied_note_that_was_changed_here_is_left_alone() {
     let vault = Daemon::vault();
-    let source = tempfile::tempdir().unwrap();
-    let theirs = source.path().join("theirs");
+    let theirs = tempfile::tempdir().unwrap().path().join("theirs");
     fs::create_dir_all(&theirs).unwrap();
     let (one, two) = (theirs.join("One.md"), theirs.join("Two.md"));
     fs::write(&one, "The first.\n").unwrap();
@@ -221,8 +215,7 @@ fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
 #[test]
 fn many_notes_of_one_title_have_a_file_each() {
     let vault = Daemon::vault();
-    let source = tempfile::tempdir().unwrap();
-    let theirs = source.path().join("theirs");
+    let theirs = tempfile::tempdir().unwrap().path().join("theirs");
     for at in 0..40 {
         fs::create_dir_all(theirs.join(at.to_string())).unwrap();
         // Some say the same.
@@ -292,9 +285,7 @@ fn copies_beside_sessions_are_left_out_and_counted() {
     };
     let session = |id: &str| format!("{{\"type\":\"session\",\"id\":\"{id}\"}}\n{}", line(id));
     let copies = [
-        "s.checkpoint.1.jsonl",
-        "s.trajectory.jsonl",
-        "t.jsonl.reset.2026-01-05T10-00-00Z",
+        "s.checkpoint.1.jsonl", "s.trajectory.jsonl", "t.jsonl.reset.2026-01-05T10-00-00Z",
         "u.jsonl.deleted.2026-01-05",
     ];
     let (whole, copy) = (session("whole"), session("copy"));
@@ -372,10 +363,10 @@ fn a_pipe_is_refused_and_not_waited_for() {
     let vault = Daemon::vault();
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.jsonl");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut command = vault.command(&["import", "--from", "codex", pipe.to_str().unwrap()]);
-    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    let status = crate::support::eventually("a refusal", || child.try_wait().unwrap());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let status = eventually("a refusal", || child.try_wait().unwrap());
     let mut said = String::new();
     std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut said).unwrap();
     assert!(status.code() == Some(2) && said.contains("neither a file nor a folder"), "{said}");
@@ -560,8 +551,7 @@ fn what_programs_hide_in_an_archive_is_no_note() {
 /// A file that grows is read whole each time.
 #[test]
 fn a_watch_counts_what_is_new_once() {
-    let mut vault = Daemon::vault();
-    vault.start().settle();
+    let vault = Daemon::vault().settled();
     let source = tempfile::tempdir().unwrap();
     let path = source.path().join("s.jsonl");
     let line = |role: &str, text: &str| {
@@ -576,15 +566,13 @@ fn a_watch_counts_what_is_new_once() {
         // Its last line is being written.
         fs::write(&path, format!("{all}{{\"type\":")).unwrap();
         fs::write(source.path().join("crumb.png"), "x".repeat(count)).unwrap();
-        crate::support::eventually("the word", || {
+        eventually("the word", || {
             texts(&vault, "conversations").concat().contains(&format!("Word {count}")).then_some(())
         });
     }
     all += &line("user", "The last word");
     fs::write(&path, &all).unwrap();
-    crate::support::eventually("the last word", || {
-        texts(&vault, "conversations").concat().contains("The last word").then_some(())
-    });
+    eventually("the last word", || texts(&vault, "conversations").concat().contains("The last word").then_some(()));
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     for (field, count) in [("conversations", 1), ("turns", 5), ("added", 5), ("existing", 0)] {
         assert_eq!(report[field], count, "{field}: {report}");
@@ -593,12 +581,12 @@ fn a_watch_counts_what_is_new_once() {
     let link = source.path().with_extension("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let following = Watching::start(&vault, "openclaw", &link, &["--json"]);
-    crate::support::eventually("the same under another name", || {
+    eventually("the same under another name", || {
         (texts(&vault, "conversations").concat().matches("The last word").count() == 2).then_some(())
     });
     all += &line("user", "By way of a link");
     fs::write(&path, &all).unwrap();
-    crate::support::eventually("what comes by a link", || {
+    eventually("what comes by a link", || {
         texts(&vault, "conversations").concat().contains("By way of a link").then_some(())
     });
     following.end();
@@ -614,7 +602,7 @@ impl Watching {
     fn start(vault: &Daemon, kind: &str, path: &Path, more: &[&str]) -> Self {
         let args = [&["import", "--from", kind, path.to_str().unwrap(), "--watch"], more].concat();
         let mut command = vault.command(&args);
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 
@@ -646,8 +634,7 @@ impl Drop for Watching {
 
 #[test]
 fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
-    let mut vault = Daemon::vault();
-    vault.start().settle();
+    let vault = Daemon::vault().settled();
     let source = tempfile::tempdir().unwrap();
     let write = |name: &str, texts: &[&str]| {
         let path = source.path().join(name);
@@ -657,7 +644,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
             .map(|text| {
                 format!(
                     "{}\n",
-                    serde_json::json!({ "type": "message", "id": text, "message": { "role": "user", "content": text } })
+                    json!({ "type": "message", "id": text, "message": { "role": "user", "content": text } })
                 )
             })
             .collect();
@@ -666,9 +653,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     write("one.jsonl", &["First of all"]);
     let watching = Watching::start(&vault, "openclaw", source.path(), &[]);
     let comes = |word: &str| {
-        crate::support::eventually(word, || {
-            texts(&vault, "conversations").iter().any(|text| text.contains(word)).then_some(())
-        });
+        eventually(word, || texts(&vault, "conversations").iter().any(|text| text.contains(word)).then_some(()));
     };
     comes("First of all");
     write("later/two.jsonl", &["In a folder that is new"]);
@@ -689,16 +674,15 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
 
 #[test]
 fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
-    let mut vault = Daemon::vault();
-    vault.start().settle();
+    let vault = Daemon::vault().settled();
     let source = tempfile::tempdir().unwrap();
     let mut watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
     assert!(watching.first_remark().contains("there is nothing of `folder`"));
     fs::write(source.path().join("crumb.png"), "x").unwrap();
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a quokka.\n").unwrap();
-    crate::support::eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
+    eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a wombat.\n").unwrap();
-    crate::support::eventually("the change", || {
+    eventually("the change", || {
         fs::read_to_string(vault.path("notes/plan.md")).unwrap_or_default().contains("wombat").then_some(())
     });
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
@@ -727,7 +711,7 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
     // And the import can be undone there.
     assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
-    assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/imports.json").exists());
+    assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/export.db").exists());
 }
 
 #[test]
@@ -796,8 +780,7 @@ fn a_folder_that_holds_the_vault_comes_without_it_and_a_watch_of_it_ends() {
     let folder = folder_of(&[("plan.md", "Of a quokka.\n"), ("other/theirs.md", "Of a wombat.\n")]);
     let (path, other) = (folder.path().to_str().unwrap(), folder.path().join("other"));
     fs::create_dir(other.join(".vault")).unwrap();
-    let mut vault = Daemon::below(folder.path(), "[embed]\nmodel = \"none\"\n");
-    vault.start().settle();
+    let vault = Daemon::below(folder.path(), "[embed]\nmodel = \"none\"\n").settled();
     for added in [1, 0] {
         let report = import(&vault, "folder", path);
         assert_eq!(report["added"], added, "{report}");
@@ -813,7 +796,7 @@ fn a_folder_that_holds_the_vault_comes_without_it_and_a_watch_of_it_ends() {
     for name in ["later", "last"] {
         fs::write(folder.path().join(format!("{name}.md")), format!("The {name} one.\n")).unwrap();
         let note = vault.path(&format!("notes/{name}.md"));
-        crate::support::eventually(name, || note.exists().then_some(()));
+        eventually(name, || note.exists().then_some(()));
     }
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     assert_eq!((&report["added"], texts(&vault, "notes").len()), (&2.into(), 4), "{report}");

@@ -1,9 +1,8 @@
 //! Notes in several languages in one vault.
 
-use memory_vault::config::{Mode, StemmerLanguage};
-use memory_vault::wire::SearchQuery;
+use memory_vault::config::StemmerLanguage;
 
-use crate::support::{Answers, Connection, Daemon, TestVault, assert_same, encode};
+use crate::support::prelude::*;
 
 const NOTES: [(&str, &str); 8] = [
     ("notes/cellar.md", "# Cellar\n\nThe bicycles are in the cellar, and the key is under the mat next to the door.\n"),
@@ -167,8 +166,7 @@ fn hidden_notes_of_another_language_change_no_answer() {
         }
         daemon.start().settle();
         let token = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
-        let token = token["token"].as_str().unwrap().to_owned();
-        (daemon, token)
+        (daemon, token["token"].as_str().unwrap().to_owned())
     };
     let (few, many) = (daemon(false), daemon(true));
     for query in

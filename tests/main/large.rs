@@ -1,20 +1,16 @@
 //! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
 
-use std::fs;
-
 use memory_vault::access::Turn;
 use memory_vault::attachments::AttachmentReader;
-use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
 use memory_vault::engine::{ChangeBatch, FileUpdate, Filter, Reader};
 use memory_vault::engine_local::{Settings, Store};
 use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::path::VaultPath;
 use memory_vault::search::{SearchRequest, Visible, search};
 use memory_vault::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::vault::{NoteRules, globs};
 
-use crate::support::{Daemon, assert_as_rebuilt, eventually};
+use crate::support::prelude::*;
 
 /// Passed after each part of a file.
 pub const POINT: &str = "part-applied";
@@ -136,7 +132,7 @@ fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
     let mut note = fixture.read("note.md", "# Note\n\nsmalltext");
     let mut huge = fixture.read("huge.md", &sections(1000, "a"));
     // The huge one was written last, which comes first otherwise.
-    (note.stamp.mtime_ns, huge.stamp.mtime_ns) = (1, 2);
+    (note.info.stamp.mtime_ns, huge.info.stamp.mtime_ns) = (1, 2);
     fixture.apply(vec![note, huge]);
     let first = fixture.store.take_pending(embedder.fingerprint(), 1).unwrap();
     assert_eq!(first[0].document.text, "smalltext");
@@ -144,8 +140,7 @@ fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
 
 #[test]
 fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "aardvark").start();
+    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started();
     daemon.write("huge.md", sections(40_000, "big"));
     eventually("the first part", || (!daemon.find("big7x").is_empty()).then_some(()));
     daemon.found_after("notes/mine.md", "mineword");
@@ -157,8 +152,7 @@ fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
 
 #[test]
 fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "aardvark").start();
+    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started();
     daemon.write("huge.md", sections(20_000, "gone"));
     eventually("the first part", || (!daemon.find("gone7x").is_empty()).then_some(()));
     fs::remove_file(daemon.path("huge.md")).unwrap();
@@ -177,8 +171,7 @@ fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
 #[test]
 fn killed_between_two_parts_of_a_file() {
     for passing in [1, 2] {
-        let mut daemon = Daemon::vault();
-        daemon.write("huge.md", sections(9_000, "big")).write("notes/a.md", "aardvark");
+        let mut daemon = Daemon::vault().with("huge.md", sections(9_000, "big")).with("notes/a.md", "aardvark");
         daemon.spawn(Some(&format!("{POINT}:{passing}")));
         eventually("the kill", || daemon.was_killed().then_some(()));
         daemon.start().finds("big8999x", &["huge.md"]);
@@ -188,8 +181,7 @@ fn killed_between_two_parts_of_a_file() {
 
 #[test]
 fn one_file_makes_no_million_passages() {
-    let mut daemon = Daemon::vault();
-    daemon.write("huge.md", sections(100_010, "big")).write("notes/a.md", "aardvark").start();
+    let mut daemon = Daemon::vault().with("huge.md", sections(100_010, "big")).with("notes/a.md", "aardvark").started();
     let problem = |daemon: &Daemon| {
         let problems = daemon.status()["problems"].as_array().unwrap().clone();
         problems.iter().find(|problem| problem["path"] == "huge.md").map(|problem| problem["reason"].to_string())

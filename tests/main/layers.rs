@@ -1,10 +1,8 @@
 //! Searches in one layer of the memory: by a filter and by what is typed, and how long summaries are in theirs.
 
 use memory_vault::config::MemoryLayer;
-use memory_vault::wire::SearchQuery;
-use serde_json::json;
 
-use crate::support::{Daemon, Mcp, TestVault};
+use crate::support::prelude::*;
 
 const NOTES: [(&str, &str); 9] = [
     ("memories/user.md", "- [preference] The quokka is fed at noon.\n"),

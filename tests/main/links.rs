@@ -1,12 +1,9 @@
 //! How notes hang together: links there and back, what is near a note, and who is told of it.
 
-use memory_vault::config::Mode;
-use memory_vault::notes;
 use memory_vault::request::ErrorKind;
 use memory_vault::wire::{Linked, LinksParams, LinksView, RelatedParams, RelatedView};
-use serde_json::{Value, json};
 
-use crate::support::{Daemon, Mcp, Request, TestVault, encode, seen_by_ada};
+use crate::support::prelude::*;
 
 fn links(vault: &TestVault, path: &str) -> LinksView {
     notes::links(&vault.owner(), &LinksParams { path: path.into(), limit: None }).unwrap()
@@ -37,8 +34,7 @@ fn vault() -> TestVault {
         .write("notes/sea salt.md", "# Sea salt\n\nIt comes of the sea.\n")
         .write("work/my plan.md", "# Plan\n\nNothing ^day\n")
         .write("notes/fruit.md", "---\naliases: [Granate]\n---\nSeeds.\n")
-        .write("far/away/bread.md", "# Another\n\nNot that one: [[../bread]].\n");
-    vault.sync();
+        .write("far/away/bread.md", "# Another\n\nNot that one: [[../bread]].\n").sync();
     vault
 }
 
@@ -49,13 +45,8 @@ fn links_lead_where_obsidian_leads_them_and_back() {
     assert_eq!(
         leads_to(&start),
         [
-            "notes/Bread.md",
-            "notes/Bread.md",
-            "notes/sea salt.md",
-            "notes/Bread.md",
-            "work/my plan.md",
-            "work/my plan.md",
-            "notes/fruit.md"
+            "notes/Bread.md", "notes/Bread.md", "notes/sea salt.md", "notes/Bread.md", "work/my plan.md",
+            "work/my plan.md", "notes/fruit.md"
         ],
         "a note beside it before one of the same name elsewhere; by path, name and alias, in properties too"
     );
@@ -135,49 +126,24 @@ fn what_is_near_is_another_note_and_says_whether_it_is_linked() {
 
 /// Notes, and nothing that embeds.
 fn daemon() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault
-        .write(
+    Daemon::vault()
+        .with(
             "notes/sourdough.md",
             "---\ntags: [food/bread, Work]\n---\n# Sourdough\n\nRye flour and a warm oven. See [[oven]].\n",
         )
-        .write("notes/oven.md", "---\ntags: [food]\n---\n# Oven\n\nThe oven is warm for rye bread of sourdough.\n")
-        .write("notes/rye-sourdough.md", "# Rye\n\nFlour.\n")
-        .write("journal/2026-01-05.md", "---\ntags: [work]\nupdated: 2026-01-05\n---\n# Monday\n\nForms and taxes.\n");
-    vault
+        .with("notes/oven.md", "---\ntags: [food]\n---\n# Oven\n\nThe oven is warm for rye bread of sourdough.\n")
+        .with("notes/rye-sourdough.md", "# Rye\n\nFlour.\n")
+        .with("journal/2026-01-05.md", "---\ntags: [work]\nupdated: 2026-01-05\n---\n# Monday\n\nForms and taxes.\n")
 }
 
 #[test]
-fn without_a_model_what_is_near_is_told_by_words_and_that_is_said() {
+fn what_hangs_together_is_told_with_a_daemon_and_without() {
     let mut vault = daemon();
     for served in [false, true] {
-        let near = vault.run(&["related", "notes/sourdough.md:6", "-n", "2"]).ok();
-        assert!(near.stdout.starts_with("notes/oven.md#L"), "{}", near.stdout);
-        assert!(near.stdout.lines().next().unwrap().contains("  linked: out  Oven"), "{}", near.stdout);
-        assert!(!near.stdout.contains("notes/sourdough.md"), "{}", near.stdout);
-        assert_eq!(near.stderr, "vault: compared by words alone: `embed.model` is \"none\"\n");
-        let json = vault.run(&["related", "oven", "--json"]).ok().json();
-        assert_eq!((&json["mode"], &json["path"]), (&json!("keyword"), &json!("notes/oven.md")));
-        assert_eq!(json["results"][0]["linked"], "in", "{json}");
-        assert_eq!(vault.run(&["related", "notes/none.md"]).code, 1);
-        assert_eq!(vault.run(&["related", "notes/oven.md", "words"]).code, 2);
-        if !served {
+        if served {
             vault.start();
         }
-    }
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    let near = mcp.tool("related", json!({ "what": "notes/sourdough.md" }));
-    assert_eq!(near["results"][0]["citation"], "notes/oven.md#L4-L6", "{near}");
-    assert_eq!((&near["links_to"], &near["linked_from"]), (&json!(["notes/oven.md"]), &json!([])));
-    let back = mcp.tool("related", json!({ "what": "notes/oven.md#L6", "limit": 1 }));
-    assert_eq!(back["linked_from"], json!(["notes/sourdough.md#L6"]), "{back}");
-    assert!(mcp.refused("related", json!({ "what": "notes/none.md" })).starts_with("not_found: "));
-}
-
-#[test]
-fn links_tags_and_notes_are_listed_with_a_daemon_and_without() {
-    let mut vault = daemon();
-    for served in [false, true] {
+        // Links, tags and notes are listed.
         let links = vault.run(&["links", "sourdough"]).ok();
         let shown = "links to\n  notes/oven.md  notes/sourdough.md#L6\n    Rye flour and a warm oven. See [[oven]].\n";
         assert_eq!(links.stdout, shown);
@@ -206,15 +172,31 @@ fn links_tags_and_notes_are_listed_with_a_daemon_and_without() {
         let wrong = vault.run(&["ls", "jounral"]);
         assert_eq!((wrong.code, wrong.stdout.as_str()), (1, ""));
         assert_eq!(wrong.stderr, "vault: no note is in a collection `jounral`; did you mean `journal`?\n");
-        if !served {
-            vault.start();
-        }
+        // Without a model what is near is told by words, and that is said.
+        let near = vault.run(&["related", "notes/sourdough.md:6", "-n", "2"]).ok();
+        assert!(near.stdout.starts_with("notes/oven.md#L"), "{}", near.stdout);
+        assert!(near.stdout.lines().next().unwrap().contains("  linked: out  Oven"), "{}", near.stdout);
+        assert!(!near.stdout.contains("notes/sourdough.md"), "{}", near.stdout);
+        assert_eq!(near.stderr, "vault: compared by words alone: `embed.model` is \"none\"\n");
+        let json = vault.run(&["related", "oven", "--json"]).ok().json();
+        assert_eq!((&json["mode"], &json["path"]), (&json!("keyword"), &json!("notes/oven.md")));
+        assert_eq!(json["results"][0]["linked"], "in", "{json}");
+        assert_eq!(vault.run(&["related", "notes/none.md"]).code, 1);
+        assert_eq!(vault.run(&["related", "notes/oven.md", "words"]).code, 2);
     }
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
+    let near = mcp.tool("related", json!({ "what": "notes/sourdough.md" }));
+    assert_eq!(near["results"][0]["citation"], "notes/oven.md#L4-L6", "{near}");
+    assert_eq!((&near["links_to"], &near["linked_from"]), (&json!(["notes/oven.md"]), &json!([])));
+    let back = mcp.tool("related", json!({ "what": "notes/oven.md#L6", "limit": 1 }));
+    assert_eq!(back["linked_from"], json!(["notes/sourdough.md#L6"]), "{back}");
+    assert!(mcp.refused("related", json!({ "what": "notes/none.md" })).starts_with("not_found: "));
 }
 
 #[test]
-fn a_note_is_got_by_its_name_by_a_part_of_it_or_by_a_slip() {
+fn a_note_is_got_by_its_name_a_part_of_it_or_a_slip_and_json_fails_in_json() {
     let vault = daemon();
+    // A note is got by its name, by a part of it or by a slip.
     let text = "# Rye\n\nFlour.\n";
     for name in ["rye-sourdough", "RYE", "rye-sourdoguh", "notes/rye"] {
         let got = vault.run(&["get", name]).ok();
@@ -232,24 +214,7 @@ fn a_note_is_got_by_its_name_by_a_part_of_it_or_by_a_slip() {
     assert!(path.code == 1 && path.stderr.ends_with("did you mean notes/oven.md?\n"), "{}", path.stderr);
     assert_eq!(vault.run(&["get", "2026-01-06"]).code, 1);
     assert!(vault.run(&["get", "zeppelin"]).stderr.starts_with("vault: there is no note `zeppelin`"));
-}
-
-#[test]
-fn a_folder_s_name_is_no_note_but_where_one_is_called_so() {
-    let mut vault = daemon();
-    vault.write("notes/my-notes.md", "# Mine\n");
-    for args in [["get", "notes"], ["get", "notes/"], ["links", "notes"], ["related", "notes"]] {
-        let ran = vault.run(&args);
-        let said = "vault: `notes` is a folder. `vault ls notes` lists its notes\n";
-        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", said), "{args:?}");
-    }
-    vault.write("journal/notes.md", "# Of the day\n");
-    assert_eq!(vault.run(&["get", "notes"]).ok().stdout, "# Of the day\n");
-}
-
-#[test]
-fn what_is_asked_in_json_fails_in_json() {
-    let vault = daemon();
+    // What is asked in JSON fails in JSON.
     for (args, code, kind) in [
         (&["get", "notes", "--json"][..], 2, "invalid"),
         (&["get", "zeppelin", "--json"], 1, "not_found"),
@@ -268,6 +233,18 @@ fn what_is_asked_in_json_fails_in_json() {
     }
     let hint = vault.run(&["get", "notes", "--json"]).json()["error"]["hint"].clone();
     assert_eq!(hint, "`vault ls notes` lists its notes");
+}
+
+#[test]
+fn a_folder_s_name_is_no_note_but_where_one_is_called_so() {
+    let mut vault = daemon().with("notes/my-notes.md", "# Mine\n");
+    for args in [["get", "notes"], ["get", "notes/"], ["links", "notes"], ["related", "notes"]] {
+        let ran = vault.run(&args);
+        let said = "vault: `notes` is a folder. `vault ls notes` lists its notes\n";
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", said), "{args:?}");
+    }
+    vault.write("journal/notes.md", "# Of the day\n");
+    assert_eq!(vault.run(&["get", "notes"]).ok().stdout, "# Of the day\n");
 }
 
 const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";
@@ -292,7 +269,7 @@ fn what_is_hidden_neither_links_nor_is_linked() {
     let (with, with_token) = seen_by_ada(CONFIG, &[&OPEN[..], &HIDDEN[..]].concat());
     let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
     let ask = |vault: &Daemon, token: &str, target: &str| {
-        let reply = vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+        let reply = vault.send(&Request::get(target).bearer(token));
         (reply.status, String::from_utf8(reply.body).unwrap())
     };
     let mut targets: Vec<String> = ["tags", "notes", "notes?folder=hidden", "notes?folder=nothing", "notes?folder=far"]
@@ -331,9 +308,7 @@ fn what_is_hidden_neither_links_nor_is_linked() {
 
 #[test]
 fn a_tag_of_a_thousand_levels_is_not_a_thousand_tags() {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", format!("#{}\n\n#work/plan/2026\n", "a/".repeat(40_000)));
-    daemon.start();
+    let daemon = Daemon::vault().with("notes/a.md", format!("#{}\n\n#work/plan/2026\n", "a/".repeat(40_000))).started();
     let tags = daemon.get("/api/user-memory/tags").json();
     let names: Vec<&str> = tags["tags"].as_array().unwrap().iter().map(|tag| tag["tag"].as_str().unwrap()).collect();
     assert!(names.len() <= 20, "{}", names.len());

@@ -48,7 +48,6 @@ mod forgotten;
 mod fresh;
 mod fuzzing;
 mod graph;
-mod hanging;
 mod importing;
 mod languages;
 mod large;

@@ -1,8 +1,6 @@
 //! What the program answers to a command that is not quite one, and to each command on a vault that has just been made.
 
-use serde_json::Value;
-
-use crate::support::{Daemon, Ran, vault_command};
+use crate::support::prelude::*;
 
 fn run(args: &[&str]) -> Ran {
     Ran::of(vault_command().args(args))
@@ -77,8 +75,7 @@ fn a_new_vault_says_what_is_to_be_done() {
     let root = folder.path().join("vault");
     let root = root.to_str().unwrap();
     let made = run(&["init", root, "--json"]).ok().json();
-    let is_root =
-        |value: &Value| std::fs::canonicalize(value.as_str().unwrap()).unwrap() == std::fs::canonicalize(root).unwrap();
+    let is_root = |value: &Value| fs::canonicalize(value.as_str().unwrap()).unwrap() == fs::canonicalize(root).unwrap();
     assert!(is_root(&made["vault"]) && made["adopted"] == false, "{made}");
     let indexed = run(&["reindex", "--json", "--vault", root]).ok().json();
     assert_eq!(indexed["pending_files"], 0, "{indexed}");
@@ -94,9 +91,8 @@ fn a_new_vault_says_what_is_to_be_done() {
         let digest = run(&["digest", day, "--vault", root]);
         assert_eq!((digest.code, digest.stdout.as_str()), (1, ""), "{day}");
     }
-    let note = std::path::Path::new(root).join("notes/daily/2026-01-05.md");
-    let text = std::fs::read_to_string(&note).unwrap();
-    std::fs::write(&note, text + "\nWe decided to bake after all.\n").unwrap();
+    let note = Path::new(root).join("notes/daily/2026-01-05.md");
+    fs::write(&note, fs::read_to_string(&note).unwrap() + "\nWe decided to bake after all.\n").unwrap();
     let digest = run(&["digest", "2026-01-05", "--vault", root]).ok().stdout;
     assert!(
         digest.contains("notes/daily/2026-01-05.md#L") && digest.contains("We decided to bake after all."),
@@ -109,8 +105,7 @@ fn a_new_vault_says_what_is_to_be_done() {
 
 #[test]
 fn saving_and_remarks_can_be_undone_and_say_how() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "# A\n\nA quokka.\n");
+    let mut vault = Daemon::vault().with("notes/a.md", "# A\n\nA quokka.\n");
     for served in [false, true] {
         for args in [
             &["save", "A numbat.", "--collection", "notes"][..],

@@ -6,14 +6,11 @@ mod sharing;
 mod tools;
 mod undo;
 
-use std::fs;
-
 use memory_vault::access::Session;
 use memory_vault::policy::AgentRegistry;
 use memory_vault::state::State;
-use serde_json::{Value, json};
 
-use crate::support::{Connection, Daemon, Request, notes_of};
+use crate::support::prelude::*;
 
 /// An agent that asks over TCP with a token of its own.
 pub struct Agent {
@@ -60,7 +57,7 @@ impl Agent {
     /// The same, where the server may be killed.
     pub fn try_ask(&self, tool: &str, body: Value) -> Option<(u16, Value)> {
         let request = Request::new("POST", &format!("/api/memory/{tool}")).json(body.to_string());
-        let request = request.header("Authorization", &format!("Bearer {}", self.token));
+        let request = request.bearer(&self.token);
         let reply = Connection::try_open(&self.address)?.send(&request)?;
         Some((reply.status, reply.json()))
     }
@@ -69,16 +66,14 @@ impl Agent {
     #[track_caller]
     pub fn fact(&self, body: Value) -> Value {
         let request = Request::new("PUT", "/api/facts").json(body.to_string());
-        let request = request.header("Authorization", &format!("Bearer {}", self.token));
-        let reply = Connection::open(&self.address).send(&request).expect("the server answers");
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()
+        let request = request.bearer(&self.token);
+        Connection::open(&self.address).send(&request).expect("the server answers").ok()
     }
 
     /// What is answered to something that it posts, with its status.
     pub fn send(&self, target: &str, body: Value) -> (u16, Value) {
         let request = Request::new("POST", target).json(body.to_string());
-        let request = request.header("Authorization", &format!("Bearer {}", self.token));
+        let request = request.bearer(&self.token);
         let reply = Connection::open(&self.address).send(&request).expect("the server answers");
         (reply.status, reply.json())
     }
@@ -123,6 +118,6 @@ impl Agent {
 }
 
 /// All that the person and the agents have, to be compared.
-fn all(vault: &Daemon) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+fn all(vault: &Daemon) -> Vec<(PathBuf, Vec<u8>)> {
     notes_of(&vault.path(""))
 }

@@ -1,15 +1,11 @@
 //! `vault model`: what is here, what is chosen, fetched and timed, and what is refused.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::{Daemon, Ran, eventually};
+use crate::support::prelude::*;
 
 const CONFIG: &str = "# mine\n[embed]\n# which\nmodel = \"none\" # for now\n";
 

@@ -1,58 +1,17 @@
 //! A note is taken by its name, by a link and by a heading wherever a command takes one.
 
-use std::fs;
-use std::process::Stdio;
-
-use crate::support::{Daemon, Ran};
+use crate::support::prelude::*;
 
 const BREAD: &str = "---\ncategories: [\"[[Books]]\"]\n---\n# Bread\n\nFlour.\n\n## The rest\n\nOvernight.\n\n### In the fridge\n\n\
     Or two days. ^cold\n\n## The oven\n\nHot.\n";
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault.write("notes/Bread.md", BREAD).write(
+    let mut vault = Daemon::vault().with("notes/Bread.md", BREAD).with(
         "trips/Kyoto.md",
         "---\naliases: [The old capital]\n---\n# Kyoto\n\nSee [[bread#The rest]], [[nowhere]] and [[Gone|it]].\n",
     );
     vault.write("trips/plan.md", "Plan one.\n").write("notes/plan.md", "Plan two, [[nowhere]].\n");
     vault
-}
-
-#[test]
-fn a_name_a_link_and_a_heading_are_taken_by_every_command() {
-    let mut vault = vault();
-    for served in [false, true] {
-        if served {
-            vault.start();
-        }
-        for what in ["kyoto", "[[Kyoto]]", "[[The old capital]]", "![[trips/Kyoto|there]]", "[[Kyoto.md]]"] {
-            assert!(vault.run(&["get", what]).ok().stdout.contains("# Kyoto\n"), "{what}");
-            assert!(vault.run(&["links", what]).ok().stdout.starts_with("links to\n  notes/Bread.md"), "{what}");
-            vault.run(&["agent", "explain", "nobody", what]);
-        }
-        let rest = "## The rest\n\nOvernight.\n\n### In the fridge\n\nOr two days. ^cold\n";
-        for what in ["bread#The rest", "[[Bread#the rest]]", "notes/Bread.md#The rest"] {
-            assert_eq!(vault.run(&["get", what]).ok().stdout, rest, "{what}");
-        }
-        assert_eq!(vault.run(&["get", "bread#^cold"]).ok().stdout, "Or two days. ^cold\n");
-        let absent = vault.run(&["get", "bread#Crust"]);
-        let said = "notes/Bread.md has no heading `Crust`; it has Bread, The rest, In the fridge, The oven";
-        assert!(absent.code == 1 && absent.stderr.contains(said), "{}", absent.stderr);
-        let found = |query: &str| vault.run(&["search", query, "--json"]).ok().json()["results"][0]["path"].clone();
-        assert_eq!(
-            (found("categories:\"[[Books]]\""), found("categories:Books")),
-            ("notes/Bread.md".into(), "notes/Bread.md".into())
-        );
-    }
-    let remark = vault.run(&["annotate", "bread#The oven", "230 degrees"]).ok().stdout;
-    assert!(fs::read_to_string(vault.path(remark.trim())).unwrap().contains("Hot."), "{remark}");
-    let forgotten = vault.run(&["forget", "[[bread#The rest]]", "--yes"]).ok();
-    assert!(forgotten.stderr.contains("this is notes/Bread.md"), "{}", forgotten.stderr);
-    let left = fs::read_to_string(vault.path("notes/Bread.md")).unwrap();
-    assert!(left.contains("Flour.") && left.contains("Hot.") && !left.contains("two days"), "{left}");
-    vault.run(&["forget", "kyoto", "--yes"]).ok();
-    assert!(!vault.path("trips/Kyoto.md").exists());
-    assert!(vault.run(&["log", "--path", "notes/Bread.md"]).ok().stdout.contains("notes/Bread.md"));
 }
 
 #[test]
@@ -71,36 +30,10 @@ fn what_changes_a_note_takes_no_name_that_is_only_like_it() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_listed_over_the_whole_vault() {
-    let mut vault = vault();
-    for served in [false, true] {
-        if served {
-            vault.start();
-        }
-        let shown = vault.run(&["links", "--unresolved"]).ok().stdout;
-        let places: Vec<&str> = shown.lines().filter(|line| !line.starts_with(' ')).collect();
-        assert_eq!(
-            places,
-            [
-                "notes/Bread.md#L2  Books",
-                "notes/plan.md#L1  nowhere",
-                "trips/Kyoto.md#L6  nowhere",
-                "trips/Kyoto.md#L6  Gone"
-            ],
-            "{shown}"
-        );
-        let one = vault.run(&["links", "--unresolved", "-n", "1", "--json"]).ok().json();
-        assert_eq!((one["links"].as_array().unwrap().len(), &one["total"]), (1, &4.into()), "{one}");
-    }
-    assert_eq!(vault.get("/api/user-memory/links/unresolved?limit=0").status, 400);
-}
-
-#[test]
 fn notes_are_listed_by_tag_and_time() {
-    let mut vault = Daemon::vault();
-    vault
-        .write("a.md", "---\ntags: [trip/japan]\nupdated: 2020-01-05\n---\nA.\n")
-        .write("b.md", "---\ntags: [trips]\n---\nB.\n");
+    let vault = Daemon::vault()
+        .with("a.md", "---\ntags: [trip/japan]\nupdated: 2020-01-05\n---\nA.\n")
+        .with("b.md", "---\ntags: [trips]\n---\nB.\n");
     let listed = |args: &[&str]| -> Vec<String> {
         let shown = vault.run(&[&["ls"], args].concat());
         shown.stdout.lines().map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
@@ -116,8 +49,7 @@ fn notes_are_listed_by_tag_and_time() {
 
 #[test]
 fn times_are_those_of_the_person_s_clock_and_json_has_them_exactly() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     vault.run(&["save", "The quokka sleeps."]).ok();
     let token = vault.run(&["token", "add", "--capture", "browser"]).ok();
     assert!(!token.stdout.is_empty());
@@ -138,16 +70,59 @@ fn times_are_those_of_the_person_s_clock_and_json_has_them_exactly() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_named_to_the_person() {
+fn a_name_a_link_and_a_heading_are_taken_by_every_command() {
     let mut vault = vault();
     for served in [false, true] {
         if served {
             vault.start();
         }
+        // An agent that is not there is named to the person.
         let refused = vault.run(&["context", "--agent", "nobody", "x"]);
         let said = "vault: there is no agent `nobody`. `vault agent list` names those there are\n";
         assert_eq!((refused.code, refused.stderr.as_str()), (1, said));
         let by_title = vault.run(&["agent", "allow", "No Body"]);
         assert!(by_title.stderr.contains("perhaps `no-body`"), "{}", by_title.stderr);
+        // Links that lead nowhere are listed over the whole vault.
+        let shown = vault.run(&["links", "--unresolved"]).ok().stdout;
+        let places: Vec<&str> = shown.lines().filter(|line| !line.starts_with(' ')).collect();
+        assert_eq!(
+            places,
+            [
+                "notes/Bread.md#L2  Books", "notes/plan.md#L1  nowhere", "trips/Kyoto.md#L6  nowhere",
+                "trips/Kyoto.md#L6  Gone"
+            ],
+            "{shown}"
+        );
+        let one = vault.run(&["links", "--unresolved", "-n", "1", "--json"]).ok().json();
+        assert_eq!((one["links"].as_array().unwrap().len(), &one["total"]), (1, &4.into()), "{one}");
+        // A name, a link and a heading are taken by every command.
+        for what in ["kyoto", "[[Kyoto]]", "[[The old capital]]", "![[trips/Kyoto|there]]", "[[Kyoto.md]]"] {
+            assert!(vault.run(&["get", what]).ok().stdout.contains("# Kyoto\n"), "{what}");
+            assert!(vault.run(&["links", what]).ok().stdout.starts_with("links to\n  notes/Bread.md"), "{what}");
+            vault.run(&["agent", "explain", "nobody", what]);
+        }
+        let rest = "## The rest\n\nOvernight.\n\n### In the fridge\n\nOr two days. ^cold\n";
+        for what in ["bread#The rest", "[[Bread#the rest]]", "notes/Bread.md#The rest"] {
+            assert_eq!(vault.run(&["get", what]).ok().stdout, rest, "{what}");
+        }
+        assert_eq!(vault.run(&["get", "bread#^cold"]).ok().stdout, "Or two days. ^cold\n");
+        let absent = vault.run(&["get", "bread#Crust"]);
+        let said = "notes/Bread.md has no heading `Crust`; it has Bread, The rest, In the fridge, The oven";
+        assert!(absent.code == 1 && absent.stderr.contains(said), "{}", absent.stderr);
+        let found = |query: &str| vault.run(&["search", query, "--json"]).ok().json()["results"][0]["path"].clone();
+        assert_eq!(
+            (found("categories:\"[[Books]]\""), found("categories:Books")),
+            ("notes/Bread.md".into(), "notes/Bread.md".into())
+        );
     }
+    assert_eq!(vault.get("/api/user-memory/links/unresolved?limit=0").status, 400);
+    let remark = vault.run(&["annotate", "bread#The oven", "230 degrees"]).ok().stdout;
+    assert!(fs::read_to_string(vault.path(remark.trim())).unwrap().contains("Hot."), "{remark}");
+    let forgotten = vault.run(&["forget", "[[bread#The rest]]", "--yes"]).ok();
+    assert!(forgotten.stderr.contains("this is notes/Bread.md"), "{}", forgotten.stderr);
+    let left = vault.read("notes/Bread.md");
+    assert!(left.contains("Flour.") && left.contains("Hot.") && !left.contains("two days"), "{left}");
+    vault.run(&["forget", "kyoto", "--yes"]).ok();
+    assert!(!vault.path("trips/Kyoto.md").exists());
+    assert!(vault.run(&["log", "--path", "notes/Bread.md"]).ok().stdout.contains("notes/Bread.md"));
 }

@@ -1,17 +1,9 @@
 //! Another model: the one before answers until the vectors of the next one are there, and nothing is lost by going back.
 
-use std::fs;
-use std::path::Path;
-
-use memory_vault::app::App;
-use memory_vault::config::{Config, Mode};
 use memory_vault::jobs;
-use memory_vault::notes;
-use memory_vault::wire::{Model, ModelToCome, SearchQuery, Status};
+use memory_vault::wire::{Model, ModelToCome, Status};
 
-use serde_json::Value;
-
-use crate::support::{Asked, Daemon, Endpoint, Fault, eventually, serve, status};
+use crate::support::prelude::*;
 
 /// Where a model takes another's place.
 pub const POINT: &str = "model-switched";
@@ -63,10 +55,9 @@ fn endpoints() -> (Endpoint, Endpoint) {
 }
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("");
-    vault.write("notes/a.md", "# River\n\nA quokka on the river.\n");
-    vault.write("notes/b.md", "# Garden\n\nA quokka in an apple tree.\n");
-    vault
+    Daemon::with_config("")
+        .with("notes/a.md", "# River\n\nA quokka on the river.\n")
+        .with("notes/b.md", "# Garden\n\nA quokka in an apple tree.\n")
 }
 
 #[test]

@@ -1,11 +1,6 @@
 //! What `make dist` packs: an archive, and a package for Debian where it can be made.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::vault_command;
+use crate::support::prelude::*;
 
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -40,11 +35,7 @@ fn an_archive_and_a_package_hold_a_program_that_runs_with_all_that_belongs_to_it
     let version = run(Command::new(at(name).join("vault")).arg("--version"));
     assert_eq!(version, run(vault_command().arg("--version")));
     for file in [
-        "README.md",
-        "LICENSE-MIT",
-        "LICENSE-APACHE",
-        "completions/vault.zsh",
-        "man/man1/vault.1",
+        "README.md", "LICENSE-MIT", "LICENSE-APACHE", "completions/vault.zsh", "man/man1/vault.1",
         "man/man1/vault-search.1",
     ] {
         assert!(at(name).join(file).is_file(), "{file}");

@@ -1,18 +1,13 @@
 //! "My memory" from outside: its files, how it comes to a token, notes as nodes, and the events. What it looks like and does in
 //! a browser is in `tests/browser`.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 
-use memory_vault::config::Mode;
-use memory_vault::notes;
 use memory_vault::request::ErrorKind;
-use memory_vault::wire::{BrowseParams, NoteParams, NoteView, SearchQuery};
-use serde_json::{Value, json};
+use memory_vault::wire::{BrowseParams, NoteParams, NoteView};
 
-use crate::support::{Connection, Daemon, PATIENCE, Request, TestVault, encode, eventually};
+use crate::support::prelude::*;
 
 const XSS: &str = include_str!("../browser/xss.json");
 const ELEMENTS: &str =
@@ -20,9 +15,7 @@ const ELEMENTS: &str =
 const ATTRIBUTES: &str = "href class title start data-path data-target data-heading";
 
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/tea.md", "Green tea, 80 degrees.").start();
-    daemon
+    Daemon::vault().with("notes/tea.md", "Green tea, 80 degrees.").started()
 }
 
 fn note(vault: &TestVault, path: &str) -> NoteView {
@@ -30,8 +23,9 @@ fn note(vault: &TestVault, path: &str) -> NoteView {
 }
 
 #[test]
-fn the_page_comes_without_a_token_and_with_a_strict_policy() {
+fn the_page_is_opened_by_a_code_and_told_of_events() {
     let daemon = daemon();
+    // The page comes without a token and with a strict policy.
     let page = daemon.send(&Request::get("/"));
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let html = String::from_utf8(page.body.clone()).unwrap();
@@ -42,10 +36,7 @@ fn the_page_comes_without_a_token_and_with_a_strict_policy() {
         assert_eq!(reply.status, 200, "{file}");
         let policy = reply.header("content-security-policy").expect(file);
         for directive in [
-            "default-src 'none'",
-            "script-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
+            "default-src 'none'", "script-src 'self'", "base-uri 'none'", "form-action 'none'",
             "frame-ancestors 'none'",
         ] {
             assert!(policy.split("; ").any(|one| one == directive), "{file}: {policy}");
@@ -70,11 +61,7 @@ fn the_page_comes_without_a_token_and_with_a_strict_policy() {
         assert!(matches!(reply.status, 400 | 404), "{nothing}: {}", reply.status);
         reply.error();
     }
-}
-
-#[test]
-fn a_code_is_traded_for_a_token_once() {
-    let daemon = daemon();
+    // A code is traded for a token once.
     let url = daemon.run(&["open", "--print"]).ok().stdout;
     let (address, code) = url.trim().split_once("/#code=").expect(&url);
     assert_eq!(address, format!("http://{}", daemon.address()));
@@ -82,9 +69,7 @@ fn a_code_is_traded_for_a_token_once() {
         |code: &str| daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
     assert_eq!(trade("0123456789abcdef").status, 401);
     assert_eq!(trade("").status, 401);
-    let with = |token: &str, target: &str| {
-        daemon.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
-    };
+    let with = |token: &str, target: &str| daemon.send(&Request::get(target).bearer(token));
     assert_eq!(with(code, "/status").status, 401, "a code opens nothing by itself");
     let reply = trade(code);
     assert_eq!(reply.status, 200, "{}", reply.json());
@@ -100,20 +85,37 @@ fn a_code_is_traded_for_a_token_once() {
         assert!((400..500).contains(&reply.status), "{body}: {}", reply.status);
         reply.error();
     }
-    let leave = Request::new("DELETE", "/page/token").header("Authorization", &format!("Bearer {token}"));
+    let leave = Request::new("DELETE", "/page/token").bearer(&token);
     assert_eq!(daemon.send(&leave).status, 200);
     assert_eq!(with(&token, "/status").status, 401, "the session is over");
-}
-
-#[test]
-fn codes_are_made_for_the_unix_socket_alone() {
-    let daemon = daemon();
+    // Codes are made for the Unix socket alone.
     for request in [Request::new("POST", "/page/code").json("{}"), Request::get("/page/code")] {
         for reply in [daemon.send(&request), daemon.ask(request.clone())] {
             assert!(matches!(reply.status, 404 | 405), "{}", reply.status);
             reply.error();
         }
     }
+    // A session of the page may do what the owner may.
+    let url = daemon.run(&["open", "--print"]).ok().stdout;
+    let code = url.trim().split_once("#code=").unwrap().1;
+    let reply = daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
+    let mut page = Connection::open(daemon.address()).with_token(reply.json()["token"].as_str().unwrap());
+    let found = page.get(&format!("/api/user-memory/search?q={}&highlight=true", encode("green tea")));
+    assert_eq!(found["results"][0]["highlights"], json!([[0, 5], [6, 9]]));
+    assert_eq!(page.get("/api/user-memory/note?path=notes/tea.md")["body"][0]["line_start"], 1);
+    // So many streams are served and no more.
+    let mut open: Vec<Events> = (0..16).map(|_| Events::open(&daemon)).collect();
+    for events in &mut open {
+        assert!(events.progress().is_some());
+    }
+    let refused = daemon.get("/events");
+    assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (503, Some("unavailable")));
+    assert_eq!(daemon.find("tea"), ["notes/tea.md"], "all else is served");
+    open.pop();
+    eventually("room for another", || {
+        let mut events = Events::open(&daemon);
+        events.next("HTTP/1.1 ")?.starts_with("200").then_some(())
+    });
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn open_starts_a_browser_or_says_what_to_do() {
         if !display.is_empty() {
             command.env("DISPLAY", display);
         }
-        crate::support::Ran::of(&mut command)
+        Ran::of(&mut command)
     };
     if cfg!(target_os = "linux") {
         fake(&format!("printf %s \"$1\" > {}", told.display()));
@@ -268,8 +270,7 @@ fn a_note_that_nests_without_end_or_is_huge_is_still_shown() {
     vault.write("lists.md", "- ".repeat(500) + "item").sync();
     for path in ["deep.md", "images.md", "lists.md"] {
         // A reader of JSON stops at 128 levels.
-        let text = serde_json::to_string(&note(&vault, path)).unwrap();
-        serde_json::from_str::<Value>(&text).unwrap();
+        serde_json::from_str::<Value>(&serde_json::to_string(&note(&vault, path)).unwrap()).unwrap();
     }
     let view = note(&vault, "long.md");
     assert!(view.cut && view.text == long);
@@ -332,11 +333,10 @@ fn only_notes_of_the_vault_are_shown() {
 
 #[test]
 fn browsing_by_day_finds_what_changed_on_it() {
-    let mut vault = TestVault::new();
-    vault
-        .write("a.md", "---\nupdated: 2026-01-05T12:00:00Z\n---\nfifth")
-        .write("b.md", "---\nupdated: 2026-01-08T12:00:00Z\n---\neighth");
-    vault.sync();
+    let vault = TestVault::new()
+        .with("a.md", "---\nupdated: 2026-01-05T12:00:00Z\n---\nfifth")
+        .with("b.md", "---\nupdated: 2026-01-08T12:00:00Z\n---\neighth")
+        .synced();
     let browse =
         |day: &str| notes::browse(&vault.owner(), &BrowseParams { day: Some(day.into()), ..BrowseParams::default() });
     // Whatever the time zone, noon of one place is within a day of noon of another.
@@ -350,10 +350,9 @@ fn browsing_by_day_finds_what_changed_on_it() {
 
 #[test]
 fn statistics_tell_growth_and_what_is_embedded() {
-    let mut vault = TestVault::new();
-    vault
-        .write("notes/a.md", "---\ncreated: 2025-11-15\n---\none")
-        .write("notes/b.md", "---\ncreated: 2026-01-15\n---\ntwo");
+    let mut vault = TestVault::new()
+        .with("notes/a.md", "---\ncreated: 2025-11-15\n---\none")
+        .with("notes/b.md", "---\ncreated: 2026-01-15\n---\ntwo");
     vault.write("facts.md", "---\ncreated: 2026-01-16\n---\nthree").sync();
     let stats = notes::stats(&vault.owner()).unwrap();
     let growth: Vec<_> = stats.growth.iter().map(|one| (one.month.as_str(), one.notes, one.chunks)).collect();
@@ -364,8 +363,7 @@ fn statistics_tell_growth_and_what_is_embedded() {
 
 #[test]
 fn highlights_are_places_of_the_snippet_in_characters() {
-    let mut vault = TestVault::new();
-    vault.write("a.md", "Crème brûlée 🍮 and zebras, many Zebras.").sync();
+    let vault = TestVault::new().with("a.md", "Crème brûlée 🍮 and zebras, many Zebras.").synced();
     let params =
         SearchQuery { q: "zebra".into(), mode: Some(Mode::Keyword), highlight: true, ..SearchQuery::default() };
     let found = vault.search_with(&params).0;
@@ -426,38 +424,5 @@ fn events_tell_the_progress_and_end_with_the_daemon() {
     let stopped = daemon.terminate();
     assert!(stopped.status.success(), "{:?}", stopped.status);
     while events.progress().is_some() {}
-    assert!(
-        stopped.after < std::time::Duration::from_millis(1400),
-        "nobody waited for the stream: {:?}",
-        stopped.after
-    );
-}
-
-#[test]
-fn so_many_streams_are_served_and_no_more() {
-    let daemon = daemon();
-    let mut open: Vec<Events> = (0..16).map(|_| Events::open(&daemon)).collect();
-    for events in &mut open {
-        assert!(events.progress().is_some());
-    }
-    let refused = daemon.get("/events");
-    assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (503, Some("unavailable")));
-    assert_eq!(daemon.find("tea"), ["notes/tea.md"], "all else is served");
-    open.pop();
-    eventually("room for another", || {
-        let mut events = Events::open(&daemon);
-        events.next("HTTP/1.1 ")?.starts_with("200").then_some(())
-    });
-}
-
-#[test]
-fn a_session_of_the_page_may_do_what_the_owner_may() {
-    let daemon = daemon();
-    let url = daemon.run(&["open", "--print"]).ok().stdout;
-    let code = url.trim().split_once("#code=").unwrap().1;
-    let reply = daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
-    let mut page = Connection::open(daemon.address()).with_token(reply.json()["token"].as_str().unwrap());
-    let found = page.get(&format!("/api/user-memory/search?q={}&highlight=true", encode("green tea")));
-    assert_eq!(found["results"][0]["highlights"], json!([[0, 5], [6, 9]]));
-    assert_eq!(page.get("/api/user-memory/note?path=notes/tea.md")["body"][0]["line_start"], 1);
+    assert!(stopped.after < Duration::from_millis(1400), "nobody waited for the stream: {:?}", stopped.after);
 }

@@ -2,11 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
-
-use crate::support::{Connection, Daemon, Reply, Request};
+use crate::support::prelude::*;
 
 /// A request as the upstream got it.
 #[derive(Debug, Clone, Default)]
@@ -84,12 +81,12 @@ fn vault(upstream: &str, more: &str) -> (Daemon, String) {
         .write("notes/secret.md", "---\nprivate: true\n---\nA xylophone.\n")
         .write("agents/ada/agent.md", "---\ntitle: Ada L.\ncan_read_user_memory: true\n---\n");
     vault.start().settle();
-    let token = vault.run(&["agent", "rotate", "ada", "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
+    let token = vault.token_of("ada");
     (vault, token)
 }
 
 fn asked(token: &str, body: impl Into<Vec<u8>>) -> Request {
-    Request::new("POST", "/v1/chat/completions").header("Authorization", &format!("Bearer {token}")).json(body)
+    Request::new("POST", "/v1/chat/completions").bearer(token).json(body)
 }
 
 const ABOUT_ME: &str = "What do you know about me?";
@@ -137,7 +134,7 @@ fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() 
     // The same again: a cache of prompts finds the same bytes.
     vault.send(&asked(&ada, body.to_string()));
     assert_eq!(upstream.last().body, got.body);
-    assert_eq!(vault.send(&Request::get("/v1/models").header("Authorization", &format!("Bearer {ada}"))).status, 200);
+    assert_eq!(vault.send(&Request::get("/v1/models").bearer(&ada)).status, 200);
     assert_eq!(upstream.last().line.trim(), "GET /v1/models HTTP/1.1");
 }
 
@@ -274,7 +271,7 @@ fn one_agent_takes_a_part_of_the_room_alone() {
         assert_eq!(&heard[9..], b"200");
         waiting.push(stream);
     }
-    let models = Request::get("/v1/models").header("Authorization", &format!("Bearer {ada}"));
+    let models = Request::get("/v1/models").bearer(&ada);
     let full = vault.send(&models);
     assert_eq!(full.status, 503, "{}", full.json());
     // It is refused before anything of a body is read.
@@ -320,8 +317,7 @@ fn the_page_of_an_agent_keeps_memory_out_of_its_prompts() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
     let (mut vault, ada) = vault(&upstream.address, "");
     for (style, expected) in [("search-only", "nothing; "), ("off", "nothing; "), ("prompt-only", "profile; ")] {
-        vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\nstyle: {style}\n---\n"));
-        vault.settle();
+        vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\nstyle: {style}\n---\n")).settle();
         let reply = vault.send(&asked(&ada, chat(ABOUT_ME)));
         assert!(told(&reply).starts_with(expected), "{style} {}", told(&reply));
     }
@@ -332,8 +328,7 @@ fn a_session_keeps_the_memory_that_it_began_with_where_the_agents_page_wants_tha
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
     let (mut vault, ada) = vault(&upstream.address, "");
     let page = "---\ncan_read_user_memory: true\nprompt_memory_mode: frozen-at-session-start\n---\n";
-    vault.write("agents/ada/agent.md", page);
-    vault.settle();
+    vault.write("agents/ada/agent.md", page).settle();
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
     let first = vec![said("system", "S"), said("user", ABOUT_ME)];
     let body = |messages: &[Value]| json!({ "model": "m", "messages": messages }).to_string();

@@ -1,10 +1,7 @@
 //! The profile of the person, from outside.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
-use crate::support::{Connection, Daemon, Request, eventually};
+use crate::entries::read as text;
+use crate::support::prelude::*;
 
 /// Points between what is worked out and the file.
 pub const POINTS: [&str; 2] = ["profile-made", "user-page-made"];
@@ -13,12 +10,8 @@ fn vault(config: &str) -> Daemon {
     Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[memory]\n{config}"))
 }
 
-fn put(vault: &Daemon, body: &Value) -> crate::support::Reply {
+fn put(vault: &Daemon, body: &Value) -> Reply {
     vault.ask(Request::new("PUT", "/api/profile/user").json(body.to_string()))
-}
-
-fn text(vault: &Daemon, path: &str) -> String {
-    fs::read_to_string(vault.path(path)).unwrap_or_default()
 }
 
 fn entries(of: std::ops::Range<usize>) -> String {
@@ -27,12 +20,11 @@ fn entries(of: std::ops::Range<usize>) -> String {
 
 #[test]
 fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
-    let mut vault = vault("regenerate_after = 3\n");
-    vault
-        .write("memories/user.md", entries(0..1) + "- [fact] Won a lottery (trust web) ^e-w\n")
-        .write("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
-        .write("profile/overrides.md", "- Mine.\n");
-    vault.start().settle();
+    let mut vault = vault("regenerate_after = 3\n")
+        .with("memories/user.md", entries(0..1) + "- [fact] Won a lottery (trust web) ^e-w\n")
+        .with("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
+        .with("profile/overrides.md", "- Mine.\n")
+        .settled();
     let has = |vault: &Daemon, word: &str| {
         eventually(word, || text(vault, "profile/profile.md").contains(word).then_some(()));
     };
@@ -68,22 +60,15 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
 
 #[test]
 fn who_the_person_is_is_written_only_as_they_let_it_be() {
-    let mut vault = vault("");
-    vault.write("USER.md", "---\n# mine\nname: Old # as ever\nshoe_size: 39\n---\n\nI walk a lot.\n");
-    vault.start().settle();
+    let mut vault =
+        vault("").with("USER.md", "---\n# mine\nname: Old # as ever\nshoe_size: 39\n---\n\nI walk a lot.\n").settled();
     let set =
         put(&vault, &json!({ "name": "Maya", "timezone": "Europe/Vienna", "latitude": 48.20817, "longitude": -16.37 }));
     assert_eq!(set.status, 200, "{}", set.json());
     let written = text(&vault, "USER.md");
     for kept in [
-        "# mine",
-        "shoe_size: 39",
-        "I walk a lot.",
-        "name: Maya",
-        "timezone: Europe/Vienna",
-        "latitude: 48.2\n",
-        "longitude: -16.4\n",
-        "location_updated_at: ",
+        "# mine", "shoe_size: 39", "I walk a lot.", "name: Maya", "timezone: Europe/Vienna", "latitude: 48.2\n",
+        "longitude: -16.4\n", "location_updated_at: ",
     ] {
         assert!(written.contains(kept), "{kept}: {written}");
     }
@@ -108,19 +93,17 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
 
 #[test]
 fn facts_fill_in_what_is_missing_where_the_person_lets_them() {
-    let mut vault = vault("user_profile_write_mode = \"explicit-and-auto\"\n");
-    vault
-        .write("USER.md", "---\nname: Maya\n---\n")
-        .write("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n");
-    vault.start().settle();
+    let vault = vault("user_profile_write_mode = \"explicit-and-auto\"\n")
+        .with("USER.md", "---\nname: Maya\n---\n")
+        .with("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n")
+        .settled();
     eventually("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo").then_some(()));
     assert!(text(&vault, "USER.md").contains("name: Maya"));
 }
 
 #[test]
 fn two_who_write_at_once_lose_nothing() {
-    let mut vault = vault("");
-    vault.start().settle();
+    let vault = vault("").settled();
     std::thread::scope(|scope| {
         for (field, value) in [("name", "Maya"), ("timezone", "Asia/Tokyo"), ("location_place", "Wien")] {
             let vault = &vault;
@@ -136,8 +119,7 @@ fn two_who_write_at_once_lose_nothing() {
 
 #[test]
 fn a_kill_before_the_profile_is_written_leaves_the_one_that_was() {
-    let mut vault = vault("");
-    vault.write("memories/user.md", entries(0..1));
+    let mut vault = vault("").with("memories/user.md", entries(0..1));
     vault.launch(Some("profile-made:1"));
     eventually("the kill", || vault.was_killed().then_some(()));
     assert_eq!(text(&vault, "profile/profile.md"), "");

@@ -1,16 +1,7 @@
 //! How far a purge goes, and no further: what was made of a note, its copies, what is kept elsewhere, and one that is refused.
 
-use std::fs;
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Value, json};
-
 use crate::forgotten::files_with;
-use crate::support::{Daemon, Ran, contents, eventually, vault_command};
-
-fn vault() -> Daemon {
-    Daemon::with_config("[embed]\nmodel = \"none\"\n")
-}
+use crate::support::prelude::*;
 
 /// A page as the program makes them: nobody has edited it.
 fn generated(sources: &[&str], body: &str) -> String {
@@ -24,9 +15,7 @@ fn generated(sources: &[&str], body: &str) -> String {
 
 #[track_caller]
 fn forget(vault: &Daemon, params: Value) -> Value {
-    let reply = vault.post("/api/user-memory/forget", &params);
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    reply.json()
+    vault.post("/api/user-memory/forget", &params).ok()
 }
 
 fn rows(told: &Value) -> Vec<String> {
@@ -51,7 +40,7 @@ const OF: &str = "conversations/2026-01-05-talk.md";
 
 #[test]
 fn what_a_page_was_made_of_lines_that_stay_is_not_forgotten_with_it() {
-    let mut vault = vault();
+    let mut vault = Daemon::vault();
     let page = generated(
         &[OF],
         &format!(
@@ -76,15 +65,13 @@ const OF_ANOTHER: &str = "Ask Maya about the second timetable before the summer.
 
 #[test]
 fn a_line_goes_with_its_remark_and_the_lines_that_stay_are_not_forgotten() {
-    let mut vault = vault();
-    vault.write("notes/a.md", TRAMS).write("notes/b.md", OF_ANOTHER).start().settle();
+    let vault = Daemon::vault().with("notes/a.md", TRAMS).with("notes/b.md", OF_ANOTHER).settled();
     let remark = format!("{OF_ANOTHER}\nThe garage is mine alone since last Sunday.");
-    let made = vault.post("/api/user-memory/annotate", &json!({"path": "notes/a.md", "line": 4, "note": remark}));
-    assert_eq!(made.status, 200, "{}", made.json());
+    vault.post("/api/user-memory/annotate", &json!({"path": "notes/a.md", "line": 4, "note": remark})).ok();
     let gone = forget(&vault, json!({"path": "notes/a.md", "line_start": 4, "purge": true, "derived": true}));
     assert!(rows(&gone).iter().any(|row| row.starts_with("annotations/") && row.ends_with(" true")), "{gone}");
     let stays = TRAMS.replace("The xylograph opens the blue garage door.\n", "");
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), stays);
+    assert_eq!(vault.read("notes/a.md"), stays);
     let known = vault.get("/api/forgotten").json();
     assert!(
         known["back"].as_array().unwrap().is_empty() && known["forgotten"].as_array().unwrap().len() == 2,
@@ -119,7 +106,7 @@ fn a_line_goes_with_its_remark_and_the_lines_that_stay_are_not_forgotten() {
 
 #[test]
 fn an_import_names_each_file_and_leaves_out_the_pages_that_were_made_of_what_went() {
-    let mut vault = vault();
+    let mut vault = Daemon::vault();
     let profile = generated(&["memories/user.md"], "- The xylograph opens the garage ^[memories/user.md#^e-1]");
     vault
         .write("notes/a.md", "The xylograph opens the blue garage door.\n")
@@ -179,8 +166,7 @@ fn what_was_purged_is_in_no_file_while_the_vault_is_served() {
 
 #[test]
 fn pages_that_name_each_other_go_once() {
-    let mut vault = vault();
-    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n");
+    let mut vault = Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n");
     for (page, other) in [("one", "two"), ("two", "one")] {
         let sources = ["notes/a.md".to_owned(), format!("summaries/{other}.md")];
         let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -201,14 +187,16 @@ fn pages_that_name_each_other_go_once() {
 
 #[test]
 fn a_copy_that_says_the_same_goes_with_its_note_and_another_is_named() {
-    let mut vault = vault();
-    let text = "# Door\n\nThe xylograph opens the blue garage door.\n\nBread is baked on Sunday.\n";
+    let mut vault = Daemon::vault();
+    // A conversation is called by how it begins.
+    let text = "---\ntitle: The xylograph opens the blue garage\nsource: capture\nsession: s1\n---\n# Door\n\n\
+                The xylograph opens the blue garage door.\n\nBread is baked on Sunday.\n";
     let same = "notes/door.sync-conflict-20260105-183012-ABC2DEF.md";
     let other = "notes/door.sync-conflict-20260106-183012-ABC2DEF.md";
     vault.write("notes/door.md", text).write(same, text).write(other, format!("{text}\nMore.\n")).start();
-    let gone = forget(&vault, json!({"path": "notes/door.md", "line_start": 3, "purge": true}));
+    let gone = forget(&vault, json!({"path": "notes/door.md", "line_start": 8, "purge": true}));
     assert!(rows(&gone).contains(&format!("{same} true")), "{gone}");
-    let left = |path: &str| fs::read_to_string(vault.path(path)).unwrap();
+    let left = |path: &str| vault.read(path);
     assert_eq!(left(same), left("notes/door.md"));
     assert!(!left(same).contains("xylograph") && left(same).contains("Bread") && left(other).contains("xylograph"));
     let remains = gone["purged"]["remains"].to_string();
@@ -219,7 +207,7 @@ fn a_copy_that_says_the_same_goes_with_its_note_and_another_is_named() {
 
 #[test]
 fn an_entry_whose_lines_are_others_by_now_stays_and_one_that_says_it_goes() {
-    let mut vault = vault();
+    let mut vault = Daemon::vault();
     // The line was the third once.
     vault.write("notes/door.md", "# Door\n\nBread is baked on Sunday mornings.\n\nThe xylograph opens the garage.\n");
     let entries = "- Keeps an aardvark (source notes/door.md#L5) ^e-1\n- The xylograph opens the garage (source notes/door.md#L3) ^e-2\n\
@@ -233,19 +221,19 @@ fn an_entry_whose_lines_are_others_by_now_stays_and_one_that_says_it_goes() {
         "{gone}"
     );
     assert!(gone.to_string().contains("others by now"), "{gone}");
-    let left = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    let left = vault.read("memories/user.md");
     assert!(left.contains("aardvark") && left.contains("Bakes bread") && !left.contains("xylograph"), "{left}");
 }
 
 #[test]
 fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
-    let mut vault = vault();
+    let mut vault = Daemon::vault();
     let entry = "- [fact] The xylograph opens the blue garage ^e-1\n";
     vault.write("memories/pending.md", format!("{entry}- [fact] Likes the sea very much ^e-2\n")).start().settle();
     let ok = |path: &str, body: Value| assert_eq!(vault.post(path, &body).status, 200, "{path} {body}");
     ok("/api/review", json!({"decisions": [{"id": "e-1", "accept": true}]}));
     ok("/api/entries/remove", json!({"id": "e-1", "archive": true}));
-    let archive = fs::read_to_string(vault.path("memories/archive.md")).unwrap();
+    let archive = vault.read("memories/archive.md");
     let line = archive.lines().position(|line| line.contains("xylograph")).unwrap() + 1;
     assert!(is_kept(&vault, "xylograph"), "it was in files that have another text now");
     eventually("the archive", || vault.find("xylograph").contains(&"memories/archive.md".to_owned()).then_some(()));
@@ -255,8 +243,7 @@ fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
 
 #[test]
 fn a_purge_that_is_refused_leaves_all_as_it_was() {
-    let mut vault = vault();
-    vault.write(OF, TALK);
+    let mut vault = Daemon::vault().with(OF, TALK);
     let before = SystemTime::now() - Duration::from_secs(3600);
     fs::File::options().write(true).open(vault.path(OF)).unwrap().set_modified(before).unwrap();
     vault.start();
@@ -274,8 +261,7 @@ fn a_purge_that_is_refused_leaves_all_as_it_was() {
 
 #[test]
 fn a_page_that_was_made_a_moment_before_goes_with_what_it_was_made_of() {
-    let mut vault = vault();
-    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n").start().settle();
+    let mut vault = Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n").settled();
     // No index has it yet.
     vault.write("summaries/new.md", generated(&["notes/a.md"], "- The xylograph opens it (notes/a.md#L1)"));
     let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
@@ -286,8 +272,8 @@ fn a_page_that_was_made_a_moment_before_goes_with_what_it_was_made_of() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_another_program_has_open_for_writing_is_named_and_goes_once_it_is_closed() {
-    let mut vault = vault();
-    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n\nBread is baked.\n").start();
+    let vault =
+        Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n\nBread is baked.\n").started();
     let editor = fs::File::options().append(true).open(vault.path("notes/a.md")).unwrap();
     let is_left = || {
         let left = contents(&vault.path(".vault/state/unfinished"));
@@ -298,6 +284,6 @@ fn what_another_program_has_open_for_writing_is_named_and_goes_once_it_is_closed
     assert!(remains.contains("has `notes/a.md` open for writing") && is_left(), "{remains}");
     drop(editor);
     // The next change of any note looks at it.
-    assert_eq!(vault.post("/api/user-memory/save", &json!({"content": "Bread is eaten."})).status, 200);
+    vault.post("/api/user-memory/save", &json!({"content": "Bread is eaten."})).ok();
     assert!(!is_left() && !is_kept(&vault, "xylograph"));
 }

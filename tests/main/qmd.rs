@@ -1,20 +1,17 @@
 //! The addresses of `qmd serve`, as its clients use them, and as nobody should.
 
 use base64::Engine;
-use serde_json::{Value, json};
 
-use crate::support::{Daemon, Reply, Request, contents, encode};
+use crate::support::prelude::*;
 
 /// A daemon over four notes.
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon
-        .write("notes/bread.md", "---\ntags: [food, food/baking, slow]\n---\n# Bread\n\nThe dough rests overnight.\n")
-        .write("notes/tea.md", "---\ntags: [food]\n---\n# Tea\n\nGreen tea rests for two minutes.\n")
-        .write("projects/boat.md", "---\ntags: [slow]\n---\n# Boat\n\nThe hull rests on two beams.\n")
-        .write("facts.md", "I like tea.\n")
-        .start();
-    daemon
+    Daemon::vault()
+        .with("notes/bread.md", "---\ntags: [food, food/baking, slow]\n---\n# Bread\n\nThe dough rests overnight.\n")
+        .with("notes/tea.md", "---\ntags: [food]\n---\n# Tea\n\nGreen tea rests for two minutes.\n")
+        .with("projects/boat.md", "---\ntags: [slow]\n---\n# Boat\n\nThe hull rests on two beams.\n")
+        .with("facts.md", "I like tea.\n")
+        .started()
 }
 
 fn paths(hits: &Value) -> Vec<&str> {
@@ -32,8 +29,9 @@ fn good(reply: Reply) -> Value {
 }
 
 #[test]
-fn every_search_takes_its_question_in_the_address_and_in_the_body() {
+fn what_qmds_clients_ask_is_answered_in_qmds_shapes() {
     let daemon = daemon();
+    // Every search takes its question in the address and in the body.
     for (address, mode) in [("/search", "keyword"), ("/vsearch", "semantic"), ("/query", "hybrid")] {
         let by_body = good(daemon.post(address, &json!({"query": "rests", "limit": 2})));
         let in_address = good(daemon.get(&format!("{address}?q=rests&limit=2")));
@@ -57,11 +55,7 @@ fn every_search_takes_its_question_in_the_address_and_in_the_body() {
         let chosen = good(daemon.post(address, &json!({"query": "rests", "mode": "keyword"})));
         assert_eq!((&chosen["mode"], &chosen["degraded"]), (&"keyword".into(), &Value::Null));
     }
-}
-
-#[test]
-fn all_tags_that_are_named_must_be_there() {
-    let daemon = daemon();
+    // All tags that are named must be there.
     for (tags, expected) in [
         (json!(["food"]), vec!["notes/bread.md", "notes/tea.md"]),
         (json!(["food", "slow"]), vec!["notes/bread.md"]),
@@ -80,44 +74,13 @@ fn all_tags_that_are_named_must_be_there() {
     }
     let person = good(daemon.get("/api/user-memory/search?q=rests&tag=food,slow"));
     assert_eq!(paths(&person["results"]), ["notes/bread.md"]);
-}
-
-#[test]
-fn what_qmd_clients_send_besides_is_passed_over() {
-    let daemon = daemon();
+    // What qmd clients send besides is passed over.
     let asked = json!({"query": "tea", "limit": 5, "collection": "notes", "tags": null, "rerank": true, "minScore": 0.2,
         "intent": "drinks", "dbPath": null, "collections": ["x"]});
     assert_eq!(paths(&good(daemon.post("/search", &asked))["items"]), ["notes/tea.md"]);
     assert_eq!(good(daemon.get("/search?q=tea&collection=&min_score=1&full=true&dbPath="))["total"], 2);
     assert_eq!(good(daemon.get("/browse?limit=1&offset=1&full=1"))["offset"], 1);
-}
-
-#[test]
-fn another_index_is_not_opened_in_the_place_of_this_one() {
-    let daemon = daemon();
-    let path = daemon.path("facts.md").display().to_string();
-    let hash = good(daemon.get("/search?q=tea"))["results"][0]["hash"].clone();
-    for (address, mut body) in [
-        ("/search", json!({"query": "tea"})),
-        ("/vsearch", json!({"query": "tea"})),
-        ("/ingest", json!({"content": "tea"})),
-        ("/embed", json!({"content": "tea"})),
-        ("/delete-chunk", json!({"hash": hash})),
-    ] {
-        body["dbPath"] = path.clone().into();
-        let reply = daemon.post(address, &body);
-        assert_eq!(reply.status, 400, "{address}");
-        assert!(reply.error().contains("`dbPath`") && !reply.error().contains(&path), "{}", reply.error());
-    }
-    for address in ["/search?q=tea", "/browse?limit=1"] {
-        assert_eq!(daemon.get(&format!("{address}&dbPath={}", encode(&path))).status, 400);
-    }
-    assert_eq!(good(daemon.get("/search?q=tea"))["total"], 2, "nothing was changed");
-}
-
-#[test]
-fn browsing_counting_and_listing_have_qmds_shapes() {
-    let daemon = daemon();
+    // Browsing, counting and listing have qmd's shapes.
     let page = good(daemon.get("/browse?limit=1&offset=1&collection=notes"));
     assert_eq!((page["chunks"].as_array().unwrap().len(), &page["total"], &page["offset"]), (1, &2.into(), &1.into()));
     assert!(page["chunks"][0]["hash"].is_string() && page["chunks"][0]["content"].is_string());
@@ -127,77 +90,16 @@ fn browsing_counting_and_listing_have_qmds_shapes() {
     assert_eq!((&collections[0]["files"], &collections[0]["chunks"]), (&2.into(), &2.into()));
     assert!(good(daemon.get("/status"))["files"].is_u64());
     assert_eq!(daemon.send(&Request::get("/health")).json(), json!({"status": "ok"}));
-}
-
-#[test]
-fn what_is_ingested_is_a_note_that_is_found_at_once_and_can_be_deleted() {
-    let daemon = daemon();
-    let asked = json!({"content": "Quinces ripen late.", "title": "Quinces", "collection": "garden",
-        "metadata": {"source_id": "q1", "title": "not this one", "tags": ["fruit"]}});
-    for address in ["/ingest", "/embed"] {
-        let saved = good(daemon.post(address, &asked));
-        assert_eq!((&saved["ok"], &saved["path"]), (&true.into(), &"garden/quinces.md".into()));
-        assert!(saved["hash"].as_str().is_some_and(|hash| hash.len() == 16), "{saved}");
-    }
-    let hit = good(daemon.post("/search", &json!({"query": "quinces"})))["items"][0].clone();
-    assert_eq!(
-        (&hit["title"], &hit["tags"], &hit["metadata"]["source_id"]),
-        (&"Quinces".into(), &json!(["fruit"]), &"q1".into())
-    );
-    let deleted = good(daemon.post("/delete-chunk", &json!({"hash": hit["hash"]})));
-    assert!(deleted["ok"] == true && deleted["checkpoint_id"].is_string(), "{deleted}");
-    assert_eq!(good(daemon.get("/search?q=quinces"))["total"], 0);
-    let again = daemon.post("/delete-chunk", &json!({"hash": hit["hash"]}));
-    assert_eq!(again.status, 404, "{}", again.json());
-    let knowledge =
-        json!({"collection": "knowledge", "path": "knowledge/7/chunk_0", "title": " ", "body": "Medlars too."});
-    assert_eq!(good(daemon.post("/ingest", &knowledge))["path"], "knowledge/medlars-too.md");
-    let other =
-        json!({"text": "Pears.", "agent": "user-memory", "metadata": {"collection": "garden", "title": "Pears"}});
-    assert_eq!(good(daemon.post("/ingest", &other))["path"], "garden/pears.md");
-}
-
-#[test]
-fn a_text_is_embedded_as_what_it_is() {
-    let mut daemon = Daemon::with_config("[embed]\nquery_prefix = \"query: \"\n");
-    daemon.write("notes/tea.md", "Green tea.\n").start();
-    daemon.settle();
-    let embed = |body: Value| good(daemon.post("/embed", &body));
-    let document = embed(json!({"text": "green tea"}));
-    let vector = |answer: &Value| -> Vec<f64> {
-        answer["embedding"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
-    };
-    let dot = |one: &Value, other: &Value| -> f64 { vector(one).iter().zip(vector(other)).map(|(a, b)| a * b).sum() };
-    assert_eq!(
-        (vector(&document).len(), &document["dimension"], &document["kind"]),
-        (384, &384.into(), &"document".into())
-    );
-    assert!((dot(&document, &document) - 1.0).abs() < 1e-3 && document["model"].is_string(), "{document}");
-    let query = embed(json!({"text": "green tea", "options": {"isQuery": true, "model": "other"}}));
-    assert_eq!(query["kind"], "query");
-    assert!(dot(&query, &document) < 0.999, "the prefix of queries counts");
-    let (near, far) = (embed(json!({"text": "a cup of sencha"})), embed(json!({"text": "the tax return"})));
-    assert!(dot(&document, &near) > dot(&document, &far));
-    for bad in
-        [json!({"text": ""}), json!({"text": " \n"}), json!({"text": "a\u{0}b"}), json!({"text": "x".repeat(51_201)})]
-    {
-        let reply = daemon.post("/embed", &bad);
-        assert_eq!(reply.status, 400);
-        assert!(reply.error().contains("`text`"), "{}", reply.error());
-    }
-    assert_eq!(embed(json!({"text": "x ".repeat(25_000)}))["dimension"], 384, "of a long text, what the model reads");
-}
-
-#[test]
-fn without_a_model_nothing_is_embedded_and_the_answer_says_why() {
-    let reply = daemon().post("/embed", &json!({"text": "tea"}));
+    // One hit is the same at every address.
+    let person = good(daemon.get("/api/user-memory/search?q=dough&mode=keyword"));
+    let agent = good(daemon.post("/search", &json!({"query": "dough"})));
+    assert_eq!(agent["results"], person["results"]);
+    assert_eq!((&agent["query"], &agent["mode"]), (&person["query"], &person["mode"]));
+    // Without a model nothing is embedded, and the answer says why.
+    let reply = daemon.post("/embed", &json!({"text": "tea"}));
     assert_eq!(reply.status, 503);
     assert!(reply.error().contains("the model is off"), "{}", reply.error());
-}
-
-#[test]
-fn the_token_may_be_in_the_header_or_the_name_before_the_host() {
-    let daemon = daemon();
+    // The token may be in the header or the name before the host.
     let basic = |text: String| format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text));
     let token = daemon.token();
     let ask = |value: &str| daemon.send(&Request::get("/search?q=tea").header("Authorization", value)).status;
@@ -236,8 +138,67 @@ fn the_token_may_be_in_the_header_or_the_name_before_the_host() {
 }
 
 #[test]
-fn other_methods_are_refused() {
+fn what_is_ingested_is_a_note_that_is_found_at_once_and_can_be_deleted() {
     let daemon = daemon();
+    let asked = json!({"content": "Quinces ripen late.", "title": "Quinces", "collection": "garden",
+        "metadata": {"source_id": "q1", "title": "not this one", "tags": ["fruit"]}});
+    for address in ["/ingest", "/embed"] {
+        let saved = good(daemon.post(address, &asked));
+        assert_eq!((&saved["ok"], &saved["path"]), (&true.into(), &"garden/quinces.md".into()));
+        assert!(saved["hash"].as_str().is_some_and(|hash| hash.len() == 16), "{saved}");
+    }
+    let hit = good(daemon.post("/search", &json!({"query": "quinces"})))["items"][0].clone();
+    assert_eq!(
+        (&hit["title"], &hit["tags"], &hit["metadata"]["source_id"]),
+        (&"Quinces".into(), &json!(["fruit"]), &"q1".into())
+    );
+    let deleted = good(daemon.post("/delete-chunk", &json!({"hash": hit["hash"]})));
+    assert!(deleted["ok"] == true && deleted["checkpoint_id"].is_string(), "{deleted}");
+    assert_eq!(good(daemon.get("/search?q=quinces"))["total"], 0);
+    let again = daemon.post("/delete-chunk", &json!({"hash": hit["hash"]}));
+    assert_eq!(again.status, 404, "{}", again.json());
+    let knowledge =
+        json!({"collection": "knowledge", "path": "knowledge/7/chunk_0", "title": " ", "body": "Medlars too."});
+    assert_eq!(good(daemon.post("/ingest", &knowledge))["path"], "knowledge/medlars-too.md");
+    let other =
+        json!({"text": "Pears.", "agent": "user-memory", "metadata": {"collection": "garden", "title": "Pears"}});
+    assert_eq!(good(daemon.post("/ingest", &other))["path"], "garden/pears.md");
+}
+
+#[test]
+fn a_text_is_embedded_as_what_it_is() {
+    let mut daemon = Daemon::with_config("[embed]\nquery_prefix = \"query: \"\n");
+    daemon.write("notes/tea.md", "Green tea.\n").start().settle();
+    let embed = |body: Value| good(daemon.post("/embed", &body));
+    let document = embed(json!({"text": "green tea"}));
+    let vector = |answer: &Value| -> Vec<f64> {
+        answer["embedding"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    let dot = |one: &Value, other: &Value| -> f64 { vector(one).iter().zip(vector(other)).map(|(a, b)| a * b).sum() };
+    assert_eq!(
+        (vector(&document).len(), &document["dimension"], &document["kind"]),
+        (384, &384.into(), &"document".into())
+    );
+    assert!((dot(&document, &document) - 1.0).abs() < 1e-3 && document["model"].is_string(), "{document}");
+    let query = embed(json!({"text": "green tea", "options": {"isQuery": true, "model": "other"}}));
+    assert_eq!(query["kind"], "query");
+    assert!(dot(&query, &document) < 0.999, "the prefix of queries counts");
+    let (near, far) = (embed(json!({"text": "a cup of sencha"})), embed(json!({"text": "the tax return"})));
+    assert!(dot(&document, &near) > dot(&document, &far));
+    for bad in
+        [json!({"text": ""}), json!({"text": " \n"}), json!({"text": "a\u{0}b"}), json!({"text": "x".repeat(51_201)})]
+    {
+        let reply = daemon.post("/embed", &bad);
+        assert_eq!(reply.status, 400);
+        assert!(reply.error().contains("`text`"), "{}", reply.error());
+    }
+    assert_eq!(embed(json!({"text": "x ".repeat(25_000)}))["dimension"], 384, "of a long text, what the model reads");
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_changes_nothing() {
+    let daemon = daemon();
+    // Other methods are refused.
     for (address, methods) in [
         ("/search", &["PUT", "DELETE", "PATCH"][..]),
         ("/vsearch", &["PUT", "DELETE"]),
@@ -255,11 +216,7 @@ fn other_methods_are_refused() {
             reply.error();
         }
     }
-}
-
-#[test]
-fn a_field_of_another_type_is_named() {
-    let daemon = daemon();
+    // A field of another type is named.
     for (address, body, name) in [
         ("/search", json!({}), "query"),
         ("/search", json!({"query": 7}), "query"),
@@ -309,11 +266,26 @@ fn a_field_of_another_type_is_named() {
         assert_eq!(reply.status, 400, "{query}");
         assert!(reply.error().contains(name), "{query}: {}", reply.error());
     }
-}
-
-#[test]
-fn bodies_that_are_none_are_refused() {
-    let daemon = daemon();
+    // Another index is not opened in the place of this one.
+    let path = daemon.path("facts.md").display().to_string();
+    let hash = good(daemon.get("/search?q=tea"))["results"][0]["hash"].clone();
+    for (address, mut body) in [
+        ("/search", json!({"query": "tea"})),
+        ("/vsearch", json!({"query": "tea"})),
+        ("/ingest", json!({"content": "tea"})),
+        ("/embed", json!({"content": "tea"})),
+        ("/delete-chunk", json!({"hash": hash})),
+    ] {
+        body["dbPath"] = path.clone().into();
+        let reply = daemon.post(address, &body);
+        assert_eq!(reply.status, 400, "{address}");
+        assert!(reply.error().contains("`dbPath`") && !reply.error().contains(&path), "{}", reply.error());
+    }
+    for address in ["/search?q=tea", "/browse?limit=1"] {
+        assert_eq!(daemon.get(&format!("{address}&dbPath={}", encode(&path))).status, 400);
+    }
+    assert_eq!(good(daemon.get("/search?q=tea"))["total"], 2, "nothing was changed");
+    // Bodies that are none are refused.
     let deep = "[".repeat(200_000);
     for address in ["/search", "/vsearch", "/query", "/embed", "/ingest", "/delete-chunk"] {
         for body in ["", "{", "[]", "[\"tea\"]", "null", "\"tea\"", "7", "{\"query\": \"\\ud800\"}", &deep] {
@@ -334,22 +306,9 @@ fn bodies_that_are_none_are_refused() {
 
 /// Ways out of the vault, and what looks like them.
 const OUTWARD: [&str; 16] = [
-    "..",
-    "../..",
-    "../../etc/passwd",
-    "..%2f..%2fetc%2fpasswd",
-    "%2e%2e/%2e%2e",
-    "/etc/passwd",
-    "//etc",
-    "\\..\\..\\etc",
-    "..\\..",
-    "notes/../..",
-    "notes/../../etc",
-    "notes\0/../..",
-    "C:\\Windows",
-    "file:///etc/passwd",
-    "\u{ff0e}\u{ff0e}\u{2215}etc",
-    "\u{202e}cte/..",
+    "..", "../..", "../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e", "/etc/passwd", "//etc",
+    "\\..\\..\\etc", "..\\..", "notes/../..", "notes/../../etc", "notes\0/../..", "C:\\Windows", "file:///etc/passwd",
+    "\u{ff0e}\u{ff0e}\u{2215}etc", "\u{202e}cte/..",
 ];
 
 #[test]
@@ -384,13 +343,4 @@ fn no_parameter_leads_out_of_the_vault() {
         }
     }
     assert_eq!(contents(&daemon.path("notes")), files);
-}
-
-#[test]
-fn one_hit_is_the_same_at_every_address() {
-    let daemon = daemon();
-    let person = good(daemon.get("/api/user-memory/search?q=dough&mode=keyword"));
-    let agent = good(daemon.post("/search", &json!({"query": "dough"})));
-    assert_eq!(agent["results"], person["results"]);
-    assert_eq!((&agent["query"], &agent["mode"]), (&person["query"], &person["mode"]));
 }

@@ -1,10 +1,6 @@
 //! The layers after many changes are those that a full reindex makes: entries, graph, contexts, digest, summaries, profile.
 
-use std::fs;
-
-use serde_json::json;
-
-use crate::support::{Daemon, assert_as_rebuilt, eventually};
+use crate::support::prelude::*;
 
 const ENTRIES: &str = "# Known\n\n- [preference] Prefers rye bread (source notes/bread.md#L7) ^e-1\n\
     - [fact] Keeps a kestrel named Robin (source notes/robin.md#L5) ^e-2\n\
@@ -14,7 +10,7 @@ const TALK: &str = "---\ntitle: Bread\ncreated: 2026-01-05T18:32:00Z\nsource: ca
     **18:35 · Maya:** We decided to take rye.\n";
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     vault
         .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
         .write("USER.md", "---\nname: Maya\n---\n")
@@ -48,8 +44,7 @@ fn profile_is_made(vault: &Daemon) {
 
 #[test]
 fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
-    let mut vault = vault();
-    vault.start().settle();
+    let mut vault = vault().settled();
     vault.run(&["summaries", "make"]).ok();
     vault.run(&["digest", "2026-01-05", "--write"]).ok();
     vault.run(&["profile", "make"]).ok();
@@ -78,8 +73,7 @@ fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
     // By the program.
     vault.run(&["memory", "add", "--kind", "decision", "Sells bread at the Mill"]).ok();
     vault.run(&["memory", "remove", "e-2", "--archive"]).ok();
-    let forgotten = vault.post("/api/user-memory/forget", &json!({ "path": "notes/bread.md", "line_start": 9 }));
-    assert_eq!(forgotten.status, 200, "{}", forgotten.error());
+    vault.post("/api/user-memory/forget", &json!({ "path": "notes/bread.md", "line_start": 9 })).ok();
     vault.settle();
     profile_is_made(&vault);
     assert_as_rebuilt(&vault, &QUERIES);

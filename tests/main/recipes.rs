@@ -1,9 +1,7 @@
 //! The recipes of docs/recipes.md: clients that do what the documents of their programs say.
 
-use serde_json::{Value, json};
-
 use crate::passing::{Upstream, respond};
-use crate::support::{Daemon, Reply, Request};
+use crate::support::prelude::*;
 
 const TOLD: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"Rye.\"}}]}\n\ndata: [DONE]\n\n";
 
@@ -15,7 +13,7 @@ struct Client<'v> {
 
 impl Client<'_> {
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
-        let request = Request::new(method, path).header("Authorization", &format!("Bearer {}", self.token));
+        let request = Request::new(method, path).bearer(&self.token);
         self.vault.send(&match body {
             Some(body) => request.json(body.to_string()),
             None => request,
@@ -23,9 +21,7 @@ impl Client<'_> {
     }
 
     fn flush(&self, content: &str) -> Value {
-        let reply = self.send("POST", "/api/memory/flush", Some(&json!({ "content": content })));
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()
+        self.send("POST", "/api/memory/flush", Some(&json!({ "content": content }))).ok()
     }
 }
 
@@ -40,7 +36,7 @@ fn vault(upstream: &Upstream) -> Daemon {
 }
 
 fn client(vault: &Daemon) -> Client<'_> {
-    let token = vault.run(&["agent", "rotate", "claw", "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
+    let token = vault.token_of("claw");
     Client { vault, token }
 }
 
@@ -75,7 +71,7 @@ fn openclaw_talks_through_it_and_keeps_what_it_would_lose() {
     }
     let kept = claw.flush("- The oven is booked for Saturday.\nNO_REPLY\n");
     let path = kept["path"].as_str().unwrap().to_owned();
-    let text = || std::fs::read_to_string(vault.path(&path)).unwrap();
+    let text = || vault.read(&path);
     assert!(
         path.starts_with("agents/claw/memory/20") && text() == "- The oven is booked for Saturday.\n",
         "{path} {}",
@@ -92,8 +88,7 @@ fn moltis_finds_its_page_of_the_person_and_its_modes() {
     // As Moltis writes it: fields of its own, and a note below that it did.
     let page = "---\nname: Maya\ntimezone: Europe/Vienna\nlatitude: 48.20817\nlongitude: 16.37382\nlocation_place: Wien\n\
         location_updated_at: 1767605400\n---\n\n<!-- managed by Moltis settings -->\n";
-    vault.write("USER.md", page);
-    vault.settle();
+    vault.write("USER.md", page).settle();
     let ask = |vault: &Daemon| {
         let claw = client(vault);
         let messages = json!([{ "role": "user", "content": "What do you know about me?" }]);
@@ -108,13 +103,12 @@ fn moltis_finds_its_page_of_the_person_and_its_modes() {
     );
     assert!(!said.contains("48.2") && !said.contains("managed by"), "{said}");
     vault.run(&["profile", "set", "--name", "Maya L."]).ok();
-    let kept = std::fs::read_to_string(vault.path("USER.md")).unwrap();
+    let kept = vault.read("USER.md");
     assert_eq!(kept, page.replace("name: Maya", "name: Maya L."), "all else stays as it was");
     // `search-only` and `off` keep it out of prompts.
     for style in ["search-only", "off"] {
         let page = format!("---\ntitle: Claw\ncan_read_user_memory: true\ncollections: [\"*\"]\nstyle: {style}\n---\n");
-        vault.write("agents/claw/agent.md", page);
-        vault.settle();
+        vault.write("agents/claw/agent.md", page).settle();
         let (told, said) = ask(&vault);
         assert_eq!(said, "What do you know about me?", "{told}");
     }

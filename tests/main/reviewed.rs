@@ -1,11 +1,8 @@
 //! What once went wrong, and must not again.
 
-use std::fs;
-
-use memory_vault::notes;
 use memory_vault::wire::BrowseParams;
 
-use crate::support::{Daemon, TestVault, eventually};
+use crate::support::prelude::*;
 
 #[test]
 fn a_long_file_keeps_the_others_out_of_the_results() {
@@ -24,8 +21,7 @@ fn a_long_file_keeps_the_others_out_of_the_results() {
 
 #[test]
 fn a_private_glob_does_not_reach_notes_that_are_indexed_already() {
-    let mut vault = TestVault::new();
-    vault.write("journal/day.md", "dear diary").write("notes/a.md", "public").sync();
+    let mut vault = TestVault::new().with("journal/day.md", "dear diary").with("notes/a.md", "public").synced();
     let private = |vault: &TestVault| -> Vec<String> {
         let snapshot = vault.app().shared().snapshot().unwrap();
         snapshot.files().iter().filter(|file| file.private).map(|file| file.path.to_string()).collect()
@@ -52,8 +48,8 @@ fn rebuilding_removes_what_is_not_the_index() {
         daemon.run(&["reindex", "--full"]).ok();
         fs::write(daemon.path("memory.toml"), config("german")).unwrap();
         daemon.run(&["search", "zebra"]).ok();
-        assert_eq!(fs::read_to_string(daemon.path("shared/precious.txt")).unwrap(), "mine", "dir = {dir}");
-        assert_eq!(fs::read_to_string(daemon.path("notes/a.md")).unwrap(), "a zebra", "dir = {dir}");
+        assert_eq!(daemon.read("shared/precious.txt"), "mine", "dir = {dir}");
+        assert_eq!(daemon.read("notes/a.md"), "a zebra", "dir = {dir}");
     }
 }
 
@@ -62,8 +58,7 @@ fn rebuilding_removes_what_is_not_the_index() {
 fn a_linked_folder_leads_the_watcher_out_of_the_vault() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret.md"), "zanzibar").unwrap();
-    let mut daemon = Daemon::vault();
-    daemon.write("a.md", "aardvark").start();
+    let daemon = Daemon::vault().with("a.md", "aardvark").started();
     std::os::unix::fs::symlink(outside.path(), daemon.path("linked")).unwrap();
     fs::write(daemon.path("b.md"), "baboon").unwrap();
     daemon.finds("baboon", &["b.md"]);
@@ -73,8 +68,7 @@ fn a_linked_folder_leads_the_watcher_out_of_the_vault() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_listed_at_the_next_scan_only() {
-    let mut daemon = Daemon::vault();
-    daemon.write("a.md", "aardvark").start();
+    let daemon = Daemon::vault().with("a.md", "aardvark").started();
     fs::write(daemon.path("bad.md"), b"a\xff").unwrap();
     eventually("the file to be listed", || {
         let status = daemon.status();

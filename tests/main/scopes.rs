@@ -1,17 +1,13 @@
 //! Memory scopes, topics and summaries, from outside.
 
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request, encode, eventually};
+use crate::support::prelude::*;
 
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault
-        .write("projects/mech/notes/plan.md", "# Plan\n\nThe gearbox is turned on Fridays.\n")
-        .write("agent-types/coding/style.md", "# Style\n\nA gearbox of short functions.\n")
-        .write("system/rules.md", "# Rules\n\nNobody opens the gearbox, gearbox, gearbox.\n")
-        .write("notes/mine.md", "# Mine\n\nI like the gearbox.\n");
-    vault
+    Daemon::vault()
+        .with("projects/mech/notes/plan.md", "# Plan\n\nThe gearbox is turned on Fridays.\n")
+        .with("agent-types/coding/style.md", "# Style\n\nA gearbox of short functions.\n")
+        .with("system/rules.md", "# Rules\n\nNobody opens the gearbox, gearbox, gearbox.\n")
+        .with("notes/mine.md", "# Mine\n\nI like the gearbox.\n")
 }
 
 fn found(vault: &Daemon, query: &str) -> Vec<String> {
@@ -22,9 +18,9 @@ fn found(vault: &Daemon, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_search_is_narrowed_to_scopes_and_weighs_them() {
-    let mut vault = vault();
-    vault.start().settle();
+fn a_search_is_narrowed_to_scopes_and_weighs_them_and_a_tag_alone_lists_its_notes() {
+    let vault = vault().with("notes/tagged.md", "---\ntags: [work]\n---\n# T\n\nOf gears.\n").settled();
+    // A search is narrowed to scopes and weighs them.
     assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["projects/mech/notes/plan.md"]);
     assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
     assert_eq!(found(&vault, "q=gearbox&collection=aq_agenttype_coding"), ["agent-types/coding/style.md"]);
@@ -40,6 +36,10 @@ fn a_search_is_narrowed_to_scopes_and_weighs_them() {
     }
     let listed = vault.run(&["search", "gearbox", "--scope", "project:mech", "--json"]).ok().json();
     assert_eq!(listed["results"].as_array().unwrap().len(), 1);
+    // A tag alone lists its notes.
+    assert_eq!(found(&vault, "q=&tag=work"), ["notes/tagged.md"]);
+    assert_eq!(found(&vault, "q=&tag=other"), [""; 0]);
+    assert_eq!(found(&vault, "q="), [""; 0]);
 }
 
 #[test]
@@ -52,8 +52,7 @@ fn many_notes_that_count_little_do_not_silence_one_that_counts() {
         );
     }
     let long = "It has a long story of wheels and teeth. ".repeat(10);
-    vault.write("projects/mech/a.md", format!("# A\n\nThere is a grommet. {long}\n"));
-    vault.start().settle();
+    vault.write("projects/mech/a.md", format!("# A\n\nThere is a grommet. {long}\n")).start().settle();
     for mode in ["keyword", "hybrid"] {
         let found = found(&vault, &format!("q=grommet&scope=project:mech%3D10,system%3D0&limit=3&mode={mode}"));
         assert!(found[0] == "projects/mech/a.md" && found.len() == 3, "{mode}: {found:?}");
@@ -64,25 +63,14 @@ fn many_notes_that_count_little_do_not_silence_one_that_counts() {
 }
 
 #[test]
-fn a_tag_alone_lists_its_notes() {
-    let mut vault = vault();
-    vault.write("notes/tagged.md", "---\ntags: [work]\n---\n# T\n\nOf gears.\n").start().settle();
-    assert_eq!(found(&vault, "q=&tag=work"), ["notes/tagged.md"]);
-    assert_eq!(found(&vault, "q=&tag=other"), [""; 0]);
-    assert_eq!(found(&vault, "q="), [""; 0]);
-}
-
-#[test]
 fn a_folder_elsewhere_is_of_a_project() {
     let elsewhere = tempfile::tempdir().unwrap();
-    std::fs::write(elsewhere.path().join("api.md"), "# API\n\nHow the gearbox is called.\n").unwrap();
+    fs::write(elsewhere.path().join("api.md"), "# API\n\nHow the gearbox is called.\n").unwrap();
     let config = format!(
         "[embed]\nmodel = \"none\"\n[[collections]]\nname = \"mech-docs\"\npath = {:?}\nscope = \"project:mech\"\n",
         elsewhere.path()
     );
-    let mut vault = Daemon::with_config(&config);
-    vault.write("notes/mine.md", "# Mine\n\nI like the gearbox.\n");
-    vault.start().settle();
+    let vault = Daemon::with_config(&config).with("notes/mine.md", "# Mine\n\nI like the gearbox.\n").settled();
     assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["mech-docs/api.md"]);
     assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
     let wrong = Daemon::with_config("[[collections]]\nname = \"x\"\npath = \"/tmp\"\nscope = \"nobody\"\n");
@@ -91,17 +79,13 @@ fn a_folder_elsewhere_is_of_a_project() {
 
 #[test]
 fn an_agent_that_is_bound_to_scopes_sees_nothing_else() {
-    let mut vault = vault();
-    vault.write("projects/mech/facts.md", "- lang: rust\n").write("facts.md", "- home: here\n");
+    let mut vault = vault().with("projects/mech/facts.md", "- lang: rust\n").with("facts.md", "- home: here\n");
     let page = |scopes: &str| format!("---\ncan_read_user_memory: true\nscopes: {scopes}\n---\n");
-    vault.write("agents/ada/agent.md", page("[project:mech, system]"));
-    vault.write("agents/bob/agent.md", page("[nonsense]"));
-    vault.write("agents/eve/agent.md", page("[]"));
-    vault.start().settle();
+    vault.write("agents/ada/agent.md", page("[project:mech, system]")).write("agents/bob/agent.md", page("[nonsense]"));
+    vault.write("agents/eve/agent.md", page("[]")).start().settle();
     let ask = |agent: &str, target: &str| -> Value {
         let token = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].clone();
-        let request = Request::get(target).header("Authorization", &format!("Bearer {}", token.as_str().unwrap()));
-        vault.send(&request).json()
+        vault.send(&Request::get(target).bearer(token.as_str().unwrap())).json()
     };
     let paths = |agent: &str| -> Vec<String> {
         let found = ask(agent, "/api/user-memory/search?q=gearbox");
@@ -120,13 +104,12 @@ fn an_agent_that_is_bound_to_scopes_sees_nothing_else() {
 
 #[test]
 fn a_topic_is_looked_for_first_and_then_anything() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     for at in 0..4 {
         vault
             .write(&format!("notes/a{at}.md"), format!("---\ntopic: gears\n---\n# A{at}\n\nThe gearbox turns {at}.\n"));
     }
-    vault.write("notes/b.md", "---\ntopic: other\n---\n# B\n\nThe gearbox of another.\n");
-    vault.start().settle();
+    vault.write("notes/b.md", "---\ntopic: other\n---\n# B\n\nThe gearbox of another.\n").start().settle();
     let ask = |topic: &str| vault.get(&format!("/api/user-memory/search?q=gearbox&topic={}", encode(topic))).json();
     let gears = ask("gears");
     assert_eq!((gears["results"].as_array().unwrap().len(), &gears["without_topic"]), (4, &Value::Null));
@@ -138,7 +121,7 @@ fn a_topic_is_looked_for_first_and_then_anything() {
 
 #[test]
 fn a_summary_finds_its_text_and_stands_in_place_of_nothing() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let body = "Wheels turn and teeth meet in the dark of the housing. ".repeat(30);
     vault
         .write(

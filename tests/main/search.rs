@@ -1,15 +1,12 @@
 //! The shortest way from a file to a hit, and what is embedded on it.
 
-use std::time::Instant;
-
 use memory_vault::access::Turn;
-use memory_vault::config::Mode;
 use memory_vault::engine::Filter;
 use memory_vault::models::{Document, Embedder, Fingerprint, ModelError};
 use memory_vault::request::ErrorKind;
 use memory_vault::search::SearchRequest;
 
-use crate::support::TestVault;
+use crate::support::prelude::*;
 
 /// A model with a bug.
 struct Panicking;
@@ -38,8 +35,7 @@ impl Embedder for Panicking {
 
 #[test]
 fn a_bug_in_a_search_was_taken_for_damage_of_the_index() {
-    let mut vault = TestVault::new();
-    vault.write("a.md", "A river and a boat.").sync();
+    let vault = TestVault::new().with("a.md", "A river and a boat.").synced();
     let request = SearchRequest {
         parts: Vec::new(),
         text: "river".into(),
@@ -65,19 +61,16 @@ fn paragraphs(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_note_is_found_by_its_words_with_a_citation() {
+fn a_note_is_found_by_its_words_with_a_citation_and_an_edit_by_its_new_ones() {
     let mut vault = TestVault::new();
+    // A note is found by its words with a citation.
     vault.write("notes/bread.md", "# Bread\n\nLet the dough rest overnight.\n").write("b.md", "Nothing of it.").sync();
     let found = vault.search("resting dough");
     let hit = &found.0.results[0];
     assert_eq!((hit.chunk.path.as_str(), hit.chunk.citation.as_str()), ("notes/bread.md", "notes/bread.md#L1-L3"));
     assert_eq!((hit.chunk.title.as_str(), hit.chunk.collection.as_str()), ("Bread", "notes"));
     assert_eq!(found.0.degraded, None);
-}
-
-#[test]
-fn an_edit_is_found_by_its_new_words_and_not_by_its_old_ones() {
-    let mut vault = TestVault::new();
+    // An edit is found by its new words and not by its old ones.
     vault.write("a.md", "old zebra").sync().write("a.md", "new walrus").sync();
     assert_eq!(vault.words("walrus").paths(), ["a.md"]);
     assert!(vault.words("zebra").paths().is_empty());
@@ -127,7 +120,7 @@ fn noise_beside_a_passage_embeds_nothing() {
     assert_eq!(embedded, 0);
     let queries = ["anchor", "cargo", "Empty", "subject3"];
     let before = vault.answers(&queries);
-    crate::support::assert_same(&before, &vault.fresh_answers(&queries));
+    assert_same(&before, &vault.fresh_answers(&queries));
 }
 
 #[test]
@@ -188,8 +181,7 @@ fn identical_texts_are_embedded_once() {
 
 #[test]
 fn a_change_of_frontmatter_alone_embeds_nothing() {
-    let mut vault = TestVault::new();
-    vault.write("a.md", "---\ntags: [one]\n---\n# Title\n\nwords\n").sync();
+    let mut vault = TestVault::new().with("a.md", "---\ntags: [one]\n---\n# Title\n\nwords\n").synced();
     let embedded = vault.embedded_by(|vault| {
         vault.write("a.md", "---\ntags: [two, three]\nmood: fine\n---\n# Title\n\nwords\n");
     });

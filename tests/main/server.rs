@@ -2,35 +2,29 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
 
 use base64::Engine;
-use serde_json::Value;
 
-use crate::support::{Connection, Daemon, PATIENCE, Request, encode, eventually};
+use crate::support::prelude::*;
 
 const SEARCH: &str = "/api/user-memory/search";
 
 /// A daemon over three notes.
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon
-        .write("notes/bread.md", "---\ntags: [food]\ntitle: Bread\n---\n# Bread\n\nThe dough rests overnight.\n")
-        .write("notes/tea.md", "Green tea, 80 degrees.")
-        .write("facts.md", "I like tea.")
-        .start();
-    daemon
+    Daemon::vault()
+        .with("notes/bread.md", "---\ntags: [food]\ntitle: Bread\n---\n# Bread\n\nThe dough rests overnight.\n")
+        .with("notes/tea.md", "Green tea, 80 degrees.")
+        .with("facts.md", "I like tea.")
+        .started()
 }
 
 #[test]
-fn health_needs_no_token_and_says_nothing_else() {
-    let reply = daemon().send(&Request::get("/health"));
-    assert_eq!((reply.status, reply.json().to_string().as_str()), (200, r#"{"status":"ok"}"#));
-}
-
-#[test]
-fn everything_else_needs_the_token() {
+fn who_is_let_in_by_which_token_host_and_page() {
     let daemon = daemon();
+    // Health needs no token and says nothing else.
+    let reply = daemon.send(&Request::get("/health"));
+    assert_eq!((reply.status, reply.json().to_string().as_str()), (200, r#"{"status":"ok"}"#));
+    // Everything else needs the token.
     let targets = ["/status", SEARCH, "/api/user-memory/browse", "/api/user-memory/stats", "/openapi.json", "/none"];
     for target in targets {
         let reply = daemon.send(&Request::get(target));
@@ -40,22 +34,14 @@ fn everything_else_needs_the_token() {
         let wrong = Request::get(target).header("Authorization", "Bearer 0123456789abcdef");
         assert_eq!(daemon.send(&wrong).status, 401, "{target}");
     }
-}
-
-#[test]
-fn the_token_is_taken_as_bearer_and_as_basic() {
-    let daemon = daemon();
+    // The token is taken as Bearer and as Basic.
     let basic = base64::engine::general_purpose::STANDARD.encode(format!("owner:{}", daemon.token()));
     for value in [format!("Bearer {}", daemon.token()), format!("Basic {basic}")] {
         assert_eq!(daemon.send(&Request::get("/status").header("Authorization", &value)).status, 200);
     }
     let wrong = base64::engine::general_purpose::STANDARD.encode("owner:nothing");
     assert_eq!(daemon.send(&Request::get("/status").header("Authorization", &format!("Basic {wrong}"))).status, 401);
-}
-
-#[test]
-fn other_hosts_and_pages_are_refused_even_with_the_token() {
-    let daemon = daemon();
+    // Other hosts and pages are refused even with the token.
     for (name, value) in [
         ("Host", "evil.example"),
         ("Host", "localhost.evil.example:1"),
@@ -70,11 +56,31 @@ fn other_hosts_and_pages_are_refused_even_with_the_token() {
         assert_eq!(daemon.ask(Request::get("/health").header(name, value)).status, 403, "{name}: {value}");
     }
     assert_eq!(daemon.ask(Request::get("/status").header("Host", daemon.address())).status, 200);
+    // A body is small where no token is needed.
+    let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));
+    let small = daemon.send(&Request::new("POST", "/page/token").json(code(64)));
+    assert_eq!((small.status, small.error().as_str()), (401, "this code was used, or is too old"));
+    let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
+    assert_eq!((large.status, large.error().as_str()), (413, "the body has over 1024 bytes"));
+    // Said beforehand, none of it is waited for; not said, it is counted.
+    let mut announced = TcpStream::connect(daemon.address()).unwrap();
+    announced.set_read_timeout(Some(PATIENCE)).unwrap();
+    announced.write_all(b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    announced.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, *b"HTTP/1.1 413");
+    let mut chunked = TcpStream::connect(daemon.address()).unwrap();
+    chunked.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = "POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    chunked.write_all(format!("{head}7d0\r\n{}\r\n", " ".repeat(2000)).as_bytes()).unwrap();
+    chunked.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, *b"HTTP/1.1 413");
 }
 
 #[test]
-fn every_route_has_its_shape() {
+fn every_route_has_its_shape_and_is_described() {
     let daemon = daemon();
+    // Every route has its shape.
     let reply = daemon.get(&format!("{SEARCH}?q=dough&limit=1"));
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     let found = reply.json();
@@ -110,170 +116,8 @@ fn every_route_has_its_shape() {
     for key in ["pending_files", "pending_embeddings", "embedded", "index_bytes", "problems", "model", "watching"] {
         assert!(!status[key].is_null(), "{key}: {status}");
     }
-}
-
-#[test]
-fn what_is_not_there_and_wrong_methods_are_json_errors() {
-    let daemon = daemon();
-    assert_eq!(daemon.get("/nothing/here").status, 404);
-    daemon.get("/nothing/here").error();
-    for (method, target) in [("POST", "/status"), ("DELETE", SEARCH), ("GET", "/reindex")] {
-        let reply = daemon.ask(Request::new(method, target));
-        assert_eq!(reply.status, 405, "{method} {target}");
-        reply.error();
-    }
-    let head = daemon.ask(Request::new("HEAD", "/status"));
-    assert_eq!(head.status, 200);
-}
-
-#[test]
-fn a_bad_parameter_is_named() {
-    let daemon = daemon();
-    for (query, name) in [
-        ("", "q"),
-        ("q=x&limit=0", "limit"),
-        ("q=x&limit=1001", "limit"),
-        ("q=x&limit=-1", "limit"),
-        ("q=x&limit=abc", "limit"),
-        ("q=x&limit=99999999999999999999999", "limit"),
-        ("q=x&limit=", "limit"),
-        ("q=x&mode=psychic", "mode"),
-        ("q=x&since=last+year", "since"),
-        ("q=x&until=2026-02-31", "until"),
-        ("q=x&colection=notes", "colection"),
-        ("q=x&q=y", "q"),
-    ] {
-        let reply = daemon.get(&format!("{SEARCH}?{query}"));
-        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
-        assert!(reply.error().contains(name), "{query}: {}", reply.error());
-    }
-    for (query, name) in [("limit=0", "limit"), ("offset=-1", "offset"), ("offset=x", "offset"), ("what=x", "what")] {
-        let reply = daemon.get(&format!("/api/user-memory/browse?{query}"));
-        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
-        assert!(reply.error().contains(name), "{query}: {}", reply.error());
-    }
-    assert_eq!(
-        daemon.get("/api/user-memory/browse?offset=18446744073709551615").json()["chunks"],
-        Value::Array(vec![])
-    );
-}
-
-#[test]
-fn any_query_has_an_answer() {
-    let daemon = daemon();
-    let long_word = "x".repeat(15_000);
-    let queries = [
-        "",
-        " ",
-        "\0",
-        "tea\0dough",
-        "!?.,;:",
-        "\"",
-        "\"tea",
-        "tea\"",
-        "\"\"\"",
-        "-",
-        "--",
-        "-tea",
-        "-\"",
-        "\"a\"\"b\"",
-        "(",
-        ")",
-        "[*",
-        "\\",
-        "AND OR NOT",
-        "tea AND",
-        "title:tea",
-        "+tea",
-        "tea^2",
-        "tea~",
-        "te*",
-        "%",
-        "%%s%n",
-        "' OR 1=1 --",
-        "東京",
-        "ไทย",
-        "עברית",
-        "العربية",
-        "हिन्दी",
-        "한국어",
-        "🌱",
-        "\u{202e}abc",
-        "\u{feff}",
-        "a\u{301}\u{301}\u{301}",
-        "ǅ ﬁ ½",
-        &long_word,
-    ];
-    for query in queries {
-        for mode in ["keyword", "semantic", "hybrid"] {
-            let reply = daemon.get(&format!("{SEARCH}?mode={mode}&q={}", encode(query)));
-            assert_eq!(reply.status, 200, "{query:?}: {}", String::from_utf8_lossy(&reply.body));
-            assert_eq!(reply.json()["query"], query);
-        }
-    }
-    assert_eq!(daemon.get(&format!("{SEARCH}?q=%22tea")).json()["results"].as_array().unwrap().len(), 2);
-    for bad in ["%ff", "%", "%zz", "%c3%28"] {
-        assert!(matches!(daemon.get(&format!("{SEARCH}?q={bad}")).status, 200 | 400), "{bad}");
-    }
-}
-
-#[test]
-fn a_huge_query_is_refused() {
-    let daemon = daemon();
-    let reply = daemon.get(&format!("{SEARCH}?q={}", "x".repeat(20_000)));
-    assert_eq!(reply.status, 400);
-    assert!(reply.error().contains("`q` has 20000 bytes"), "{}", reply.error());
-    let megabyte = Request::get(&format!("{SEARCH}?q={}", "x".repeat(1 << 20)));
-    // The HTTP library refuses so long an address by itself, and hangs up while it is still being sent.
-    if let Some(reply) = Connection::open(daemon.address()).send(&megabyte) {
-        assert!((400..500).contains(&reply.status), "{}", reply.status);
-    }
-    assert_eq!(daemon.find("dough"), ["notes/bread.md"], "the server goes on");
-}
-
-#[test]
-fn hashes_that_are_none_are_refused() {
-    let daemon = daemon();
-    for hash in [
-        "x",
-        "0123",
-        "..%2f..%2fmemory.toml",
-        "%2e%2e",
-        "..%5c..",
-        "zzzzzzzzzzzzzzzz",
-        "%00",
-        "%ff",
-        "0123456789abcdef0",
-    ] {
-        let reply = daemon.get(&format!("/api/user-memory/chunk/{hash}"));
-        assert!(matches!(reply.status, 400 | 404), "{hash}: {}", reply.status);
-        reply.error();
-    }
-    let reply = daemon.get("/api/user-memory/chunk/0123456789abcdef");
-    assert_eq!(reply.status, 404);
-    reply.error();
-}
-
-#[test]
-fn a_body_that_is_no_request_is_refused() {
-    let daemon = daemon();
-    let deep = "[".repeat(100_000);
-    for body in ["", "{", "nonsense", "[[]]", "{\"full\": 1}", "{\"ful\": true}", "\"\\ud800\"", &deep] {
-        let reply = daemon.ask(Request::new("POST", "/reindex").json(body));
-        assert!((400..500).contains(&reply.status), "{body:.20}: {}", reply.status);
-        reply.error();
-    }
-    let untyped = daemon.ask(Request::new("POST", "/reindex"));
-    assert_eq!(untyped.status, 415);
-    untyped.error();
-    let large = daemon.ask(Request::new("POST", "/reindex").json(vec![b' '; 2 << 20]));
-    assert_eq!(large.status, 413);
-    assert_eq!(daemon.ask(Request::new("POST", "/reindex").json("{}")).json()["ok"], true);
-}
-
-#[test]
-fn the_openapi_document_lists_every_route() {
-    let document = daemon().get("/openapi.json").json();
+    // The OpenAPI document lists every route.
+    let document = daemon.get("/openapi.json").json();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
     for (path, method) in [
         ("/health", "get"),
@@ -304,6 +148,123 @@ fn the_openapi_document_lists_every_route() {
         parameters.iter().filter(|one| one["required"] == true).map(|one| &one["name"]).collect();
     assert_eq!(required, ["q"]);
     references(&document, &document);
+    // A connection is kept for many requests.
+    let mut connection = Connection::open(daemon.address());
+    let bearer = format!("Bearer {}", daemon.token());
+    for at in 0..50 {
+        let target = if at % 3 == 0 { "/nothing" } else { "/api/user-memory/stats" };
+        let reply = connection.send(&Request::get(target).header("Authorization", &bearer)).expect("still open");
+        assert_eq!(reply.status, if at % 3 == 0 { 404 } else { 200 });
+    }
+    // Eight clients at a time get the same answer.
+    let ask = || {
+        let mut answer = daemon.get(&format!("{SEARCH}?q=tea+dough&mode=keyword")).json();
+        answer["took_ms"].take();
+        answer
+    };
+    let expected = ask();
+    assert_eq!(expected["results"].as_array().unwrap().len(), 3);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..25).for_each(|_| assert_eq!(ask(), expected)));
+        }
+    });
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_named() {
+    let daemon = daemon();
+    // What is not there and wrong methods are JSON errors.
+    assert_eq!(daemon.get("/nothing/here").status, 404);
+    daemon.get("/nothing/here").error();
+    for (method, target) in [("POST", "/status"), ("DELETE", SEARCH), ("GET", "/reindex")] {
+        let reply = daemon.ask(Request::new(method, target));
+        assert_eq!(reply.status, 405, "{method} {target}");
+        reply.error();
+    }
+    assert_eq!(daemon.ask(Request::new("HEAD", "/status")).status, 200);
+    // A bad parameter is named.
+    for (query, name) in [
+        ("", "q"),
+        ("q=x&limit=0", "limit"),
+        ("q=x&limit=1001", "limit"),
+        ("q=x&limit=-1", "limit"),
+        ("q=x&limit=abc", "limit"),
+        ("q=x&limit=99999999999999999999999", "limit"),
+        ("q=x&limit=", "limit"),
+        ("q=x&mode=psychic", "mode"),
+        ("q=x&since=last+year", "since"),
+        ("q=x&until=2026-02-31", "until"),
+        ("q=x&colection=notes", "colection"),
+        ("q=x&q=y", "q"),
+    ] {
+        let reply = daemon.get(&format!("{SEARCH}?{query}"));
+        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
+        assert!(reply.error().contains(name), "{query}: {}", reply.error());
+    }
+    for (query, name) in [("limit=0", "limit"), ("offset=-1", "offset"), ("offset=x", "offset"), ("what=x", "what")] {
+        let reply = daemon.get(&format!("/api/user-memory/browse?{query}"));
+        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
+        assert!(reply.error().contains(name), "{query}: {}", reply.error());
+    }
+    assert_eq!(
+        daemon.get("/api/user-memory/browse?offset=18446744073709551615").json()["chunks"],
+        Value::Array(vec![])
+    );
+    // Hashes that are none are refused.
+    for hash in [
+        "x", "0123", "..%2f..%2fmemory.toml", "%2e%2e", "..%5c..", "zzzzzzzzzzzzzzzz", "%00", "%ff",
+        "0123456789abcdef0",
+    ] {
+        let reply = daemon.get(&format!("/api/user-memory/chunk/{hash}"));
+        assert!(matches!(reply.status, 400 | 404), "{hash}: {}", reply.status);
+        reply.error();
+    }
+    let reply = daemon.get("/api/user-memory/chunk/0123456789abcdef");
+    assert_eq!(reply.status, 404);
+    reply.error();
+    // Any query has an answer.
+    let long_word = "x".repeat(15_000);
+    let queries = [
+        "", " ", "\0", "tea\0dough", "!?.,;:", "\"", "\"tea", "tea\"", "\"\"\"", "-", "--", "-tea", "-\"",
+        "\"a\"\"b\"", "(", ")", "[*", "\\", "AND OR NOT", "tea AND", "title:tea", "+tea", "tea^2", "tea~", "te*", "%",
+        "%%s%n", "' OR 1=1 --", "東京", "ไทย", "עברית", "العربية", "हिन्दी", "한국어", "🌱", "\u{202e}abc", "\u{feff}",
+        "a\u{301}\u{301}\u{301}", "ǅ ﬁ ½", &long_word,
+    ];
+    for query in queries {
+        for mode in ["keyword", "semantic", "hybrid"] {
+            let reply = daemon.get(&format!("{SEARCH}?mode={mode}&q={}", encode(query)));
+            assert_eq!(reply.status, 200, "{query:?}: {}", String::from_utf8_lossy(&reply.body));
+            assert_eq!(reply.json()["query"], query);
+        }
+    }
+    assert_eq!(daemon.get(&format!("{SEARCH}?q=%22tea")).json()["results"].as_array().unwrap().len(), 2);
+    for bad in ["%ff", "%", "%zz", "%c3%28"] {
+        assert!(matches!(daemon.get(&format!("{SEARCH}?q={bad}")).status, 200 | 400), "{bad}");
+    }
+    // A huge query is refused.
+    let reply = daemon.get(&format!("{SEARCH}?q={}", "x".repeat(20_000)));
+    assert_eq!(reply.status, 400);
+    assert!(reply.error().contains("`q` has 20000 bytes"), "{}", reply.error());
+    let megabyte = Request::get(&format!("{SEARCH}?q={}", "x".repeat(1 << 20)));
+    // The HTTP library refuses so long an address by itself, and hangs up while it is still being sent.
+    if let Some(reply) = Connection::open(daemon.address()).send(&megabyte) {
+        assert!((400..500).contains(&reply.status), "{}", reply.status);
+    }
+    assert_eq!(daemon.find("dough"), ["notes/bread.md"], "the server goes on");
+    // A body that is no request is refused.
+    let deep = "[".repeat(100_000);
+    for body in ["", "{", "nonsense", "[[]]", "{\"full\": 1}", "{\"ful\": true}", "\"\\ud800\"", &deep] {
+        let reply = daemon.ask(Request::new("POST", "/reindex").json(body));
+        assert!((400..500).contains(&reply.status), "{body:.20}: {}", reply.status);
+        reply.error();
+    }
+    let untyped = daemon.ask(Request::new("POST", "/reindex"));
+    assert_eq!(untyped.status, 415);
+    untyped.error();
+    let large = daemon.ask(Request::new("POST", "/reindex").json(vec![b' '; 2 << 20]));
+    assert_eq!(large.status, 413);
+    assert_eq!(daemon.ask(Request::new("POST", "/reindex").json("{}")).json()["ok"], true);
 }
 
 /// Every `$ref` leads somewhere.
@@ -319,58 +280,6 @@ fn references(value: &Value, document: &Value) {
         Value::Array(values) => values.iter().for_each(|value| references(value, document)),
         _ => {}
     }
-}
-
-#[test]
-fn a_connection_is_kept_for_many_requests() {
-    let daemon = daemon();
-    let mut connection = Connection::open(daemon.address());
-    let bearer = format!("Bearer {}", daemon.token());
-    for at in 0..50 {
-        let target = if at % 3 == 0 { "/nothing" } else { "/api/user-memory/stats" };
-        let reply = connection.send(&Request::get(target).header("Authorization", &bearer)).expect("still open");
-        assert_eq!(reply.status, if at % 3 == 0 { 404 } else { 200 });
-    }
-}
-
-#[test]
-fn a_body_is_small_where_no_token_is_needed() {
-    let daemon = daemon();
-    let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));
-    let small = daemon.send(&Request::new("POST", "/page/token").json(code(64)));
-    assert_eq!((small.status, small.error().as_str()), (401, "this code was used, or is too old"));
-    let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
-    assert_eq!((large.status, large.error().as_str()), (413, "the body has over 1024 bytes"));
-    // Said beforehand, none of it is waited for; not said, it is counted.
-    let mut announced = TcpStream::connect(daemon.address()).unwrap();
-    announced.set_read_timeout(Some(PATIENCE)).unwrap();
-    announced.write_all(b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n").unwrap();
-    let mut answer = [0; 12];
-    announced.read_exact(&mut answer).unwrap();
-    assert_eq!(answer, *b"HTTP/1.1 413");
-    let mut chunked = TcpStream::connect(daemon.address()).unwrap();
-    chunked.set_read_timeout(Some(PATIENCE)).unwrap();
-    let head = "POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
-    chunked.write_all(format!("{head}7d0\r\n{}\r\n", " ".repeat(2000)).as_bytes()).unwrap();
-    chunked.read_exact(&mut answer).unwrap();
-    assert_eq!(answer, *b"HTTP/1.1 413");
-}
-
-#[test]
-fn eight_clients_at_a_time_get_the_same_answer() {
-    let daemon = daemon();
-    let ask = || {
-        let mut answer = daemon.get(&format!("{SEARCH}?q=tea+dough&mode=keyword")).json();
-        answer["took_ms"].take();
-        answer
-    };
-    let expected = ask();
-    assert_eq!(expected["results"].as_array().unwrap().len(), 3);
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| (0..25).for_each(|_| assert_eq!(ask(), expected)));
-        }
-    });
 }
 
 #[test]

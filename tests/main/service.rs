@@ -1,11 +1,6 @@
 //! `vault service`, with a stand-in for systemctl.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::{Daemon, Ran, contents};
+use crate::support::prelude::*;
 
 /// A vault, and a folder with a `systemctl` that notes what it is asked and answers by a script.
 struct Session {

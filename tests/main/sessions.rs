@@ -1,14 +1,7 @@
 //! Sessions of other programs come as Markdown by themselves, grow, stay as a person has edited them, and are read by whom their channel is
 //! open to.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request, contents, eventually};
+use crate::support::prelude::*;
 
 /// The points at which this file and `sessions_again` kill the daemon.
 pub const POINTS: [&str; 6] =
@@ -76,8 +69,7 @@ pub fn once(vault: &Daemon, what: &str, is: impl Fn(&Value) -> bool) -> Value {
 
 #[test]
 fn a_session_comes_by_itself_and_grows_in_the_same_note() {
-    let mut vault = vault("agent = \"ada\"\n");
-    vault.start().settle();
+    let mut vault = vault("agent = \"ada\"\n").settled();
     once(&vault, "a look", |state| state["by"] == "events");
     let path = source(&vault, "s1.jsonl");
     let said = "<think>hm</think>The elephant 🐘 is called 小象, and the key is AKIAIOSFODNN7EXAMPLE.";
@@ -109,8 +101,7 @@ fn a_session_comes_by_itself_and_grows_in_the_same_note() {
 
     // Nothing is rendered again where nothing has changed.
     let before = fs::metadata(vault.path("conversations/2026-01-05-s1.md")).unwrap().modified().unwrap();
-    vault.terminate();
-    vault.start().settle();
+    vault.restart().settle();
     once(&vault, "a look", |state| state["sessions"] == 2);
     let after = fs::metadata(vault.path("conversations/2026-01-05-s1.md")).unwrap().modified().unwrap();
     assert_eq!(before, after);
@@ -128,7 +119,7 @@ fn what_a_person_has_edited_or_taken_away_stays_so() {
     note(&vault, "conversations", "First words");
     note(&vault, "conversations", "Second words");
     let path = "conversations/2026-01-05-one.md";
-    let mine = fs::read_to_string(vault.path(path)).unwrap().replace("First words", "My words");
+    let mine = vault.read(path).replace("First words", "My words");
     vault.write(path, &mine);
     fs::remove_file(vault.path("conversations/2026-01-05-two.md")).unwrap();
     add(&two, &turn("user", "Second again"));
@@ -158,7 +149,7 @@ fn a_file_that_is_cut_short_begun_anew_or_gone_costs_nothing_that_was_kept() {
     fs::remove_file(&path).unwrap();
     let state = once(&vault, "the end of the file", |state| state["gone"] == 1);
     assert_eq!((&state["begun_anew"], &state["cut_short"]), (&json!(1), &json!(0)), "{state}");
-    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), text);
+    assert_eq!(vault.read(&format!("conversations/{name}")), text);
     assert_eq!(notes(&vault, "conversations").len(), 2);
 }
 
@@ -235,7 +226,7 @@ fn old_ones_and_those_that_are_too_many_go_to_the_trash() {
     are(&vault, &["2026-01-05-a.md", "2026-01-05-c.md"]);
     assert!(vault.path(".trash/sessions-ada-b/2026-01-05-b.md").exists());
     // One that was edited stays.
-    let mine = fs::read_to_string(vault.path("sessions-ada-b/2026-01-05-a.md")).unwrap() + "\nMine.\n";
+    let mine = vault.read("sessions-ada-b/2026-01-05-a.md") + "\nMine.\n";
     vault.write("sessions-ada-b/2026-01-05-a.md", mine);
     add(&source(&vault, "b.jsonl"), &turn("user", "So does this"));
     note(&vault, "sessions-ada-b", "So does this");
@@ -254,8 +245,7 @@ fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
     vault.finds("pot", &[&format!("conversations/{name}")]);
     let found = vault.get("/api/user-memory/search?q=pot&limit=1").json();
     let hash = found["hits"][0]["hash"].as_str().or_else(|| found["results"][0]["hash"].as_str()).unwrap().to_owned();
-    let gone = vault.post("/api/user-memory/forget", &json!({ "hash": hash, "purge": true }));
-    assert_eq!(gone.status, 200, "{}", gone.json());
+    vault.post("/api/user-memory/forget", &json!({ "hash": hash, "purge": true })).ok();
     add(&path, &turn("user", "And on it goes."));
     let (same, text) = note(&vault, "conversations", "And on it goes.");
     assert!(same == name && !text.contains("third pot"), "{text}");
@@ -280,8 +270,7 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
     let (name, _) = note(&vault, "conversations", "4711");
     vault.settle();
     let note_path = format!("conversations/{name}");
-    let gone = vault.post("/api/user-memory/forget", &json!({ "path": note_path, "purge": true }));
-    assert_eq!(gone.status, 200, "{}", gone.json());
+    vault.post("/api/user-memory/forget", &json!({ "path": note_path, "purge": true })).ok();
     // It grows, and was looked at; another takes its place; it grows once more, and is the last that changed. Each has a time of its own:
     // of two that changed within one tick of the clock, it is not known which was the last.
     let now = SystemTime::now();
@@ -290,8 +279,7 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
         fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
     };
     let look_anew = |vault: &mut Daemon| {
-        vault.terminate();
-        vault.start().settle();
+        vault.restart().settle();
         once(vault, "a look", |state| state["by"] == "events");
     };
     add(&path, &turn("user", "Words behind it"));
@@ -379,8 +367,8 @@ fn a_channel_decides_who_reads_a_session() {
         ("dee", &[]),
         ("eve", &[]),
     ] {
-        let token = vault.run(&["agent", "rotate", agent, "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
-        let ask = |target: &str| vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+        let token = vault.token_of(agent);
+        let ask = |target: &str| vault.send(&Request::get(target).bearer(&token));
         let browsed = ask("/api/user-memory/browse?limit=100").json();
         let found = ask("/api/user-memory/search?q=wombat&limit=100").json().to_string();
         assert_eq!(browsed["total"], sees.len(), "{agent}: {browsed}");

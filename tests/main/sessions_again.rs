@@ -1,13 +1,7 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, and what is taken away stays away.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Value, json};
-
 use crate::sessions::{add, configure, header, note, notes, once, source, state, turn, vault};
-use crate::support::{Daemon, eventually};
+use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.
 fn changed(path: &Path, now: SystemTime, seconds: u64) {
@@ -127,7 +121,7 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     fs::write(&path, header("mine") + &turn("user", "Second thoughts")).unwrap();
     let (other, text) = note(&vault, "conversations", "Second thoughts");
     assert!(other != name && !text.contains("My own"), "{text}");
-    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), mine);
+    assert_eq!(vault.read(&format!("conversations/{name}")), mine);
     // One that was taken away does not come back with it.
     let path = source(&vault, "gone.jsonl");
     fs::write(&path, header("gone") + &turn("user", "Third thoughts")).unwrap();
@@ -349,7 +343,7 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited()
     assert_eq!((&same, names(&vault).len()), (&second, 2), "the one that has what the file has now");
     // The same of one that was edited.
     vault.terminate();
-    let edited = fs::read_to_string(vault.path(&format!("conversations/{second}"))).unwrap();
+    let edited = vault.read(&format!("conversations/{second}"));
     vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
@@ -358,7 +352,7 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited()
     start(&mut vault);
     let (same, text) = note(&vault, "conversations", "Zeta words");
     assert_eq!((&same, text.matches("Epsilon words").count(), names(&vault).len()), (&second, 1, 2), "{text}");
-    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), mine);
+    assert_eq!(vault.read(&format!("conversations/{name}")), mine);
 }
 
 #[test]

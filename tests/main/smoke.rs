@@ -1,21 +1,17 @@
 //! Each way in, once, on one daemon: what `make quick` runs after an edit. The rest of the tests look closer.
 
-use serde_json::json;
-
-use crate::support::{Daemon, Request, eventually};
+use crate::support::prelude::*;
 
 #[test]
 fn a_saved_note_is_found_by_every_way_in() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.write("notes/river.md", "# River\n\nA quokka by the river.\n").start();
+    let mut vault = Daemon::vault().with("notes/river.md", "# River\n\nA quokka by the river.\n").started();
     // The watcher.
     vault.write("notes/new.md", "# New\n\nA zebra was seen.\n").finds("zebra", &["notes/new.md"]);
     // HTTP, for the person and for an agent.
     let agent = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
     let found = |token: &str| {
         let request = Request::get("/api/user-memory/search?q=quokka");
-        let reply = vault.send(&request.header("Authorization", &format!("Bearer {token}")));
-        reply.json()["results"][0]["path"].as_str().map(str::to_owned)
+        vault.send(&request.bearer(token)).json()["results"][0]["path"].as_str().map(str::to_owned)
     };
     assert_eq!(found(vault.token()).as_deref(), Some("notes/river.md"));
     assert_eq!(found(&agent).as_deref(), Some("notes/river.md"));
@@ -25,7 +21,7 @@ fn a_saved_note_is_found_by_every_way_in() {
     let request = Request::new("POST", "/mcp")
         .json(call.to_string())
         .header("Accept", "application/json, text/event-stream")
-        .header("Authorization", &format!("Bearer {}", vault.token()));
+        .bearer(vault.token());
     let reply = vault.send(&request);
     let body = String::from_utf8_lossy(&reply.body);
     assert!(reply.status == 200 && body.contains("notes/river.md"), "{} {body}", reply.status);

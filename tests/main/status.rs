@@ -1,36 +1,17 @@
 //! What `vault status` tells, and what people and programs ask for by a name that is not there.
 
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Condvar;
 
-use memory_vault::app::App;
-use memory_vault::config::{Config, Mode};
 use memory_vault::jobs;
 use memory_vault::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError};
-use memory_vault::notes;
 use memory_vault::vault::Home;
-use memory_vault::wire::SearchQuery;
-use serde_json::json;
 
-use crate::support::{Daemon, Ran, Request, TestVault, eventually, vault_command};
+use crate::support::prelude::*;
 
 /// Two collections, and nothing running.
 fn vault() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "# A\n\nA quokka.\n").write("journal/b.md", "# B\n\nAnother quokka.\n");
-    vault
-}
-
-#[test]
-fn the_status_names_the_address() {
-    let mut vault = vault();
-    assert!(vault.run(&["status", "--json"]).ok().json().get("address").is_none());
-    vault.start();
-    let address = vault.address().to_owned();
-    assert_eq!(vault.run(&["status", "--json"]).ok().json()["address"], address);
-    let told = vault.run(&["status"]).ok().stdout;
-    assert!(told.contains(&format!("running at http://{address}\n")), "{told}");
+    Daemon::vault().with("notes/a.md", "# A\n\nA quokka.\n").with("journal/b.md", "# B\n\nAnother quokka.\n")
 }
 
 #[test]
@@ -98,11 +79,11 @@ impl Embedder for Held {
         self.model.dimension()
     }
 
-    fn embed_query(&self, text: &str, deadline: Option<std::time::Instant>) -> Result<Vec<f32>, ModelError> {
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
         self.model.embed_query(text, deadline)
     }
 
-    fn embed_documents(&self, _: &[Document], _: Option<std::time::Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn embed_documents(&self, _: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let stopped = self.stopped.lock().unwrap();
         drop(self.stop.wait_while(stopped, |stopped| !*stopped).unwrap());
         Err(ModelError::Stopped)
@@ -131,7 +112,7 @@ fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
         (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
     });
     assert_eq!((status.embedded, status.embeddable, status.pending_embeddings), (0, 40, 40));
-    let told = jobs::follow(&app.owner()).next(std::time::Duration::ZERO).unwrap();
+    let told = jobs::follow(&app.owner()).next(Duration::ZERO).unwrap();
     assert_eq!(told.pending_embeddings, 40);
 }
 
@@ -178,38 +159,27 @@ fn conflict_copies_are_listed_and_found() {
 }
 
 #[test]
-fn an_empty_query_is_an_error_that_teaches() {
-    let mut vault = vault();
-    for served in [false, true] {
-        for query in ["", "  "] {
-            let refused = vault.run(&["search", query]);
-            assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-            assert!(
-                refused.stderr.starts_with("vault: the query is empty. say what to look for:"),
-                "{}",
-                refused.stderr
-            );
-        }
-        if !served {
-            vault.start();
-        }
-    }
-}
-
-#[test]
-fn a_collection_that_is_not_there_is_told_with_those_that_are() {
+fn what_is_not_there_is_told_with_what_is() {
     let mut vault = vault();
     let told = "no note is in a collection `nope`; notes are in `journal`, `notes`";
     for served in [false, true] {
+        if served {
+            vault.start();
+        }
+        // An empty query is an error that teaches.
+        for query in ["", "  "] {
+            let refused = vault.run(&["search", query]);
+            assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+            let said = "vault: the query is empty. say what to look for:";
+            assert!(refused.stderr.starts_with(said), "{}", refused.stderr);
+        }
+        // A collection that is not there is told with those that are.
         let found = vault.run(&["search", "quokka", "--collection", "nope"]);
         assert_eq!((found.code, found.stdout.as_str()), (1, ""));
         assert_eq!(found.stderr, format!("vault: {told}\nvault: nothing found\n"));
         // One that has notes, and none that fit, is no slip.
         let found = vault.run(&["search", "xylophone", "--collection", "notes"]);
         assert!(!found.stderr.contains("no note is in"), "{}", found.stderr);
-        if !served {
-            vault.start();
-        }
     }
     let found = vault.get("/api/user-memory/search?q=quokka&collection=nope").json();
     assert_eq!((&found["degraded"], &found["results"]), (&told.into(), &json!([])));
@@ -217,13 +187,12 @@ fn a_collection_that_is_not_there_is_told_with_those_that_are() {
 
 #[test]
 fn an_agent_is_told_of_the_collections_that_it_sees_whatever_is_hidden() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let added = vault.run(&["agent", "add", "Ada", "--allow", "--collections", "notes"]).ok();
     let token = added.stdout.trim().to_owned();
     let asked = |collection: &str| {
         let target = format!("/api/user-memory/search?q=quokka&collection={collection}");
-        let reply = vault.send(&Request::get(&target).header("Authorization", &format!("Bearer {token}")));
+        let reply = vault.send(&Request::get(&target).bearer(&token));
         (reply.status, String::from_utf8(reply.body).unwrap().replace(collection, "NAME"))
     };
     let (hidden, absent) = (asked("journal"), asked("nothing"));
@@ -235,6 +204,9 @@ fn an_agent_is_told_of_the_collections_that_it_sees_whatever_is_hidden() {
 fn an_agent_that_is_given_what_is_not_there_is_given_it_with_a_warning() {
     let mut vault = vault();
     for served in [false, true] {
+        if served {
+            vault.start();
+        }
         let name = if served { "bob" } else { "ada" };
         let warning = "vault: no note is in `nope`, `agents` so far; notes are in `journal`, `notes`\n";
         let added = vault.run(&["agent", "add", name, "--allow", "--collections", "notes,nope,agents"]).ok();
@@ -244,15 +216,13 @@ fn an_agent_that_is_given_what_is_not_there_is_given_it_with_a_warning() {
         let right = vault.run(&["agent", "allow", name, "--collections", "journal"]).ok();
         assert_eq!(right.stderr, "");
         assert_eq!(vault.run(&["agent", "allow", name, "--collections", "*"]).ok().stderr, "");
-        if !served {
-            vault.start();
-        }
     }
 }
 
 #[test]
-fn an_empty_log_says_so() {
-    let vault = vault();
+fn an_empty_log_says_so_and_the_status_names_the_address() {
+    let mut vault = vault();
+    // An empty log says so.
     vault.run(&["agent", "add", "Ada"]).ok();
     let log = vault.run(&["agent", "log", "ada"]);
     assert_eq!((log.code, log.stdout.as_str()), (1, ""));
@@ -260,6 +230,13 @@ fn an_empty_log_says_so() {
     let tokens = vault.run(&["token", "list"]);
     assert_eq!((tokens.code, tokens.stdout.as_str()), (1, ""));
     assert!(tokens.stderr.contains("no program has a token"), "{}", tokens.stderr);
+    // The status names the address.
+    assert!(vault.run(&["status", "--json"]).ok().json().get("address").is_none());
+    vault.start();
+    let address = vault.address().to_owned();
+    assert_eq!(vault.run(&["status", "--json"]).ok().json()["address"], address);
+    let told = vault.run(&["status"]).ok().stdout;
+    assert!(told.contains(&format!("running at http://{address}\n")), "{told}");
 }
 
 #[test]
@@ -288,7 +265,7 @@ fn a_service_starts_the_program_by_the_path_that_it_was_called_by() {
     let link = bin.join("bin/vault");
     symlink(vault_command().get_program(), &link).unwrap();
     let printed = |program: &str| {
-        let mut command = std::process::Command::new(program);
+        let mut command = Command::new(program);
         let ours = vault.command(&["service", "install", "--print"]);
         command.args(ours.get_args()).current_dir(&bin).env("HOME", &bin).env_remove("VAULT_DIR");
         command.env("PATH", bin.join("bin"));
@@ -335,8 +312,7 @@ fn a_model_is_replaced_while_the_vault_is_served() {
 
 #[test]
 fn a_slip_in_memory_toml_takes_no_hits_away_and_is_said_in_one_line() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let path = vault.path("memory.toml");
     let before = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{before}[server]\nport = 99999999\n")).unwrap();

@@ -1,13 +1,7 @@
 //! Thousands of files at once, as git, rsync and sync services bring them: at the end the answers are those of a full
 //! reindex, and meanwhile a note that a person saves is found at once.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-use crate::support::{Daemon, PATIENCE, assert_as_rebuilt, eventually, skipped};
+use crate::support::prelude::*;
 
 /// The work that the daemon may do between a save in the middle of a storm and its being found. The promise is one second
 /// on a machine with two processors; the clock says little on one that is busy with other things.

@@ -1,11 +1,6 @@
 //! Summaries and digests, with the real daemon and command line.
 
-use std::fs;
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request, eventually};
+use crate::support::prelude::*;
 
 const CONFIG: &str = "[embed]\nmodel = \"none\"\n";
 const TALK: &str = "---\ntitle: Bread\ncreated: 2026-01-05T18:32:00Z\nsource: capture\nsession: s\nparticipants:\n- user\n- assistant\n---\n\n\
@@ -25,8 +20,7 @@ fn quiet(vault: &mut Daemon, path: &str, text: &str) {
 }
 
 fn of(vault: &Daemon, of: &str) -> Option<Value> {
-    let found = vault.get(&format!("/api/summaries?of={of}")).json();
-    found["summaries"].as_array().unwrap().first().cloned()
+    vault.get(&format!("/api/summaries?of={of}")).json()["summaries"].as_array().unwrap().first().cloned()
 }
 
 fn made(vault: &Daemon) -> Value {
@@ -58,7 +52,7 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
         [format!("2026-11-21: assistant: See you on 21 November 2026. @{OF}#L13-L15")]
     );
     // Each citation leads to its turn, and none to nowhere.
-    let source = fs::read_to_string(vault.path(OF)).unwrap();
+    let source = vault.read(OF);
     assert!(source.lines().nth(16).unwrap().contains("Roggen"));
     let shown = vault.run(&["summaries", "--of", OF]).ok().stdout;
     assert!(shown.contains("weigh the rye") && shown.contains("#L13-L15"), "{shown}");
@@ -84,17 +78,13 @@ fn a_summary_is_as_private_as_its_conversation() {
     quiet(&mut vault, OF, TALK);
     quiet(&mut vault, "conversations/2026-01-05-secret.md", &TALK.replace("source:", "private: true\nsource:"));
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [summaries]\n---\n");
-    vault.start();
+    vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [summaries]\n---\n").start();
     made(&vault);
     eventually("the other", || of(&vault, "conversations/2026-01-05-secret.md"));
     vault.settle();
     let seen = |agent: &str| {
-        let token = vault.run(&["agent", "rotate", agent, "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
-        let ask = |target: &str| {
-            let request = Request::get(target).header("Authorization", &format!("Bearer {token}"));
-            vault.connection().send(&request).unwrap().json()
-        };
+        let token = vault.token_of(agent);
+        let ask = |target: &str| vault.connection().send(&Request::get(target).bearer(&token)).unwrap().json();
         (ask("/api/summaries?all=true"), ask("/api/digest?day=2026-01-05"))
     };
     let (summaries, digest) = seen("ada");
@@ -162,7 +152,7 @@ fn a_digest_is_shown_and_written_and_stays_as_a_person_has_edited_it() {
     assert_eq!((&week["name"], &week["first_day"]), (&json!("2026-W02"), &json!("2026-01-05")));
     let wrote = vault.run(&["digest", "2026-01-05", "--write"]).ok().stdout;
     assert_eq!(wrote, "wrote summaries/days/2026-01-05.md\n");
-    let mine = fs::read_to_string(vault.path("summaries/days/2026-01-05.md")).unwrap() + "- mine\n";
+    let mine = vault.read("summaries/days/2026-01-05.md") + "- mine\n";
     vault.write("summaries/days/2026-01-05.md", &mine);
     let kept = vault.run(&["digest", "2026-01-05", "--write", "--json"]).ok().json();
     assert_eq!((&kept["written"], &kept["reason"]), (&json!(false), &json!("you have edited the file")));
@@ -180,21 +170,20 @@ fn a_kill_between_making_and_writing_loses_nothing_and_doubles_nothing() {
         vault.start();
         made(&vault);
         assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1, "{point}");
-        assert_eq!(fs::read_to_string(vault.path(OF)).unwrap(), TALK, "{point}");
+        assert_eq!(vault.read(OF), TALK, "{point}");
     }
 }
 
 #[test]
 fn no_line_of_a_summary_or_a_digest_says_what_was_forgotten_for_good() {
-    let mut vault = Daemon::with_config(CONFIG);
-    vault.write("notes/oven.md", "The oven is booked for 10 January 2026.\n");
-    vault.start().settle();
+    let mut vault =
+        Daemon::with_config(CONFIG).with("notes/oven.md", "The oven is booked for 10 January 2026.\n").settled();
     vault.post("/api/user-memory/forget", &json!({ "path": "notes/oven.md", "purge": true })).json();
     quiet(&mut vault, OF, TALK);
     made(&vault);
     vault.run(&["digest", "2026-01-05", "--write"]).ok();
     for path in [SUMMARY, "summaries/days/2026-01-05.md"] {
-        let text = fs::read_to_string(vault.path(path)).unwrap();
+        let text = vault.read(path);
         assert!(text.contains("Roggen") && !text.contains("oven is booked"), "{path}: {text}");
     }
 }

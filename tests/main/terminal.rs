@@ -1,11 +1,6 @@
 //! What a terminal is shown: nothing that a note, a name or an argument holds steers it. A pipe gets the bytes.
 
-use std::fs;
-use std::process::Stdio;
-
-use serde_json::Value;
-
-use crate::support::{At, Daemon, Shown, at_terminal, vault_command};
+use crate::support::prelude::*;
 
 /// A clipboard set (OSC 52), a bell, a backspace, a colour, C1's own CSI, overrides of direction, separators of lines.
 const HOSTILE: &str =
@@ -45,8 +40,33 @@ fn without_own(screen: &str) -> String {
 }
 
 #[test]
-fn no_note_steers_the_terminal_and_a_pipe_gets_its_bytes() {
+fn no_note_and_no_argument_steers_the_terminal_and_a_pipe_gets_its_bytes() {
     let (vault, path) = vault();
+    // JSON on a terminal is harmless, and the same JSON.
+    for args in [&["get", "--json", &path][..], &["search", "sleeps", "--json"], &["status", "--json"]] {
+        let shown = at_terminal(At::Stdout, &mut vault.command(args));
+        assert_harmless(&shown.screen);
+        let told = |text: &str| {
+            let mut value: Value = serde_json::from_str(text).unwrap();
+            // What differs from one time to the next.
+            for changing in ["took_ms", "watching", "index_bytes", "files_done"] {
+                value.as_object_mut().unwrap().remove(changing);
+            }
+            value
+        };
+        let piped = vault.run(args).ok().stdout;
+        assert_eq!(told(&shown.screen), told(&piped), "{args:?}");
+        assert!(piped.contains('\u{202e}'), "{piped}");
+    }
+    // Colours and links are shown, and a note has none of its own.
+    let shown = at_terminal(At::Stdout, &mut vault.command(&["search", "sleeps"])).screen;
+    assert!(shown.contains("\u{1b}]8;;file://") && shown.contains("\u{1b}[1m\u{1b}[33msleeps\u{1b}[0m"), "{shown:?}");
+    assert!(!shown.contains("\u{1b}]52") && shown.contains("red␛]52;c;"), "{shown:?}");
+    assert!(!shown.contains("\u{8}\u{1b}[31m") && shown.contains("␈␛[31m"), "{shown:?}");
+    assert_harmless(&without_own(&shown));
+    let plain = at_terminal(At::Stdout, vault.command(&["search", "sleeps"]).env("NO_COLOR", "1")).screen;
+    assert_eq!(without_own(&shown), plain);
+    // No note steers the terminal, and a pipe gets its bytes.
     let hit = vault.run(&["search", "sleeps", "--json"]).ok().json()["results"][0]["hash"].as_str().unwrap().to_owned();
     let commands: [&[&str]; 9] = [
         &["get", &path],
@@ -66,45 +86,9 @@ fn no_note_steers_the_terminal_and_a_pipe_gets_its_bytes() {
         assert_harmless(&shown.screen);
     }
     let piped = vault.run(&["get", &path]).ok().stdout;
-    assert_eq!(piped, fs::read_to_string(vault.path(&path)).unwrap());
+    assert_eq!(piped, vault.read(&path));
     assert!(vault.run(&["search", "sleeps", "--full"]).ok().stdout.contains(HOSTILE));
-}
-
-#[test]
-fn json_on_a_terminal_is_harmless_and_the_same_json() {
-    let (vault, path) = vault();
-    for args in [&["get", "--json", &path][..], &["search", "sleeps", "--json"], &["status", "--json"]] {
-        let shown = at_terminal(At::Stdout, &mut vault.command(args));
-        assert_harmless(&shown.screen);
-        let told = |text: &str| {
-            let mut value: Value = serde_json::from_str(text).unwrap();
-            // What differs from one time to the next.
-            for changing in ["took_ms", "watching", "index_bytes", "files_done"] {
-                value.as_object_mut().unwrap().remove(changing);
-            }
-            value
-        };
-        let piped = vault.run(args).ok().stdout;
-        assert_eq!(told(&shown.screen), told(&piped), "{args:?}");
-        assert!(piped.contains('\u{202e}'), "{piped}");
-    }
-}
-
-#[test]
-fn colours_and_links_are_shown_and_a_note_has_none_of_its_own() {
-    let (vault, _) = vault();
-    let shown = at_terminal(At::Stdout, &mut vault.command(&["search", "sleeps"])).screen;
-    assert!(shown.contains("\u{1b}]8;;file://") && shown.contains("\u{1b}[1m\u{1b}[33msleeps\u{1b}[0m"), "{shown:?}");
-    assert!(!shown.contains("\u{1b}]52") && shown.contains("red␛]52;c;"), "{shown:?}");
-    assert!(!shown.contains("\u{8}\u{1b}[31m") && shown.contains("␈␛[31m"), "{shown:?}");
-    assert_harmless(&without_own(&shown));
-    let plain = at_terminal(At::Stdout, vault.command(&["search", "sleeps"]).env("NO_COLOR", "1")).screen;
-    assert_eq!(without_own(&shown), plain);
-}
-
-#[test]
-fn no_argument_steers_the_terminal_out_of_an_error() {
-    let (vault, _) = vault();
+    // No argument steers the terminal out of an error.
     let option = format!("--{HOSTILE}");
     let commands: [&[&str]; 7] = [
         &["get", HOSTILE],
@@ -200,6 +184,6 @@ fn a_key_that_means_nothing_decides_nothing_and_what_waits_still_is_said() {
     for said in ["`x` is none of these keys", "`yes` is none of these keys", "2 proposals still wait"] {
         assert!(shown.screen.contains(said), "{said}: {shown:?}");
     }
-    let known = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    let known = vault.read("memories/user.md");
     assert!(known.contains("Likes tea") && !known.contains("cello"), "{known}");
 }

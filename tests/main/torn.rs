@@ -1,12 +1,6 @@
 //! No answer holds a part of one version of a note and a part of another, and no note is missing while it is saved.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use serde_json::Value;
-
-use crate::support::{Connection, Daemon, Over, Request};
+use crate::support::prelude::*;
 
 /// A note of many passages, each with the version's number.
 fn note(version: usize, sections: usize) -> String {
@@ -46,7 +40,7 @@ fn every_answer_is_of_one_version() {
             let (daemon, over, asked) = (&daemon, &over, &asked);
             scope.spawn(move || {
                 let mut connection = Connection::open(daemon.address());
-                let request = Request::get(target).header("Authorization", &format!("Bearer {}", daemon.token()));
+                let request = Request::get(target).bearer(daemon.token());
                 while !over.is() {
                     let answer = connection.send(&request).expect("the server answers").json();
                     let found = if target.contains("browse") { &answer["chunks"] } else { &answer["results"] };
@@ -74,8 +68,7 @@ fn every_answer_is_of_one_version() {
 
 #[test]
 fn a_note_that_is_emptied_and_written_is_not_missing() {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "always here").start();
+    let daemon = Daemon::vault().with("notes/a.md", "always here").started();
     let path = daemon.path("notes/a.md");
     let over = Over::default();
     std::thread::scope(|scope| {
@@ -88,7 +81,7 @@ fn a_note_that_is_emptied_and_written_is_not_missing() {
         for at in 0..10 {
             // As an editor does that writes in place, on a busy machine.
             let mut file = fs::File::create(&path).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(80));
+            std::thread::sleep(Duration::from_millis(80));
             std::io::Write::write_all(&mut file, format!("always here, version{at}").as_bytes()).unwrap();
             drop(file);
             daemon.finds(&format!("version{at}"), &["notes/a.md"]);

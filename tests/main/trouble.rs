@@ -1,14 +1,9 @@
 //! What can happen to a watcher: events are lost, watches run out, the vault's folder goes and comes back. It recovers by
 //! itself and says what is the matter.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
 use rustix::process::Signal;
-use serde_json::Value;
 
-use crate::support::{Daemon, Request, assert_as_rebuilt, eventually, in_own_namespaces, skipped};
+use crate::support::prelude::*;
 
 /// A daemon whose timed rescans come too late to help.
 fn daemon(notes: &[(&str, &str)]) -> Daemon {
@@ -112,8 +107,7 @@ fn without_room_for_all_watches_the_rest_is_polled_until_there_is() {
 fn room_that_runs_out_for_new_folders_is_said_and_polled_for() {
     in_own_namespaces("trouble::room_that_runs_out_for_new_folders_is_said_and_polled_for", || {
         set_limit("watches", 3);
-        let mut daemon = polls_quickly(3600);
-        daemon.write("notes/a.md", "aardvark").start();
+        let daemon = polls_quickly(3600).with("notes/a.md", "aardvark").started();
         watches_by(&daemon, "events");
         for at in 0..4 {
             fs::create_dir_all(daemon.path(&format!("new/{at}"))).unwrap();
@@ -133,8 +127,7 @@ fn room_that_runs_out_for_new_folders_is_said_and_polled_for() {
 fn without_an_inotify_instance_everything_is_polled_until_there_is_one() {
     in_own_namespaces("trouble::without_an_inotify_instance_everything_is_polled_until_there_is_one", || {
         set_limit("instances", 0);
-        let mut daemon = polls_quickly(5);
-        daemon.write("notes/a.md", "aardvark").start();
+        let daemon = polls_quickly(5).with("notes/a.md", "aardvark").started();
         let watching = watching(&daemon);
         let reason = watching["reason"].as_str().unwrap();
         assert!(watching["by"] == "polling" && reason.contains("user.max_inotify_instances=1024"), "{watching}");
@@ -189,8 +182,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn the_vault_is_moved_away_and_back() {
-    let mut daemon = daemon(&[("notes/a.md", "aardvark"), ("notes/b.md", "baboon")]);
-    daemon.start();
+    let daemon = daemon(&[("notes/a.md", "aardvark"), ("notes/b.md", "baboon")]).started();
     let (root, away) = (daemon.path(""), daemon.path("").with_extension("away"));
     fs::rename(&root, &away).unwrap();
     fs::write(away.join("notes/c.md"), "cheetah").unwrap();
@@ -208,8 +200,7 @@ fn the_vault_is_moved_away_and_back() {
 #[test]
 fn the_vault_is_deleted_and_restored() {
     for with_index in [true, false] {
-        let mut daemon = daemon(&[("notes/a.md", "aardvark"), ("notes/b.md", "baboon")]);
-        daemon.start();
+        let daemon = daemon(&[("notes/a.md", "aardvark"), ("notes/b.md", "baboon")]).started();
         let (root, backup) = (daemon.path(""), daemon.path("").with_extension("backup"));
         copy(&root, &backup);
         if !with_index {
@@ -233,8 +224,7 @@ fn the_vault_is_deleted_and_restored() {
 
 #[test]
 fn another_folder_takes_the_vault_s_place_at_once() {
-    let mut daemon = daemon(&[("notes/a.md", "aardvark"), ("gone/b.md", "baboon")]);
-    daemon.start();
+    let daemon = daemon(&[("notes/a.md", "aardvark"), ("gone/b.md", "baboon")]).started();
     let (root, next) = (daemon.path(""), daemon.path("").with_extension("next"));
     fs::create_dir_all(next.join("notes")).unwrap();
     fs::copy(root.join("memory.toml"), next.join("memory.toml")).unwrap();
@@ -248,8 +238,7 @@ fn another_folder_takes_the_vault_s_place_at_once() {
 
 #[test]
 fn the_index_is_deleted_under_the_daemon() {
-    let mut daemon = daemon(&[("notes/a.md", "aardvark")]);
-    daemon.start();
+    let daemon = daemon(&[("notes/a.md", "aardvark")]).started();
     fs::remove_dir_all(daemon.path(".vault")).unwrap();
     fs::write(daemon.path("notes/b.md"), "baboon").unwrap();
     daemon.finds("baboon", &["notes/b.md"]);
@@ -318,8 +307,7 @@ fn the_timed_comparison_catches_what_no_event_told() {
 
 #[test]
 fn a_glob_in_the_configuration_that_could_open_something_stops_the_command() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "# A\n");
+    let mut vault = Daemon::vault().with("notes/a.md", "# A\n");
     let deep = format!("{}{}", "{a,".repeat(100_000), "}".repeat(100_000));
     let collection = |pattern: &str| format!("[[collections]]\nname = \"x\"\npath = \"../x\"\npattern = '{pattern}'\n");
     let many: String = (0..60_000).map(|at| format!("'*{at}',")).collect();

@@ -1,34 +1,20 @@
 //! What the program changed can be had again.
 
-use std::fs;
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request};
+use crate::support::prelude::*;
 
 fn checkpoints(vault: &Daemon, query: &str) -> Vec<Value> {
-    let reply = vault.get(&format!("/api/user-memory/checkpoints{query}"));
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    reply.json()["checkpoints"].as_array().unwrap().clone()
+    vault.get(&format!("/api/user-memory/checkpoints{query}")).ok()["checkpoints"].as_array().unwrap().clone()
 }
 
 fn delete(vault: &Daemon, hash: &str) -> Value {
-    let reply = vault.ask(Request::new("DELETE", &format!("/api/user-memory/chunk/{hash}")));
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    reply.json()
+    vault.ask(Request::new("DELETE", &format!("/api/user-memory/chunk/{hash}"))).ok()
 }
 
 /// What taOS asks of its store of memories.
 #[test]
 fn the_store_keeps_its_contract() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/other.md", "# Other\n\nSomething else.\n").start();
-    let save = |body: &Value| {
-        let reply = vault.post("/api/user-memory/save", body);
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        reply.json()
-    };
+    let vault = Daemon::vault().with("notes/other.md", "# Other\n\nSomething else.\n").started();
+    let save = |body: &Value| vault.post("/api/user-memory/save", body).ok();
     let first = save(&json!({"content": "The aardvark sleeps by day.", "collection": "snippets", "tags": ["zoo"]}));
     let second = save(&json!({"content": "The zebra has stripes.", "title": "Zebra", "collection": "notes"}));
     assert_eq!(first["ok"], true);
@@ -57,18 +43,16 @@ fn the_store_keeps_its_contract() {
     assert_eq!(again.status, 404);
 
     let id = gone["checkpoint_id"].as_str().unwrap();
-    let reply = vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({}));
-    assert_eq!(reply.status, 200, "{}", reply.json());
+    vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({})).ok();
     assert_eq!(vault.find("aardvark"), [first["path"].as_str().unwrap()]);
     assert_eq!(stats()["total"], 2);
 }
 
 #[test]
 fn newer_edits_are_not_undone_unless_they_are_to_be() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", "# Plan\n\nSow beans.\n").start();
+    let mut vault = Daemon::vault().with("notes/plan.md", "# Plan\n\nSow beans.\n").started();
     let save = json!({"content": "Sow peas.", "title": "Plan", "collection": "notes"});
-    assert_eq!(vault.post("/api/user-memory/save", &save).status, 200);
+    vault.post("/api/user-memory/save", &save).ok();
     let [made] = checkpoints(&vault, "?path=notes/plan.md").try_into().unwrap();
     assert_eq!((&made["action"], &made["path"], &made["bytes"]), (&json!("edit"), &json!("notes/plan.md"), &json!(19)));
     assert!(checkpoints(&vault, "?path=notes/none.md").is_empty());
@@ -80,12 +64,11 @@ fn newer_edits_are_not_undone_unless_they_are_to_be() {
     assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("--force"), "{}", reply.json());
     let refused = vault.run(&["restore", made["id"].as_str().unwrap()]);
     assert!(refused.code == 2 && refused.stderr.contains("--force"), "{}", refused.stderr);
-    let reply = vault.post(&target, &json!({"force": true}));
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    assert_eq!(fs::read_to_string(vault.path("notes/plan.md")).unwrap(), "# Plan\n\nSow beans.\n");
+    let reply = vault.post(&target, &json!({"force": true})).ok();
+    assert_eq!(vault.read("notes/plan.md"), "# Plan\n\nSow beans.\n");
     assert_eq!(vault.find("beans"), ["notes/plan.md"]);
     // The edit is kept, too.
-    let id = reply.json()["checkpoint_id"].as_str().unwrap().to_owned();
+    let id = reply["checkpoint_id"].as_str().unwrap().to_owned();
     let said = vault.run(&["restore", &id]).ok().stdout;
     assert!(said.contains("notes/plan.md is as it was") && said.contains("vault restore "), "{said}");
     assert_eq!(vault.find("corn"), ["notes/plan.md"]);
@@ -96,8 +79,7 @@ fn newer_edits_are_not_undone_unless_they_are_to_be() {
 
 #[test]
 fn requests_that_make_no_sense_are_refused() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "text\n").start();
+    let vault = Daemon::vault().with("notes/a.md", "text\n").started();
     let restore = "/api/user-memory/checkpoints/20260105T183000123-a1b2/restore";
     let bad = "/api/user-memory/checkpoints/..%2F..%2Fowner-token/restore";
     for (method, target, body, status) in [
@@ -121,18 +103,17 @@ fn requests_that_make_no_sense_are_refused() {
         assert_eq!(reply.status, status, "{method} {target} {body}: {}", reply.json());
         assert!(!reply.error().is_empty());
     }
-    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), "text\n");
+    assert_eq!(vault.read("notes/a.md"), "text\n");
     let refused = vault.run(&["restore", "nothing"]);
     assert!(refused.code == 2 && refused.stderr.contains("20260105T183000123-a1b2"), "{}", refused.stderr);
 }
 
 #[test]
 fn checkpoints_that_are_old_or_too_much_are_dropped() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let save = |vault: &Daemon, content: &str| {
         let body = json!({"content": content, "title": "Plan", "collection": "notes"});
-        assert_eq!(vault.post("/api/user-memory/save", &body).status, 200);
+        vault.post("/api/user-memory/save", &body).ok();
     };
     let ids = |vault: &Daemon| -> Vec<String> {
         let listed = checkpoints(vault, "?path=notes/plan.md");
@@ -174,7 +155,7 @@ fn checkpoints_that_are_old_or_too_much_are_dropped() {
     assert_eq!((&now[0], now.len()), (kept, 3), "the oldest goes");
     assert!(!vault.path(&format!(".vault/state/checkpoints/{large}.content")).exists());
     assert_eq!(restore(&vault, kept), 200);
-    assert!(fs::read_to_string(vault.path("notes/plan.md")).unwrap().ends_with("\n\nthree\n"));
+    assert!(vault.read("notes/plan.md").ends_with("\n\nthree\n"));
 }
 
 /// What `vault restore` is to be called with, as a command has said it in one line.
@@ -231,6 +212,6 @@ fn what_was_forgotten_with_what_was_made_of_it_comes_back_by_one_command() {
     let undo = undo_of(&forgotten.stdout);
     let args: Vec<&str> = std::iter::once("restore").chain(undo.iter().map(String::as_str)).collect();
     vault.run(&args).ok();
-    assert_eq!(fs::read_to_string(vault.path("notes/key.md")).unwrap(), note);
-    assert_eq!(fs::read_to_string(vault.path("annotations/one.md")).unwrap(), remark);
+    assert_eq!(vault.read("notes/key.md"), note);
+    assert_eq!(vault.read("annotations/one.md"), remark);
 }

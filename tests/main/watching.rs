@@ -2,16 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use crate::support::{Daemon, Over};
+use crate::support::prelude::*;
 
 /// A daemon over a vault in which every note holds `always`.
 fn daemon() -> Daemon {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "# A note\n\nalways, and first\n").start();
+    let daemon = Daemon::vault().with("notes/a.md", "# A note\n\nalways, and first\n").started();
     assert_eq!(daemon.status()["watching"]["by"], "events");
     daemon.finds("first", &["notes/a.md"]);
     daemon
@@ -19,9 +15,11 @@ fn daemon() -> Daemon {
 
 /// Saves a new word over the one before, again and again, while a search for a word of all versions goes on. No version may
 /// be found by its old word afterwards, and with `whole` saves the note is never missing.
-fn saves(save: impl Fn(&Path, &str), whole: bool) {
-    let daemon = daemon();
+fn saves(daemon: &Daemon, editor: &str, save: fn(&Path, &str), whole: bool) {
     let path = daemon.path("notes/a.md");
+    let mut before = format!("{editor}first");
+    fs::write(&path, format!("# A note\n\nalways, and {before}\n")).unwrap();
+    daemon.finds(&before, &["notes/a.md"]);
     let (over, searches, missed) = (Over::default(), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let _over = over.at_end();
@@ -32,94 +30,85 @@ fn saves(save: impl Fn(&Path, &str), whole: bool) {
                 missed.fetch_add(usize::from(found != ["notes/a.md"]), Ordering::Relaxed);
             }
         });
-        let mut before = "first".to_owned();
         for at in 0..6 {
-            let word = format!("version{at}");
+            let word = format!("{editor}version{at}");
             save(&path, &format!("# A note\n\nalways, and {word}\n"));
             daemon.finds(&word, &["notes/a.md"]).finds(&before, &[]);
             before = word;
         }
     });
-    assert!(searches.into_inner() > 0);
+    assert!(searches.into_inner() > 0, "{editor}");
     if whole {
-        assert_eq!(missed.into_inner(), 0, "the note was not found while it was saved");
+        assert_eq!(missed.into_inner(), 0, "{editor}: the note was not found while it was saved");
     }
     let leftovers = daemon.find("leftover");
-    assert!(leftovers.is_empty(), "{leftovers:?}");
+    assert!(leftovers.is_empty(), "{editor}: {leftovers:?}");
+}
+
+fn vscode_truncates_and_writes_in_steps(path: &Path, text: &str) {
+    let mut file = File::options().write(true).truncate(true).open(path).unwrap();
+    let (head, tail) = text.split_at(10);
+    file.write_all(head.as_bytes()).unwrap();
+    file.flush().unwrap();
+    file.write_all(tail.as_bytes()).unwrap();
+    file.sync_all().unwrap();
+}
+
+fn vim_moves_the_old_file_away_and_writes_a_new_one(path: &Path, text: &str) {
+    let backup = path.with_extension("md~");
+    fs::rename(path, &backup).unwrap();
+    // A busy machine: the new file comes a while after the old one went.
+    std::thread::sleep(Duration::from_millis(40));
+    fs::write(path, text).unwrap();
+    fs::remove_file(backup).unwrap();
+}
+
+/// As Obsidian and others do.
+fn written_beside_and_renamed(path: &Path, text: &str) {
+    let beside = path.with_file_name(".a.md.tmp-leftover");
+    fs::write(&beside, text).unwrap();
+    fs::rename(&beside, path).unwrap();
+}
+
+fn sed_writes_a_name_of_its_own_and_renames(path: &Path, text: &str) {
+    let beside = path.with_file_name("sedXlFtq3");
+    fs::write(&beside, text).unwrap();
+    fs::rename(&beside, path).unwrap();
 }
 
 #[test]
-fn a_plain_write_in_place() {
-    saves(|path, text| fs::write(path, text).unwrap(), false);
-}
-
-#[test]
-fn vscode_truncates_and_writes_in_steps() {
-    saves(
-        |path, text| {
-            let mut file = File::options().write(true).truncate(true).open(path).unwrap();
-            let (head, tail) = text.split_at(10);
-            file.write_all(head.as_bytes()).unwrap();
-            file.flush().unwrap();
-            file.write_all(tail.as_bytes()).unwrap();
-            file.sync_all().unwrap();
-        },
-        false,
-    );
-}
-
-#[test]
-fn vim_moves_the_old_file_away_and_writes_a_new_one() {
-    saves(
-        |path, text| {
-            let backup = path.with_extension("md~");
-            fs::rename(path, &backup).unwrap();
-            // A busy machine: the new file comes a while after the old one went.
-            std::thread::sleep(Duration::from_millis(40));
-            fs::write(path, text).unwrap();
-            fs::remove_file(backup).unwrap();
-        },
-        true,
-    );
-}
-
-#[test]
-fn obsidian_and_others_write_beside_and_rename() {
-    saves(
-        |path, text| {
-            let beside = path.with_file_name(".a.md.tmp-leftover");
-            fs::write(&beside, text).unwrap();
-            fs::rename(&beside, path).unwrap();
-        },
-        true,
-    );
-}
-
-#[test]
-fn sed_writes_a_name_of_its_own_and_renames() {
-    saves(
-        |path, text| {
-            let beside = path.with_file_name("sedXlFtq3");
-            fs::write(&beside, text).unwrap();
-            fs::rename(&beside, path).unwrap();
-        },
-        true,
-    );
-}
-
-#[test]
-fn an_editor_that_appends_without_closing_is_followed() {
+fn a_note_is_followed_however_an_editor_saves_it() {
     let daemon = daemon();
+    saves(&daemon, "plain", |path, text| fs::write(path, text).unwrap(), false);
+    saves(&daemon, "vscode", vscode_truncates_and_writes_in_steps, false);
+    saves(&daemon, "vim", vim_moves_the_old_file_away_and_writes_a_new_one, true);
+    saves(&daemon, "obsidian", written_beside_and_renamed, true);
+    saves(&daemon, "sed", sed_writes_a_name_of_its_own_and_renames, true);
+}
+
+#[test]
+fn files_and_folders_are_followed_wherever_they_go() {
+    let daemon = daemon();
+    // An editor that appends without closing is followed.
     let mut file = File::options().append(true).open(daemon.path("notes/a.md")).unwrap();
     for word in ["appended1", "appended2"] {
         writeln!(file, "\n{word}").unwrap();
         daemon.finds(word, &["notes/a.md"]);
     }
-}
-
-#[test]
-fn files_move_in_and_out_and_are_deleted() {
-    let daemon = daemon();
+    // A new folder with files made at once.
+    fs::create_dir_all(daemon.path("new/deep/deeper")).unwrap();
+    fs::write(daemon.path("new/deep/deeper/b.md"), "kangaroo").unwrap();
+    fs::write(daemon.path("new/c.md"), "kangaroo").unwrap();
+    daemon.finds("kangaroo", &["new/c.md", "new/deep/deeper/b.md"]);
+    fs::write(daemon.path("new/deep/d.md"), "wombat").unwrap();
+    daemon.finds("wombat", &["new/deep/d.md"]);
+    // A folder named like a note is watched.
+    fs::create_dir(daemon.path("v1.md")).unwrap();
+    fs::write(daemon.path("v1.md/b.md"), "emu").unwrap();
+    daemon.finds("emu", &["v1.md/b.md"]);
+    fs::write(daemon.path("v1.md/b.md"), "cassowary").unwrap();
+    daemon.finds("cassowary", &["v1.md/b.md"]).finds("emu", &[]);
+    // Files move in and out and are deleted.
     let (inside, outside) = (daemon.path("notes/a.md"), daemon.path(".hidden.md"));
     fs::rename(&inside, &outside).unwrap();
     daemon.finds("always", &[]);
@@ -133,20 +122,8 @@ fn files_move_in_and_out_and_are_deleted() {
 }
 
 #[test]
-fn a_new_folder_with_files_made_at_once() {
-    let daemon = daemon();
-    fs::create_dir_all(daemon.path("new/deep/deeper")).unwrap();
-    fs::write(daemon.path("new/deep/deeper/b.md"), "kangaroo").unwrap();
-    fs::write(daemon.path("new/c.md"), "kangaroo").unwrap();
-    daemon.finds("kangaroo", &["new/c.md", "new/deep/deeper/b.md"]);
-    fs::write(daemon.path("new/deep/d.md"), "wombat").unwrap();
-    daemon.finds("wombat", &["new/deep/d.md"]);
-}
-
-#[test]
 fn a_folder_is_renamed_filled_and_deleted() {
-    let mut daemon = Daemon::vault();
-    daemon.write("old/x/a.md", "koala").write("old/b.md", "koala").start();
+    let daemon = Daemon::vault().with("old/x/a.md", "koala").with("old/b.md", "koala").started();
     fs::rename(daemon.path("old"), daemon.path("new")).unwrap();
     daemon.finds("koala", &["new/b.md", "new/x/a.md"]);
     fs::write(daemon.path("new/x/c.md"), "platypus").unwrap();
@@ -158,16 +135,6 @@ fn a_folder_is_renamed_filled_and_deleted() {
     fs::remove_dir_all(daemon.path("old")).unwrap();
     daemon.finds("koala", &[]).finds("dingo", &[]).finds("platypus", &[]);
     assert_eq!(daemon.status()["files"], 0);
-}
-
-#[test]
-fn a_folder_named_like_a_note_is_watched() {
-    let daemon = daemon();
-    fs::create_dir(daemon.path("v1.md")).unwrap();
-    fs::write(daemon.path("v1.md/b.md"), "emu").unwrap();
-    daemon.finds("emu", &["v1.md/b.md"]);
-    fs::write(daemon.path("v1.md/b.md"), "cassowary").unwrap();
-    daemon.finds("cassowary", &["v1.md/b.md"]).finds("emu", &[]);
 }
 
 #[test]
@@ -188,7 +155,7 @@ fn a_checkout_changes_hundreds_of_files() {
     fs::create_dir_all(daemon.path("repo/added")).unwrap();
     fs::write(daemon.path("repo/added/x.md"), "branchtwo").unwrap();
     daemon.finds("branchone", &[]).finds("number299", &["repo/5/299.md"]).finds("number3", &[]);
-    crate::support::eventually("all files", || (daemon.status()["files"] == 201).then_some(()));
+    eventually("all files", || (daemon.status()["files"] == 201).then_some(()));
     assert_eq!(daemon.find("number298"), ["repo/4/298.md"]);
 }
 

@@ -1,16 +1,11 @@
 //! The ways in which a text that was forgotten for good may come back, and in which forms it is known again: one table for each, as
 //! `docs/forgetting.md` states them.
 
-use std::fs;
-use std::process::Command;
-
-use serde_json::{Value, json};
-
 use crate::extraction::{config, conversation, sync};
 use crate::forgotten::{Secret, assert_in_no_file, files_with};
 use crate::memory::{Agent, agent};
 use crate::sessions::{add, header, source, turn};
-use crate::support::{Daemon, Endpoint, Fault, Ran, eventually, vault_command};
+use crate::support::prelude::*;
 
 const KEY: Secret =
     Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
@@ -65,7 +60,6 @@ impl World {
 
 /// How often something was brought, as a name that nothing else has.
 fn number() -> usize {
-    use std::sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -74,7 +68,7 @@ fn number() -> usize {
 type Form = fn(&str) -> String;
 
 /// Forms in which it is known again.
-const KNOWN: [(&str, Form); 10] = [
+const KNOWN: [(&str, Form); 15] = [
     ("as it was", |text| text.to_owned()),
     ("in capitals", |text| text.to_uppercase()),
     ("without its marks", |text| text.trim_end_matches('.').replace("key", "*key*")),
@@ -85,6 +79,11 @@ const KNOWN: [(&str, Form); 10] = [
     ("a sentence beside others", |text| format!("{BESIDE}. {text} Bye.")),
     ("a paragraph beside others", |text| format!("{BESIDE}\n\n{text}\n\nBye.")),
     ("an item in a quote", |text| format!("> - {BESIDE}\n> - {text}")),
+    ("a cell of a row", |text| format!("| {text} | {BESIDE} |")),
+    ("a cell of a row without bars at its ends", |text| format!("{BESIDE} | {text} | x")),
+    ("a tag beside others", |text| format!("<p>{text}</p><p>{BESIDE}</p>")),
+    ("a cell of a table of tags", |text| format!("<table><tr><td>{text}</td><td>{BESIDE}</td></tr></table>")),
+    ("before a citation", |text| format!("- {BESIDE}\n- {} (notes/keys.md#L3)", text.trim_end_matches('.'))),
 ];
 
 /// Forms in which it is another text.
@@ -104,7 +103,7 @@ fn event(kind: &str, more: Value) -> Value {
 }
 
 /// Ways in which it is left out.
-const LEFT_OUT: [(&str, Brings); 12] = [
+const LEFT_OUT: [(&str, Brings); 13] = [
     ("a message that a program sends", |world, text| {
         world.captured(event("message", json!({ "session": "talk", "role": "user", "text": text })));
     }),
@@ -119,6 +118,10 @@ const LEFT_OUT: [(&str, Brings); 12] = [
     }),
     ("what an agent saves", |world, text| {
         assert_eq!(world.ada.call("save", json!({ "file": "MEMORY.md", "content": text }))["ok"], true);
+    }),
+    ("what an agent gives as to qmd", |world, text| {
+        let (status, told) = world.ada.send("/ingest", json!({ "content": text }));
+        assert_eq!(status, 200, "{told}");
     }),
     ("a fact of an agent", |world, text| {
         let name = format!("k{}", number());
@@ -155,8 +158,7 @@ const LEFT_OUT: [(&str, Brings); 12] = [
         });
     }),
     ("an archive", |world, text| {
-        let mut other = Daemon::vault();
-        other.write("notes/n.md", format!("{text}\n\n- {BESIDE}\n"));
+        let other = Daemon::vault().with("notes/n.md", format!("{text}\n\n- {BESIDE}\n"));
         let name = number();
         let [archive, copy] = ["all", "copy"].map(|of| world.outside.path().join(format!("{of}-{name}")));
         other.run(&["export", archive.to_str().unwrap()]).ok();
@@ -184,7 +186,8 @@ fn what_was_forgotten_is_left_out_by_every_way_in_and_in_every_form() {
     for (way, brings) in LEFT_OUT {
         for (form, of) in KNOWN {
             // An entry is one line: where a paragraph of it ended is not seen any more.
-            if way.starts_with("an entry") && ["a paragraph beside others", "an item in a quote"].contains(&form) {
+            let parted = ["a paragraph beside others", "an item in a quote", "before a citation"];
+            if way.starts_with("an entry") && parted.contains(&form) {
                 continue;
             }
             println!("{way}, {form}");
@@ -196,6 +199,15 @@ fn what_was_forgotten_is_left_out_by_every_way_in_and_in_every_form() {
     for folder in ["conversations", "agents", "traces"] {
         assert!(!files_with(&world.vault.path(folder), BESIDE).is_empty(), "{folder}");
     }
+    let turns = contents(&world.vault.path("conversations")).into_iter().filter_map(|(path, bytes)| {
+        path.to_string_lossy().ends_with("-talk.md").then(|| String::from_utf8(bytes).unwrap())
+    });
+    let turns: String = turns.map(|text| text.split_once("\n---\n").unwrap().1.to_owned()).collect();
+    assert_eq!(
+        turns.matches(BESIDE).count(),
+        KNOWN.iter().filter(|(_, of)| of("").contains(BESIDE)).count(),
+        "{turns}"
+    );
     for (form, of) in UNKNOWN {
         let folder = world.vault.path("conversations");
         let before = files_with(&folder, KEY.needle).len();
@@ -271,7 +283,7 @@ fn a_model_does_not_bring_back_what_was_forgotten() {
     vault.write("conversations/tea.md", conversation(&[("user", KEY.text), ("user", "I like green tea.")]));
     sync(&vault);
     for path in ["memories/pending.md", "summaries/tea.md"] {
-        let text = fs::read_to_string(vault.path(path)).unwrap();
+        let text = vault.read(path);
         assert!(text.contains("Likes green tea") && !text.contains(KEY.needle), "{path}: {text}");
     }
 }

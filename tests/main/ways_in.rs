@@ -1,13 +1,7 @@
 //! What there is by one way in is there by the others, described, and tried as agents: the tables that say so, against the routes.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
-
-use serde_json::{Value, json};
-
 use crate::agents::{every_request, hidden_world};
-use crate::support::{Daemon, Ran, Request, vault_command};
+use crate::support::prelude::*;
 
 /// A method and a path.
 type Way = (String, String);
@@ -39,70 +33,39 @@ const ANYTHING: &[(&str, &[&str])] = &[
     (
         "what somebody types into a field for searches",
         &[
-            "GET /api/user-memory/agent-search q",
-            "GET /api/user-memory/search q",
-            "GET /query q",
-            "GET /search q",
-            "GET /vsearch q",
-            "ContextParams.query",
-            "MemoryForgetParams.query",
-            "MemorySearchParams.query",
+            "GET /api/user-memory/agent-search q", "GET /api/user-memory/search q", "GET /query q", "GET /search q",
+            "GET /vsearch q", "ContextParams.query", "MemoryForgetParams.query", "MemorySearchParams.query",
             "SearchBody.query",
         ],
     ),
     (
         "names something that may not be there: then nothing is found",
         &[
+            "GET /api/user-memory/browse collection", "GET /api/user-memory/checkpoints path", "GET /api/log path",
+            "GET /api/user-memory/notes folder", "GET /api/user-memory/notes tag",
+            "GET /api/user-memory/search collection", "GET /api/user-memory/search path",
+            "GET /api/user-memory/search topic", "GET /api/user-memory/search tag", "GET /api/graph name",
+            "GET /api/graph relation", "GET /api/graph type", "GET /api/entries tag", "GET /api/facts key",
+            "GET /api/summaries of", "GET /api/facts namespace", "GET /api/facts prefix", "GET /api/facts tag",
+            "FactSetParams.if_value", "ContextParams.agent", "IngestTurn.assistant", "IngestTurn.user",
+            "TurnsParams.agent_id", "TurnsParams.conversation_id", "GET /browse collection", "GET /query collection",
+            "GET /query tags", "GET /search collection", "GET /search tags", "GET /vsearch collection",
+            "GET /vsearch tags", "SearchBody.collection", "SearchBody.tags[]", "GET /api/agents/{slug} slug",
+            "PATCH /api/agents/{slug} slug", "DELETE /api/agents/{slug} slug", "POST /api/agents/{slug}/rotate slug",
+            "GET /api/agents/{slug}/explain slug", "GET /api/agents/{slug}/explain what",
+            "GET /api/agents/{slug}/log slug", "GET /api/agents/{slug}/librarian slug",
+            "GET /api/agents/{slug}/trace slug", "GET /api/agents/{slug}/trace trace_id", "Code.code",
+        ],
+    ),
+    (
+        "names something that may not be there, too",
+        &[
             "GET /api/user-memory/agent-search agent_name",
             "GET /api/user-memory/agent-search collection",
-            "GET /api/user-memory/browse collection",
-            "GET /api/user-memory/checkpoints path",
-            "GET /api/log path",
-            "GET /api/user-memory/notes folder",
-            "GET /api/user-memory/notes tag",
-            "GET /api/user-memory/search collection",
-            "GET /api/user-memory/search path",
-            "GET /api/user-memory/search topic",
-            "GET /api/user-memory/search tag",
-            "GET /api/graph name",
-            "GET /api/graph relation",
-            "GET /api/graph type",
-            "GET /api/entries tag",
-            "GET /api/facts key",
-            "GET /api/summaries of",
-            "GET /api/facts namespace",
-            "GET /api/facts prefix",
-            "GET /api/facts tag",
-            "FactSetParams.if_value",
-            "ContextParams.agent",
-            "IngestTurn.assistant",
-            "IngestTurn.user",
-            "TurnsParams.agent_id",
-            "TurnsParams.conversation_id",
             "POST /v1/chat/completions X-Osaurus-Agent-Id",
             "POST /v1/chat/completions X-Vault-Session",
-            "GET /browse collection",
-            "GET /query collection",
-            "GET /query tags",
-            "GET /search collection",
-            "GET /search tags",
-            "GET /vsearch collection",
-            "GET /vsearch tags",
-            "SearchBody.collection",
-            "SearchBody.tags[]",
-            "GET /api/agents/{slug} slug",
-            "PATCH /api/agents/{slug} slug",
-            "DELETE /api/agents/{slug} slug",
-            "POST /api/agents/{slug}/rotate slug",
-            "GET /api/agents/{slug}/explain slug",
-            "GET /api/agents/{slug}/explain what",
-            "GET /api/agents/{slug}/log slug",
-            "GET /api/agents/{slug}/librarian slug",
             "PATCH /api/agents/{slug}/librarian slug",
-            "GET /api/agents/{slug}/trace slug",
             "GET /api/agents/{slug}/trace channel_id",
-            "GET /api/agents/{slug}/trace trace_id",
-            "Code.code",
         ],
     ),
     ("asks whether an answer is still the same", &["POST /api/context If-None-Match"]),
@@ -112,14 +75,8 @@ const ANYTHING: &[(&str, &[&str])] = &[
     (
         "is read as an agent's page is, where what makes no sense denies",
         &[
-            "AgentParams.channel",
-            "AgentParams.chat_type",
-            "AgentRules.collections[]",
-            "AgentRules.exclude_tags[]",
-            "AgentRules.expires",
-            "AgentRules.paths[]",
-            "RotateParams.channel",
-            "RotateParams.chat_type",
+            "AgentParams.channel", "AgentParams.chat_type", "AgentRules.collections[]", "AgentRules.exclude_tags[]",
+            "AgentRules.expires", "AgentRules.paths[]", "RotateParams.channel", "RotateParams.chat_type",
         ],
     ),
     (
@@ -137,12 +94,18 @@ fn routes() -> BTreeSet<Way> {
     for file in files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
         let text = fs::read_to_string(&file).unwrap();
         let program = text.split("#[cfg(test)]").next().unwrap();
-        for other in ["route_service(", ".nest(", ".nest_service(", "fallback_service(", " any(", "MethodFilter"] {
+        for other in ["route_service(", ".nest(", ".nest_service(", "fallback_service(", " any("] {
             assert!(!program.contains(other), "{} has `{other}`, which this test does not read", file.display());
         }
-        for route in program.split(".route(").skip(1) {
+        // What is declared: `NAME = GET "/path", …`.
+        let declared = program.lines().filter_map(|line| line.trim().split_once(" = ")?.1.split_once(" \"/"));
+        let declared = declared.filter(|(method, _)| method.chars().all(|letter| letter.is_ascii_uppercase()));
+        routes.extend(
+            declared.map(|(method, path)| (method.to_owned(), format!("/{}", path.split('"').next().unwrap()))),
+        );
+        for route in program.split(".route(\"").skip(1) {
             let mut quoted = route.split('"');
-            let path = quoted.nth(1).unwrap().to_owned();
+            let path = quoted.next().unwrap().to_owned();
             let methods = methods(quoted.collect::<Vec<_>>().join("\"").as_str());
             assert!(!methods.is_empty(), "{path} in {}", file.display());
             routes.extend(methods.into_iter().map(|method| (method, path.clone())));
@@ -229,8 +192,7 @@ fn every_route_is_tried_as_every_agent_and_every_row_is_of_a_route() {
 
 #[test]
 fn every_route_needs_a_token_but_those_that_say_not() {
-    let mut daemon = Daemon::vault();
-    daemon.start();
+    let daemon = Daemon::vault().started();
     let document = described();
     let operations = operations(&document);
     for way in routes() {
@@ -335,8 +297,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     let flags = flags.filter_map(|line| line.split_once("--")).map(|(_, rest)| rest);
     let command: BTreeSet<String> = flags.map(|rest| rest.split([' ', '=']).next().unwrap().to_owned()).collect();
 
-    let mut daemon = Daemon::vault();
-    daemon.start();
+    let daemon = Daemon::vault().started();
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = Request::new("POST", "/mcp").json(list.to_string());
     let listed = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
@@ -380,8 +341,7 @@ fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
     let document = described();
     let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
     let query = parameters.iter().find(|parameter| parameter["name"] == "q").unwrap();
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
     let request = Request::new("POST", "/mcp").json(hello.to_string());

@@ -1,26 +1,21 @@
 //! What the program writes into the vault when it is asked to.
 
-use std::fs;
-
-use memory_vault::notes;
 use memory_vault::request::{ErrorKind, RequestError};
 use memory_vault::wire::{SaveParams, Saved};
-use serde_json::json;
 
-use crate::support::{Daemon, TestVault};
+use crate::support::prelude::*;
 
-fn params(value: serde_json::Value) -> SaveParams {
+fn params(value: Value) -> SaveParams {
     serde_json::from_value(value).unwrap()
 }
 
-fn save(vault: &TestVault, value: serde_json::Value) -> Result<Saved, RequestError> {
+fn save(vault: &TestVault, value: Value) -> Result<Saved, RequestError> {
     notes::save(&vault.owner(), &params(value))
 }
 
 #[test]
 fn what_is_saved_is_found_at_once_and_is_plain_markdown() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let vault = TestVault::new().synced();
     let saved = save(
         &vault,
         json!({"content": "The spare key hangs behind the aardvark", "tags": ["home"], "metadata": {"app": "phone"}}),
@@ -38,8 +33,7 @@ fn what_is_saved_is_found_at_once_and_is_plain_markdown() {
 
 #[test]
 fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let vault = TestVault::new().synced();
     let snippet = json!({"content": "cargo tree --duplicates"});
     let first = save(&vault, snippet.clone()).unwrap();
     let again = save(&vault, snippet).unwrap();
@@ -64,9 +58,8 @@ fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
 
 #[test]
 fn the_same_at_the_same_moment_is_saved_once() {
-    let mut vault = TestVault::new();
-    vault.sync();
-    let at_once = |value: fn(usize) -> serde_json::Value| -> Vec<Saved> {
+    let vault = TestVault::new().synced();
+    let at_once = |value: fn(usize) -> Value| -> Vec<Saved> {
         std::thread::scope(|scope| {
             let vault = &vault;
             let saves: Vec<_> = (0..6).map(|at| scope.spawn(move || save(vault, value(at)).unwrap())).collect();
@@ -88,17 +81,16 @@ fn what_others_wrote_into_the_frontmatter_stays() {
     let toml = "+++\ntitle = \"Bed\" # mine\n+++\n";
     vault.write("notes/plan.md", format!("{head}\nsow beans\n")).write("notes/bed.md", format!("{toml}\nold\n")).sync();
     save(&vault, json!({"content": "sow peas", "title": "Plan", "collection": "notes", "tags": ["spring"]})).unwrap();
-    let text = fs::read_to_string(vault.path("notes/plan.md")).unwrap();
+    let text = vault.read("notes/plan.md");
     let start = "---\ntitle: Plan\n# mine\nversion: 1.10\ntags: [garden, spring]\nupdated: ";
     assert!(text.starts_with(start) && text.ends_with("\n---\n\nsow peas\n"), "{text}");
     save(&vault, json!({"content": "new", "title": "Bed", "collection": "notes"})).unwrap();
-    assert_eq!(fs::read_to_string(vault.path("notes/bed.md")).unwrap(), format!("{toml}\nnew\n"));
+    assert_eq!(vault.read("notes/bed.md"), format!("{toml}\nnew\n"));
 }
 
 #[test]
 fn secrets_are_taken_out_unless_they_are_wanted() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let mut vault = TestVault::new().synced();
     let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3)[..36].to_owned());
     let text = json!({"content": format!("deploy key {secret}"), "metadata": {"from": [secret]}});
     let saved = save(&vault, text.clone()).unwrap();
@@ -114,8 +106,7 @@ fn secrets_are_taken_out_unless_they_are_wanted() {
 
 #[test]
 fn secrets_are_taken_out_of_titles_tags_and_metadata_too() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let vault = TestVault::new().synced();
     let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3)[..36].to_owned());
     for (at, value) in [
         json!({"title": format!("key {secret}")}),
@@ -142,8 +133,7 @@ fn secrets_are_taken_out_of_titles_tags_and_metadata_too() {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_its_field() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let vault = TestVault::new().synced();
     for (field, value) in [
         ("content", json!({"content": " \n"})),
         ("content", json!({"content": "a\u{0}b"})),
@@ -172,16 +162,14 @@ fn what_makes_no_sense_is_refused_with_its_field() {
 
 #[test]
 fn a_collection_in_another_case_is_the_one_that_is_there() {
-    let mut vault = TestVault::new();
-    vault.write("Notes/a.md", "text").sync();
+    let vault = TestVault::new().with("Notes/a.md", "text").synced();
     let saved = save(&vault, json!({"content": "x", "collection": "notes"})).unwrap();
     assert_eq!(saved.path, "Notes/x.md");
 }
 
 #[test]
 fn texts_that_look_like_frontmatter_stay_texts() {
-    let mut vault = TestVault::new();
-    vault.sync();
+    let vault = TestVault::new().synced();
     for content in ["---\nprivate: true\n---\nzebra", "%%\nzebra", "```\nzebra", "<!-- zebra"] {
         let saved = save(&vault, json!({"content": content, "title": "T"})).unwrap();
         let text = fs::read_to_string(vault.path(&saved.path)).unwrap();
@@ -211,7 +199,6 @@ fn over_http_and_from_the_command_line() {
     assert_eq!(refused, "the body is to be a JSON object");
     let refused = daemon.post("/api/user-memory/save", &json!({"content": "x".repeat(2 << 20)}));
     assert_eq!((refused.status, refused.error().as_str()), (413, "the body has over 1048576 bytes"));
-    let reply = daemon.post("/api/user-memory/save", &json!({"content": "over the wire"}));
-    assert_eq!(reply.status, 200, "{}", reply.json());
+    daemon.post("/api/user-memory/save", &json!({"content": "over the wire"})).ok();
     assert_eq!(daemon.find("wire"), ["snippets/over-the-wire.md"]);
 }

@@ -33,8 +33,8 @@ const FOLDER: &str = concat!(
 );
 /// Keys of `[search]` with values; others are taken too.
 const SETTINGS: &str = concat!(
-    r"^((fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6})",
-    r"(,(fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6}))*)?$"
+    r"^((fusion=(adaptive|min-max|rrf)|(limit|per_file)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6})",
+    r"(,(fusion=(adaptive|min-max|rrf)|(limit|per_file)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6}))*)?$"
 );
 /// A part of the vault that has facts of its own.
 const MEMORY_SCOPE: &str = "^(user|system|orchestrator|(project|agent-type|agent):[a-z0-9-]{1,60})$";
@@ -176,7 +176,6 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("MemoryFlushParams", "content", Like(TEXT)),
     ("TurnsParams", "session_date", Like(AGO)),
     ("IngestTurn", "date", Like(AGO)),
-    ("ContextParams", "as_of", Like(AGO)),
     ("ContextParams", "session_start", Like(AGO)),
     ("TraceParams", "id", UpTo(200, LINE)),
     ("TraceParams", "trace_id", UpTo(200, LINE)),
@@ -222,7 +221,7 @@ impl Modify for Exact {
                         limit_parameter(path, parameter);
                     }
                 }
-                spell_out(operation, method != "get");
+                spell_out(operation, method != "get", path == "/api/profile/regenerate");
             }
         }
     }
@@ -336,7 +335,7 @@ fn point_in_time() -> Schema {
 }
 
 /// Puts the statuses with which a request, that may change something or not, can fail in the place of `4XX`.
-fn spell_out(operation: &mut Operation, may_change: bool) {
+fn spell_out(operation: &mut Operation, may_change: bool, may_be_edited: bool) {
     let Some(error) = operation.responses.responses.remove("4XX") else { return };
     let has_body = operation.request_body.is_some();
     let parameters = operation.parameters.as_deref().unwrap_or_default();
@@ -351,7 +350,7 @@ fn spell_out(operation: &mut Operation, may_change: bool) {
         (
             "409",
             "It was changed meanwhile, is there already, or cannot be without what is around it",
-            may_change && names_something,
+            may_be_edited || may_change && names_something,
         ),
         ("413", "The body is too large", has_body),
         ("415", "The body is not JSON", has_body),

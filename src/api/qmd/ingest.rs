@@ -1,15 +1,14 @@
 //! Whose a text is that is kept or dropped: the person's is a note, an agent's is in its own memory.
 
-use crate::memory;
-use crate::notes;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{ForgetParams, SaveParams, Saved};
+use crate::{memory, notes};
 
 /// Keeps a text.
 ///
 /// # Errors
 /// As [`notes::save`] and [`memory::keep`].
-pub(super) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, RequestError> {
+pub(crate) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, RequestError> {
     match viewer.owner() {
         Some(owner) => notes::save(&owner, params),
         None => memory::keep(&viewer.memory_writer()?, params),
@@ -20,7 +19,7 @@ pub(super) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
 ///
 /// # Errors
 /// As [`notes::forget`] and [`memory::drop_chunk`].
-pub(super) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
+pub(crate) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
     match viewer.owner() {
         Some(owner) => {
             let params = ForgetParams { hash: Some(hash.to_owned()), ..ForgetParams::default() };

@@ -17,7 +17,7 @@ const MAX_TITLE_CHARS: usize = 200;
 /// A search, in the address. Parameters that are not known are passed over.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(in crate::api) struct Searching {
+pub(crate) struct Searching {
     /// Words, `"phrases"` and `-exclusions`, or a question; also as `query`.
     #[serde(alias = "query")]
     q: String,
@@ -40,7 +40,7 @@ pub(in crate::api) struct Searching {
 
 /// A search. Fields that are not known are passed over.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(in crate::api) struct SearchBody {
+pub(crate) struct SearchBody {
     /// Words, `"phrases"` and `-exclusions`, or a question; also as `q`.
     #[serde(alias = "q")]
     query: String,
@@ -71,7 +71,7 @@ impl From<Searching> for SearchBody {
 
 impl SearchBody {
     /// The search that is meant; `mode` where it does not say.
-    pub(super) fn params(self, mode: Mode) -> Result<SearchQuery, RequestError> {
+    pub(crate) fn params(self, mode: Mode) -> Result<SearchQuery, RequestError> {
         one_index(self.db_path.as_deref())?;
         Ok(SearchQuery {
             q: self.query,
@@ -88,7 +88,7 @@ impl SearchBody {
 /// What was found: the same hits as `results` and as `items`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Found)]
-pub(in crate::api) struct QmdFound {
+pub(crate) struct QmdFound {
     #[serde(flatten)]
     response: SearchResponse,
     /// The hits once more.
@@ -98,7 +98,7 @@ pub(in crate::api) struct QmdFound {
 }
 
 impl QmdFound {
-    pub(super) fn of(response: SearchResponse) -> Self {
+    pub(crate) fn of(response: SearchResponse) -> Self {
         Self { items: response.results.clone(), total: response.results.len(), response }
     }
 }
@@ -106,7 +106,7 @@ impl QmdFound {
 /// Which passages. Parameters that are not known are passed over.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(in crate::api) struct Browsing {
+pub(crate) struct Browsing {
     /// Only this collection.
     collection: Option<String>,
     /// Passages at most, 1 to 1,000; 20 when it is not said.
@@ -121,7 +121,7 @@ pub(in crate::api) struct Browsing {
 }
 
 impl Browsing {
-    pub(super) fn params(self) -> Result<BrowseParams, RequestError> {
+    pub(crate) fn params(self) -> Result<BrowseParams, RequestError> {
         one_index(self.db_path.as_deref())?;
         let (limit, offset) = (self.limit, self.offset);
         Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
@@ -130,7 +130,7 @@ impl Browsing {
 
 /// A page of passages.
 #[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct Page {
+pub(crate) struct Page {
     /// This page.
     chunks: Vec<ChunkView>,
     /// How many passages there are on all pages.
@@ -140,14 +140,14 @@ pub(in crate::api) struct Page {
 }
 
 impl Page {
-    pub(super) fn of(found: Browse, params: &BrowseParams) -> Self {
+    pub(crate) fn of(found: Browse, params: &BrowseParams) -> Self {
         Self { chunks: found.chunks, total: found.total, offset: params.offset.unwrap_or(0) }
     }
 }
 
 /// A collection, with its name.
 #[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct NamedCollection {
+pub(crate) struct NamedCollection {
     /// Its name.
     name: String,
     #[serde(flatten)]
@@ -155,7 +155,7 @@ pub(in crate::api) struct NamedCollection {
 }
 
 impl NamedCollection {
-    pub(super) fn all(stats: Stats) -> Vec<Self> {
+    pub(crate) fn all(stats: Stats) -> Vec<Self> {
         stats.details.into_iter().map(|(name, collection)| Self { name, collection }).collect()
     }
 }
@@ -163,15 +163,15 @@ impl NamedCollection {
 /// A text to embed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct EmbedText {
+pub(crate) struct EmbedText {
     /// Up to 50 KB. Of a longer text than the model reads, the rest does not count.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// How to embed it.
-    pub(super) options: Option<EmbedOptions>,
+    pub(crate) options: Option<EmbedOptions>,
 }
 
 impl EmbedText {
-    pub(super) fn kind(&self) -> EmbeddedAs {
+    pub(crate) fn kind(&self) -> EmbeddedAs {
         let is_query = self.options.as_ref().and_then(|options| options.is_query).unwrap_or_default();
         if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document }
     }
@@ -180,14 +180,14 @@ impl EmbedText {
 /// How to embed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct EmbedOptions {
+pub(crate) struct EmbedOptions {
     /// Whether the text is a query; else it is embedded as a document is.
     is_query: Option<bool>,
 }
 
 /// A text to keep. Fields that are not known are passed over.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(in crate::api) struct Ingest {
+pub(crate) struct Ingest {
     /// Markdown, up to 50 KB; also as `body` or `text`.
     #[serde(alias = "body", alias = "text")]
     content: String,
@@ -205,7 +205,7 @@ pub(in crate::api) struct Ingest {
 }
 
 impl Ingest {
-    pub(super) fn params(self) -> Result<SaveParams, RequestError> {
+    pub(crate) fn params(self) -> Result<SaveParams, RequestError> {
         one_index(self.db_path.as_deref())?;
         let mut metadata = self.metadata.unwrap_or_default();
         if let Some(name) = metadata.keys().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
@@ -229,7 +229,7 @@ impl Ingest {
 /// A text to embed, or one to keep.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub(in crate::api) enum Embed {
+pub(crate) enum Embed {
     /// To embed.
     Text(EmbedText),
     /// To keep.
@@ -239,7 +239,7 @@ pub(in crate::api) enum Embed {
 /// Either, as it comes: what is wrong with it is told of the field.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct EmbedBody {
+pub(crate) struct EmbedBody {
     text: Option<String>,
     options: Option<Object<EmbedOptions>>,
     #[serde(alias = "body")]
@@ -252,7 +252,7 @@ pub(in crate::api) struct EmbedBody {
 }
 
 impl EmbedBody {
-    pub(super) fn read(self) -> Result<Embed, RequestError> {
+    pub(crate) fn read(self) -> Result<Embed, RequestError> {
         let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
         match (text, content) {
             (Some(text), None) => Ok(Embed::Text(EmbedText { text, options: options.map(|Object(options)| options) })),
@@ -265,7 +265,7 @@ impl EmbedBody {
 /// The embedding, or where the text is kept.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
-pub(in crate::api) enum EmbedAnswer {
+pub(crate) enum EmbedAnswer {
     /// The text was embedded.
     Embedded(Embedding),
     /// The text was kept.
@@ -274,7 +274,7 @@ pub(in crate::api) enum EmbedAnswer {
 
 /// A passage, or a note, by its hash.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(in crate::api) struct Named {
+pub(crate) struct Named {
     /// 16 hexadecimal digits.
     hash: String,
     #[serde(rename = "dbPath")]
@@ -283,7 +283,7 @@ pub(in crate::api) struct Named {
 }
 
 impl Named {
-    pub(super) fn hash(self) -> Result<String, RequestError> {
+    pub(crate) fn hash(self) -> Result<String, RequestError> {
         one_index(self.db_path.as_deref())?;
         Ok(self.hash)
     }
@@ -291,7 +291,7 @@ impl Named {
 
 /// What was deleted.
 #[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct Deleted {
+pub(crate) struct Deleted {
     /// Always true.
     ok: bool,
     /// What brings it back; absent when nothing can.
@@ -300,7 +300,7 @@ pub(in crate::api) struct Deleted {
 }
 
 impl Deleted {
-    pub(super) fn of(checkpoint_id: Option<String>) -> Self {
+    pub(crate) fn of(checkpoint_id: Option<String>) -> Self {
         Self { ok: true, checkpoint_id }
     }
 }

@@ -1,55 +1,69 @@
 //! What of an archive was forgotten for good is not imported.
 
-use std::fs::{self, File};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::error::ArchiveError;
 use crate::config::Config;
-use crate::derive::facts::{Fact, FactChange, full_name, without_changes, without_values};
-use crate::derive::generated::GeneratedNote;
-use crate::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope, WithoutForgotten, folder_of};
-use crate::fs::{Context, write_beside};
-use crate::ledger::Ledger;
+use crate::derive::facts::{FactChange, without_changes};
+use crate::forgotten::{
+    ANY_SCOPE, FactToWrite, ForgottenLookup, ForgottenTexts, TombstoneScope, WithoutForgotten, folder_of,
+};
+use crate::fs::{Context, replace_with};
+use crate::items::Ledger;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::state::{LeftOut, State, purge_brought_imports};
+use crate::state::{ImportTable, State, UsageTable};
+use crate::summary_files::{generated_of, generated_pages};
 use crate::trace_files::{TraceFiles, TraceShare};
 use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
 const BY: &str = "import";
-/// Folders below which the program writes pages.
-const GENERATED: [&str; 2] = ["summaries", "profile"];
 /// Where the program keeps what is not derived.
 const STATE: &str = ".vault/state";
 /// Where what was deleted lies.
 const TRASH: &str = ".trash/";
 
 /// Leaves out of what was unpacked into `root` what was forgotten for good: in the vault that the archive is of, as far as it says so, and
-/// in the vault of a `state`, whose tombstones come along. Gives what was left out, and of which file each.
-pub(super) fn leave_out(root: &Path, state: Option<&Arc<State>>) -> Result<Vec<(LeftOut, FileLeftOut)>, ArchiveError> {
-    let folder = root.join(STATE);
-    let asked = ForgottenLookup::brought(&folder, state)?;
+/// in the vault of a state, whose tombstones come along. Gives what was left out, and of which file each.
+pub(super) fn leave_out(root: &Path, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
+    let state = State::of_archive(&root.join(STATE))?;
+    let left_out = leave_out_of(root, &state, by)?;
+    state.leave_as_archive()?;
+    Ok(left_out)
+}
+
+fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
+    let forgotten = ForgottenTexts::new(state);
+    by.map_or(Ok(()), |by| forgotten.join(by))?;
+    let asked = forgotten.look()?;
     if asked.is_empty() {
         return Ok(Vec::new());
     }
     let config = Config::load(root).unwrap_or_default();
-    let ledger = Ledger::new(root.to_owned(), config.memory_scopes, false, config.index.max_file_bytes);
+    let ledger = Ledger::new(root.to_owned(), false, config.index.max_file_bytes);
     let unpacked = Unpacked { root, asked: &asked, ledger };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
     unpacked.leave_out_generated(&mut left_out)?;
-    let changed: Vec<_> = left_out.iter().map(|(_, file)| (file.path.clone(), file.whole)).collect();
-    purge_brought_imports(&folder, &changed)?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?;
+    // Their digests could confirm a guess.
+    let imports = ImportTable::new(state);
+    left_out.iter().try_for_each(|file| imports.purge_file(&file.path, file.whole))?;
+    if !left_out.is_empty() {
+        UsageTable::new(state).keep(|_| false)?;
+    }
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default(), true)?.events;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }
     // What a note was before says it, too.
+    let folder = root.join(STATE);
     if folder.join("checkpoints").is_dir() {
         let files = Files::new(root.to_owned(), &folder, Outside::default());
         let says = |path: &VaultPath, had: &[u8]| unpacked.without(path.as_str(), had).is_some();
@@ -59,14 +73,17 @@ pub(super) fn leave_out(root: &Path, state: Option<&Arc<State>>) -> Result<Vec<(
 }
 
 /// Lists what was left out in the vault that was made.
-pub(super) fn list(vault: &Path, left_out: Vec<LeftOut>) {
+pub(super) fn list(vault: &Path, left_out: &[FileLeftOut]) {
     if left_out.is_empty() {
         return;
     }
     match Home::open(vault) {
         Ok(home) => {
             let forgotten = ForgottenTexts::new(&home.state());
-            left_out.into_iter().for_each(|row| forgotten.note(row));
+            for FileLeftOut { path, whole, tombstone } in left_out {
+                let folder = VaultPath::new(path.as_str()).ok().filter(|_| *whole).map(|path| folder_of(&path));
+                forgotten.note(BY, folder.as_ref().unwrap_or(path), *whole, *tombstone);
+            }
         }
         Err(error) => tracing::warn!("what was left out is not listed: {error}"),
     }
@@ -86,11 +103,14 @@ pub(crate) struct FileLeftOut {
     pub path: String,
     /// Whether all of it was left out.
     pub whole: bool,
+    /// Which tombstone it is of.
+    #[serde(skip)]
+    tombstone: i64,
 }
 
 impl Unpacked<'_> {
     /// Looks through a folder, named from the root with `/` at its end; empty for the root.
-    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<(LeftOut, FileLeftOut)>) -> Result<(), ArchiveError> {
+    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
         let on_disk = self.root.join(folder);
         for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
             let entry = entry.on("list", &on_disk)?;
@@ -108,47 +128,27 @@ impl Unpacked<'_> {
 
     /// Leaves out the pages that were generated of what is left out now, and that nobody has edited: they cite it line by line, and are made
     /// anew of what is left.
-    fn leave_out_generated(&self, left_out: &mut Vec<(LeftOut, FileLeftOut)>) -> Result<(), ArchiveError> {
+    fn leave_out_generated(&self, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
         let mut at = 0;
-        while let Some((row, of)) = left_out.get(at).cloned() {
+        while let Some(FileLeftOut { path, tombstone, .. }) = left_out.get(at).cloned() {
             at += 1;
-            let Ok(of) = VaultPath::new(of.path) else { continue };
-            for folder in GENERATED {
-                for path in self.generated_of(folder, &of)? {
-                    let on_disk = self.root.join(&path);
-                    fs::remove_file(&on_disk).on("remove", &on_disk)?;
-                    let into = VaultPath::new(path.as_str()).map_or(path.clone(), |path| folder_of(&path));
-                    let row = (LeftOut { into, whole: true, ..row.clone() }, FileLeftOut { path, whole: true });
-                    match left_out.iter_mut().find(|(_, file)| file.path == row.1.path) {
-                        Some(part) => *part = row,
-                        None => left_out.push(row),
-                    }
+            let Ok(of) = VaultPath::new(path) else { continue };
+            for page in generated_pages(self.root) {
+                let (path, on_disk) = (page.to_string(), page.on_disk(self.root));
+                if !is_markdown(&path) || !generated_of(&fs::read(&on_disk).on("read", &on_disk)?, &of) {
+                    continue;
+                }
+                fs::remove_file(&on_disk).on("remove", &on_disk)?;
+                match left_out.iter_mut().find(|file| file.path == path) {
+                    Some(part) => part.whole = true,
+                    None => left_out.push(FileLeftOut { path, whole: true, tombstone }),
                 }
             }
         }
         Ok(())
     }
 
-    /// The unedited pages below a folder that name a file as one of their sources.
-    fn generated_of(&self, folder: &str, of: &VaultPath) -> Result<Vec<String>, ArchiveError> {
-        let on_disk = self.root.join(folder);
-        let mut found = Vec::new();
-        for entry in fs::read_dir(&on_disk).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = format!("{folder}/{name}");
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                found.extend(self.generated_of(&path, of)?);
-            } else if is_markdown(&name) {
-                let bytes = fs::read(entry.path()).on("read", &entry.path())?;
-                let made =
-                    std::str::from_utf8(&bytes).ok().and_then(GeneratedNote::read).filter(|made| !made.is_edited);
-                found.extend(made.filter(|made| made.sources().iter().any(|source| of.same_as(source))).map(|_| path));
-            }
-        }
-        Ok(found)
-    }
-
-    fn leave_out_of(&self, path: &str) -> Result<Option<(LeftOut, FileLeftOut)>, ArchiveError> {
+    fn leave_out_of(&self, path: &str) -> Result<Option<FileLeftOut>, ArchiveError> {
         let on_disk = self.root.join(path);
         let bytes = fs::read(&on_disk).on("read", &on_disk)?;
         let Some(WithoutForgotten { text, tombstone }) = self.without(path, &bytes) else { return Ok(None) };
@@ -156,64 +156,38 @@ impl Unpacked<'_> {
         match text {
             None => fs::remove_file(&on_disk).on("remove", &on_disk)?,
             Some(text) => {
-                use std::os::unix::fs::PermissionsExt;
                 let meta = on_disk.metadata().on("look at", &on_disk)?;
                 let changed = meta.modified().on("look at", &on_disk)?;
-                let mode = meta.permissions().mode() & 0o777;
-                let beside = write_beside(on_disk.parent().unwrap_or(self.root), text.as_bytes(), Some(mode))?;
-                File::open(&beside).and_then(|file| file.set_modified(changed)).on("write", &on_disk)?;
-                fs::rename(&beside, &on_disk).on("write", &on_disk)?;
+                replace_with(&on_disk, meta.permissions().mode(), |file| {
+                    file.write_all(text.as_bytes())?;
+                    file.set_modified(changed)
+                })?;
             }
         }
-        let into = match VaultPath::new(path) {
-            Ok(path) if whole => folder_of(&path),
-            _ => path.to_owned(),
-        };
-        let file = FileLeftOut { path: path.to_owned(), whole };
-        Ok(Some((LeftOut { at: Timestamp::now(), by: BY.into(), into, whole, tombstone }, file)))
+        Ok(Some(FileLeftOut { path: path.to_owned(), whole, tombstone }))
     }
 
     /// What stays of a file; `None` where nothing of it was forgotten, or it is no text.
     fn without(&self, path: &str, bytes: &[u8]) -> Option<WithoutForgotten> {
         let source = std::str::from_utf8(bytes).ok()?;
         let path = VaultPath::new(path.strip_prefix(TRASH).unwrap_or(path)).ok()?;
-        if let Some(facts) = self.ledger.facts_of_history(&path) {
-            return self.without_changes(&facts, source);
+        if self.ledger.facts_of_history(&path).is_some() {
+            return self.without_changes(source);
         }
-        let facts = self.without_facts(&path, source);
-        let text = facts.as_ref().and_then(|left| left.text.as_deref()).unwrap_or(source);
-        let note = Note::parse(text, path.stem());
-        let left = self.asked.without_in_note(&note, text, TombstoneScope::All, |_| false).or(facts)?;
+        let of_facts = self.ledger.scope_of(&path).is_some();
+        let left = self.asked.without_in_file(source, of_facts, TombstoneScope::All, &|_, _| false)?;
         // What made it private may have been in what went.
         let was_private = Note::parse(source, path.stem()).is_private();
         let kept = left.text.and_then(|left| if was_private { still_private(&path, left) } else { Some(left) });
         Some(WithoutForgotten { text: kept, ..left })
     }
 
-    /// Which tombstone is of a value of a fact.
-    fn of_value(&self, facts: &VaultPath, namespace: &str, key: &str, value: &str) -> Option<i64> {
-        let scope = self.ledger.scope_of(facts)?.to_string();
-        let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, TombstoneScope::All);
-        let text = || self.asked.without(value, TombstoneScope::All).filter(|left| left.text.is_none());
-        let parts = || self.asked.in_parts(key, value, TombstoneScope::All);
-        fact.or_else(|| text().map(|left| left.tombstone)).or_else(parts)
-    }
-
-    fn without_facts(&self, path: &VaultPath, source: &str) -> Option<WithoutForgotten> {
-        self.ledger.scope_of(path)?;
-        let met = std::cell::Cell::new(None);
-        let text = without_values(source, |fact: &Fact, value| {
-            let found = self.of_value(path, &fact.namespace, &fact.key, value);
-            met.set(met.get().or(found));
-            found.is_some()
-        });
-        Some(WithoutForgotten { text: Some(text), tombstone: met.get()? })
-    }
-
-    fn without_changes(&self, facts: &VaultPath, source: &str) -> Option<WithoutForgotten> {
+    /// What stays of the history of facts.
+    fn without_changes(&self, source: &str) -> Option<WithoutForgotten> {
         let mut met = None;
         let text = without_changes(source, |change: &FactChange, value: &str| {
-            let found = self.of_value(facts, &change.namespace, &change.key, value);
+            let fact = FactToWrite { namespace: &change.namespace, key: &change.key, value };
+            let found = self.asked.in_fact(ANY_SCOPE, fact, TombstoneScope::All);
             met = met.or(found);
             found.is_some()
         });
@@ -243,7 +217,6 @@ fn still_private(path: &VaultPath, text: String) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::MemoryScopesConfig;
     use crate::forgotten::ForgottenPlace;
 
     #[test]
@@ -252,9 +225,9 @@ mod tests {
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("facts.md").unwrap();
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
-        forgotten.remember_with(&place, &[], "user", &[("code".into(), "47-11")]).unwrap();
+        forgotten.remember(&place, &[], "user", &[("code".into(), "47-11")], None).unwrap();
         let asked = forgotten.ask().unwrap();
-        let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
+        let ledger = Ledger::new(folder.path().to_owned(), false, 1 << 20);
         let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger };
         let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
         let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();

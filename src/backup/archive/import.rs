@@ -87,8 +87,7 @@ pub(crate) fn import(
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
     let manifest = unpacking.check()?;
-    let (forgotten, forgotten_of): (_, Vec<FileLeftOut>) =
-        leave_out(beside.path(), state.as_ref())?.into_iter().unzip();
+    let forgotten_of = leave_out(beside.path(), state.as_ref())?;
     let left_out = unpacking.finish(&manifest)?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
@@ -98,7 +97,7 @@ pub(crate) fn import(
     }
     File::open(parent).and_then(|parent| parent.sync_all()).on("write to", parent)?;
     let (files, bytes) = (manifest.sum.files, manifest.sum.bytes);
-    list(&dir, forgotten);
+    list(&dir, &forgotten_of);
     let count = forgotten_of.len();
     Ok(Imported { vault: dir, files, bytes, left_out, forgotten: count, forgotten_of })
 }

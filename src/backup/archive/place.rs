@@ -39,22 +39,16 @@ pub(super) enum Fate {
     Refused(&'static str),
 }
 
-/// What of the program's own goes along: checkpoints, and the events that are in no file yet, what stays forgotten, what was imported, and work
-/// and calls of chat models, as files that are made for the archive (the database of the state holds hashes of tokens, too, and stays). Nothing else
-/// does, whatever it is
-/// called, and what comes to be kept there later has to be named here.
+/// What of the program's own goes along: checkpoints, and what is made for the archive of the state, with its key (the database of the state
+/// holds hashes of tokens, too, and stays). Nothing else does, whatever it is called, and what comes to be kept there later has to be
+/// named here.
 fn is_state(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
-        ([] | ["checkpoints" | "pending"], EntryKind::Folder) => true,
-        (["forgotten.key" | "forgotten.json" | "imports.json" | "jobs.json"], EntryKind::File) => true,
+        ([] | ["checkpoints"], EntryKind::Folder) => true,
+        (["forgotten.key" | "export.db"], EntryKind::File) => true,
         (["checkpoints", name], EntryKind::File) => {
             let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
             id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
-        }
-        (["pending", "seen" | "progress.json"], EntryKind::File) => true,
-        (["pending", name], EntryKind::File) => {
-            let number = name.strip_suffix(".events");
-            number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         }
         _ => false,
     }
@@ -75,21 +69,8 @@ fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
         (["info", "attributes" | "exclude" | "grafts" | "refs" | "sparse-checkout"], EntryKind::File) => true,
         ([name], EntryKind::File) => {
             let plain = [
-                "AUTO_MERGE",
-                "CHERRY_PICK_HEAD",
-                "COMMIT_EDITMSG",
-                "FETCH_HEAD",
-                "HEAD",
-                "MERGE_HEAD",
-                "MERGE_MODE",
-                "MERGE_MSG",
-                "ORIG_HEAD",
-                "REVERT_HEAD",
-                "SQUASH_MSG",
-                "config",
-                "description",
-                "index",
-                "packed-refs",
+                "AUTO_MERGE", "CHERRY_PICK_HEAD", "COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "MERGE_HEAD", "MERGE_MODE",
+                "MERGE_MSG", "ORIG_HEAD", "REVERT_HEAD", "SQUASH_MSG", "config", "description", "index", "packed-refs",
                 "shallow",
             ];
             plain.contains(name) || name.starts_with("sharedindex.")
@@ -125,7 +106,6 @@ pub(super) fn fate(path: &Path, kind: EntryKind) -> Fate {
                 } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
                     Fate::Refused(own)
                 } else {
-                    // Earlier versions exported it, so it is no reason to refuse a whole vault.
                     let why = "it is the program's own, and may let somebody in";
                     Fate::Dropped { what: up_to(3), why, git: false }
                 };
@@ -182,13 +162,8 @@ mod tests {
             "notes/a.md",
             ".vault/state/checkpoints/20260105T183000123-a1b2.json",
             ".vault/state/checkpoints/20260105T183000123-a1b2.content",
-            ".vault/state/pending/00000000000000000012.events",
-            ".vault/state/pending/seen",
-            ".vault/state/pending/progress.json",
             ".vault/state/forgotten.key",
-            ".vault/state/forgotten.json",
-            ".vault/state/imports.json",
-            ".vault/state/jobs.json",
+            ".vault/state/export.db",
             ".git/HEAD",
             ".git/config",
             ".git/hooks/pre-commit.sample",
@@ -203,41 +178,22 @@ mod tests {
             assert!(kept(exported), "{exported}");
         }
         for not in [
-            ".vault",
-            ".vault/index/catalog.db",
-            ".vault/owner-token",
-            ".vault/lock",
-            ".vault/state",
-            ".vault/state/state.db",
-            ".vault/state/state.db-wal",
-            ".vault/state/state.db.damaged",
-            ".vault/state/tokens.json",
-            ".vault/state/agents.json",
-            ".vault/state/Agents.json",
-            ".vault/state/agents/claude/log",
-            ".vault/state/checkpoints/agents.txt",
-            ".vault/state/checkpoints/a/b.json",
-            ".vault/state/checkpoints/\u{e4}.json",
-            ".vault/state/pending/x.events.json",
-            ".vault/State/agents.json",
-            ".vault/state.json",
-            ".VAULT/state/agents.json",
-            ".Vault/state/checkpoints/1.json",
-            ".va\u{200c}ult/state/agents.json",
-            ".vault./state/agents.json",
-            "notes/.vault/owner-token",
-            "notes/.vaul\u{feff}t/state/agents.json",
-            ".git/index.lock",
-            ".git/hooks/pre-commit",
-            ".GIT/hooks/pre-commit",
-            ".g\u{200d}it/config",
-            "notes/.tmp-1a2b3c",
+            ".vault", ".vault/index/catalog.db", ".vault/owner-token", ".vault/lock", ".vault/state",
+            ".vault/state/state.db", ".vault/state/state.db-wal", ".vault/state/state.db.damaged",
+            ".vault/state/tokens.json", ".vault/state/agents.json", ".vault/state/Agents.json",
+            ".vault/state/agents/claude/log", ".vault/state/checkpoints/agents.txt",
+            ".vault/state/checkpoints/a/b.json", ".vault/state/checkpoints/\u{e4}.json",
+            ".vault/state/pending/x.events", ".vault/state/export.db-journal", ".vault/state/export.db-wal",
+            ".vault/State/agents.json", ".vault/state.json", ".VAULT/state/agents.json",
+            ".Vault/state/checkpoints/1.json", ".va\u{200c}ult/state/agents.json", ".vault./state/agents.json",
+            "notes/.vault/owner-token", "notes/.vaul\u{feff}t/state/agents.json", ".git/index.lock",
+            ".git/hooks/pre-commit", ".GIT/hooks/pre-commit", ".g\u{200d}it/config", "notes/.tmp-1a2b3c",
         ] {
             assert!(!kept(not), "{not}");
         }
         // A long s is an s to a disk that minds no case; nothing but the list is let through all the same.
         assert_eq!(folded(".vault/\u{17f}tate"), ".vault/state");
-        for folder in [".vault/state", ".vault/state/checkpoints", ".vault/state/pending"] {
+        for folder in [".vault/state", ".vault/state/checkpoints"] {
             assert_eq!(fate(Path::new(folder), EntryKind::Folder), Fate::Kept, "{folder}");
             assert!(
                 matches!(fate(Path::new(folder), EntryKind::Link), Fate::Refused(_)),
@@ -249,22 +205,10 @@ mod tests {
     #[test]
     fn of_a_repository_nothing_is_kept_that_could_run() {
         for gone in [
-            ".git/hooks/pre-commit",
-            ".git/Hooks/pre-commit",
-            ".git/config.worktree",
-            ".git/Config",
-            ".git/commondir",
-            ".git/gitdir",
-            ".git/modules/x/config",
-            ".git/modules/x/hooks/post-checkout",
-            ".git/worktrees/x/config.worktree",
-            ".git/rebase-merge/git-rebase-todo",
-            ".git/remotes/origin",
-            ".git/branches/origin",
-            ".git/hooks/a/b.sample",
-            ".git",
-            "project/.git",
-            "project/.git/hooks/pre-push",
+            ".git/hooks/pre-commit", ".git/Hooks/pre-commit", ".git/config.worktree", ".git/Config", ".git/commondir",
+            ".git/gitdir", ".git/modules/x/config", ".git/modules/x/hooks/post-checkout",
+            ".git/worktrees/x/config.worktree", ".git/rebase-merge/git-rebase-todo", ".git/remotes/origin",
+            ".git/branches/origin", ".git/hooks/a/b.sample", ".git", "project/.git", "project/.git/hooks/pre-push",
         ] {
             assert!(matches!(fate(Path::new(gone), EntryKind::File), Fate::Dropped { git: true, .. }), "{gone}");
         }

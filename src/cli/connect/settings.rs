@@ -402,15 +402,7 @@ mod tests {
                     |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}").replace(",//", "//");
                 assert_eq!(squeezed(&without), squeezed(&text.replace("a // b", "a // x")), "{without}");
                 for comment in [
-                    "// Mine",
-                    "// last",
-                    "// all",
-                    "// end",
-                    "// two",
-                    "/* one",
-                    "/* two",
-                    "// none yet",
-                    "/* none */",
+                    "// Mine", "// last", "// all", "// end", "// two", "/* one", "/* two", "// none yet", "/* none */",
                 ] {
                     assert_eq!(without.matches(comment).count(), text.matches(comment).count(), "{comment}: {without}");
                 }
@@ -443,16 +435,8 @@ mod tests {
     fn what_is_not_understood_is_not_written() {
         let entry = json!({ "command": "v" });
         for text in [
-            "{ /* mine\n}",
-            "{,}",
-            "{ mcp {} }",
-            "{ mcp: 'a }",
-            "{ a: 1 b: 2 }",
-            "{\"a\": 1,,}",
-            "{} {}",
-            "[]",
-            "{\"mcp\": 1}",
-            "{\"mcp\": {\"servers\": []}}",
+            "{ /* mine\n}", "{,}", "{ mcp {} }", "{ mcp: 'a }", "{ a: 1 b: 2 }", "{\"a\": 1,,}", "{} {}", "[]",
+            "{\"mcp\": 1}", "{\"mcp\": {\"servers\": []}}",
         ] {
             assert!(file(SettingsFormat::Json, &["mcp", "servers"]).with_entry(text, Some(&entry)).is_err(), "{text}");
         }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::Args;
 
+use crate::api::endpoints;
 use crate::cli::backend::Backend;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::{say_archived, say_undo};
-use crate::cli::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::cli::exit::Outcome;
+use crate::cli::terminal::{DIM, TITLE, remark, say, say_archived, say_undo, stdout};
 use crate::config::MemoryKind;
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryChanged, EntryEditParams, EntryRemoveParams, EntryState,
@@ -55,7 +55,8 @@ pub(super) struct ListEntries {
 impl ListEntries {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let Self { agent, status, kind, tag, limit, json } = self;
-        let found = open(vault)?.entries(&EntriesParams { agent, status, kind, tag, limit })?;
+        let found =
+            open(vault)?.ask(&endpoints::entries::LIST_ENTRIES, &EntriesParams { agent, status, kind, tag, limit })?;
         if json {
             stdout().json(&found)?
         } else {
@@ -125,7 +126,7 @@ impl AddEntry {
         let some = |list: Vec<String>| Some(list).filter(|list| !list.is_empty());
         let (tags, sources) = (some(tags), some(sources));
         let params = EntryAddParams { agent, kind, text, confidence, tags, from, until, sources };
-        let added = open(vault)?.add_entry(&params)?;
+        let added = open(vault)?.ask(&endpoints::entries::ADD_ENTRY, &params)?;
         if json {
             stdout().json(&added)?;
             return Ok(Outcome::Done);
@@ -182,7 +183,7 @@ impl EditEntry {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let Self { id, text, agent, kind, confidence, from, until, json } = self;
         let params = EntryEditParams { id, agent, text, kind, confidence, tags: None, from, until };
-        told(&open(vault)?.edit_entry(&params)?, json, "changed")
+        told(&open(vault)?.ask(&endpoints::entries::EDIT_ENTRY, &params)?, json, "changed")
     }
 }
 
@@ -206,7 +207,10 @@ impl RemoveEntry {
         let Self { id, agent, archive, json } = self;
         let what = if archive { "archived" } else { "removed" };
         told(
-            &open(vault)?.remove_entry(&EntryRemoveParams { id, agent, archive: archive.then_some(true) })?,
+            &open(vault)?.ask(
+                &endpoints::entries::REMOVE_ENTRY,
+                &EntryRemoveParams { id, agent, archive: archive.then_some(true) },
+            )?,
             json,
             what,
         )

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use crate::api::endpoints;
 use crate::cli::backend::Backend;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::{bytes, count};
-use crate::cli::terminal::{BAD, DIM, TITLE, remark, say, stdout};
+use crate::cli::exit::Outcome;
+use crate::cli::terminal::{BAD, DIM, TITLE, bytes, count, remark, say, stdout};
 use crate::clock::local;
 use crate::wire::{ClearParams, Cleared, ProcessingView, RetryParams};
 
@@ -71,7 +71,7 @@ impl SyncMemory {
 
 impl ShowProcessing {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let view = open(vault)?.processing()?;
+        let view = open(vault)?.ask(&endpoints::processing::PROCESSING, &())?;
         match self.json {
             true => stdout().json(&view)?,
             false => show(&view)?,
@@ -82,7 +82,7 @@ impl ShowProcessing {
 
 impl RetryProcessing {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let retried = open(vault)?.retry_processing(&RetryParams { id: self.id })?;
+        let retried = open(vault)?.ask(&endpoints::processing::RETRY_PROCESSING, &RetryParams { id: self.id })?;
         match self.json {
             true => stdout().json(&retried)?,
             false => say!("{} tried again", count(retried.queued, "session"))?,
@@ -93,7 +93,7 @@ impl RetryProcessing {
 
 impl ClearMemory {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let cleared = open(vault)?.clear_memory(&ClearParams { purge: self.purge })?;
+        let cleared = open(vault)?.ask(&endpoints::processing::CLEAR_MEMORY, &ClearParams { purge: self.purge })?;
         match self.json {
             true => stdout().json(&cleared)?,
             false => show_cleared(&cleared)?,
@@ -104,10 +104,10 @@ impl ClearMemory {
 
 /// Has it begun, and waits until nothing is left to do, or nothing can be done now.
 fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
-    let mut view = backend.sync_memory()?;
+    let mut view = backend.ask(&endpoints::processing::SYNC_MEMORY, &())?;
     let deadline = Instant::now() + PATIENCE;
     let mut stuck: Option<(Option<String>, Instant)> = None;
-    while matches!(backend, Backend::Daemon(_)) && Instant::now() < deadline {
+    while backend.is_served() && Instant::now() < deadline {
         let is_at_work = view.now.state == "working" || (view.now.state == "waiting" && view.now.queued > 0);
         if !is_at_work {
             break;
@@ -122,7 +122,7 @@ fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
             _ => stuck = Some((view.now.reason.clone(), Instant::now())),
         }
         std::thread::sleep(LOOK_EVERY);
-        view = backend.processing()?;
+        view = backend.ask(&endpoints::processing::PROCESSING, &())?;
     }
     Ok(view)
 }

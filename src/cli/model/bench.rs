@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::backend::{Backend, home};
 use super::super::eval::EvalCommand;
-use super::super::outcome::Outcome;
+use super::super::exit::Outcome;
 use super::super::progress::Bar;
 use super::super::terminal::{say, stdout};
 use super::choose::{config_of, find};
@@ -111,7 +111,7 @@ fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>, 
     let folder = tempfile::tempdir().context("there is no room for another index")?;
     let mut config = Config { embed, ..Config::load(home.root())? };
     folder.path().clone_into(&mut config.index.dir);
-    let mut backend = Backend::Here(Box::new(App::start(home, config, lock, false)?));
+    let mut backend = Backend::of(App::start(home, config, lock, false)?)?;
     EvalCommand::of(questions, json).measure(&mut backend)
 }
 

@@ -7,10 +7,11 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::super::backend::{Backend, home};
-use super::super::outcome::Outcome;
+use super::super::exit::Outcome;
 use super::super::progress::Bar;
 use super::super::terminal::{remark, say, stdout};
 use super::shape::{PoolingName, ShapeArgs};
+use crate::api::endpoints;
 use crate::config::{Config, EmbedConfig, NewValue};
 use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::vault::Home;
@@ -150,10 +151,11 @@ fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> Chosen {
 
 /// Has the daemon load what memory.toml names now.
 fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
-    match Backend::open(Some(home.root()), |_| {})? {
-        Backend::Daemon(mut client) => client.post("/model/reload", &()),
-        Backend::Here(_) => bail!("it has just stopped"),
+    let mut backend = Backend::open(Some(home.root()), |_| {})?;
+    if !backend.is_served() {
+        bail!("it has just stopped");
     }
+    backend.ask(&endpoints::routes::RELOAD_MODEL, &())
 }
 
 /// What it is to say of a file.

@@ -4,39 +4,31 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::super::backend::home;
-use super::super::outcome::Outcome;
-use super::super::output::bytes;
-use super::super::terminal::{BAD, DIM, TITLE, stdout};
+use super::super::exit::Outcome;
+use super::super::terminal::{BAD, DIM, TITLE, bytes, stdout};
 use crate::config::Config;
 use crate::models::{KNOWN_MODELS, KnownModel, model_file, models_folder, read_model_file};
 
 /// A model that is here, or that the configuration names.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct ListedModel {
     /// What `vault model use` takes.
     name: String,
     in_use: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     architecture: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     dimension: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pooling: Option<&'static str>,
     /// The known model that it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     languages: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     licence: Option<String>,
     /// Why it cannot be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
 

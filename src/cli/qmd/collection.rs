@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::index::QmdIndex;
 use super::listing::say_pending;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say, stdout};
 use crate::qmd::{QmdCollection, QmdError};
 

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::collection::not_found;
 use super::index::QmdIndex;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::{QmdCollection, QmdCollections, QmdError};
 

@@ -9,7 +9,7 @@ use super::collection::not_found_text;
 use super::get::INDEX_MARK;
 use super::index::QmdIndex;
 use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, on_disk, print_hits};
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::config::Mode;
 use crate::qmd::{DEFAULT_NAME, QmdError};
 use crate::wire::{HitView, SearchQuery, SearchResponse};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::index::QmdIndex;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::{IndexPlace, IndexVariables, QmdError};
 

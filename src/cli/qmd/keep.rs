@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 
 use super::follow::follow;
 use crate::cli::exit;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::config::FILE_NAME;
 use crate::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 use crate::fs::create_private_dir;

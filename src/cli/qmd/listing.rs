@@ -1,4 +1,4 @@
-//! `qmd ls`, `qmd status`, `qmd update` and `qmd embed`
+//! `qmd ls`, `qmd status`, `qmd update` and `qmd embed`; and `qmd cleanup` and `qmd pull`, for which there is nothing to do.
 
 use std::time::Duration;
 
@@ -9,9 +9,8 @@ use super::collection::not_found;
 use super::index::{QmdIndex, process_status};
 use super::shapes::{FOR_QMD, in_a_line};
 use crate::cli::client::Client;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::bytes;
-use crate::cli::terminal::{remark, say, stdout};
+use crate::cli::exit::Outcome;
+use crate::cli::terminal::{bytes, remark, say, stdout};
 
 /// Between two looks at how far the model is.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -187,7 +186,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     let changes = index.documents.refresh()?;
     let mut client = index.client()?;
     client.ask_as(None);
-    let _: Value = client.post_idempotent("/reindex", &json!({ "full": false }))?;
+    let _: Value = client.post_repeatable("/reindex", &json!({ "full": false }))?;
     index.catch_up(&mut client)?;
     for collection in &index.collections.collections {
         if collection.update.is_some() {
@@ -253,5 +252,52 @@ pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
             }
         }
         return Ok(Outcome::Done);
+    }
+}
+
+/// What QMD is told of a clean-up.
+#[derive(Debug, Args)]
+pub(super) struct QmdCleanupArgs {
+    /// Nothing is dropped.
+    #[arg(short = 'n', long, help_heading = FOR_QMD)]
+    dry_run: bool,
+}
+
+impl QmdCleanupArgs {
+    /// Says that there is nothing to do.
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let dry = if self.dry_run {
+            "Dry run — no changes made. Would remove 0 documents: "
+        } else {
+            "✓ Removed 0 documents: "
+        };
+        say!("{dry}what is gone is dropped as it goes.")?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// What QMD is told of its downloads.
+#[derive(Debug, Args)]
+pub(super) struct QmdPullArgs {
+    /// Print JSON: no model was fetched.
+    #[arg(long)]
+    json: bool,
+    /// Nothing is fetched.
+    #[arg(long, help_heading = FOR_QMD)]
+    refresh: bool,
+    /// The same.
+    #[arg(long, help_heading = FOR_QMD)]
+    progress: bool,
+}
+
+impl QmdPullArgs {
+    /// Says that there is nothing to do.
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        if self.json {
+            stdout().json(&[(); 0])?;
+        } else {
+            say!("Pulling models: none, as the model is in the program; `vault model pull` fetches another.")?;
+        }
+        Ok(Outcome::Done)
     }
 }

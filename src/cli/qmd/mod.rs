@@ -1,10 +1,7 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
-mod bench;
-mod cleanup;
 mod collection;
 mod context;
-mod doctor;
 mod find;
 mod follow;
 mod get;
@@ -13,9 +10,7 @@ mod init;
 mod keep;
 mod listing;
 mod mcp;
-mod pull;
 mod shapes;
-mod typed;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -24,11 +19,11 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use self::index::QmdIndex;
 use self::shapes::FOR_QMD;
-pub(super) use self::typed::dashed_query_last;
-use super::outcome::Outcome;
+use super::exit::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
 use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
+pub(super) use get::dashed_query_last;
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
@@ -95,16 +90,12 @@ enum QmdAction {
     Update(listing::QmdUpdateArgs),
     /// Wait until all can be found by its meaning.
     Embed(listing::QmdEmbedArgs),
-    /// Drop what is left of removed collections and of files that are gone.
-    Cleanup(cleanup::QmdCleanupArgs),
+    /// Say that nothing is left over: what is gone is dropped as it goes.
+    Cleanup(listing::QmdCleanupArgs),
     /// Give the current folder an index of its own, in `.qmd`, for the calls that are made in it or below.
     Init,
-    /// Look whether all is as it should be; the exit code says so.
-    Doctor(doctor::QmdDoctorArgs),
-    /// Say which model there is; nothing is fetched.
-    Pull(pull::QmdPullArgs),
-    /// Measure how well each way of searching finds the files that a fixture names.
-    Bench(bench::QmdBenchArgs),
+    /// Say that nothing is fetched: the model is in the program.
+    Pull(listing::QmdPullArgs),
     /// Serve the Model Context Protocol on standard input and output, or over HTTP.
     Mcp(mcp::QmdMcpArgs),
     /// Answer for all indexes until nobody asks any more; the other commands start it.
@@ -148,11 +139,9 @@ impl QmdCommand {
             QmdAction::Status(args) => args.run(&mut open()?),
             QmdAction::Update(_) => listing::update(&mut open()?),
             QmdAction::Embed(_) => listing::embed(&mut open()?),
-            QmdAction::Bench(args) => args.run(&mut open()?),
-            QmdAction::Cleanup(args) => args.run(place()?),
+            QmdAction::Cleanup(args) => args.run(),
             QmdAction::Init => init::run(),
-            QmdAction::Doctor(args) => args.run(&place()?),
-            QmdAction::Pull(args) => args.run(&place()?),
+            QmdAction::Pull(args) => args.run(),
             QmdAction::Mcp(args) => args.run(open()?),
             QmdAction::Keep => keep::keep(),
         }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use super::index::QmdIndex;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::{DIM, TITLE, stdout};
 use crate::qmd::QmdDocument;
 

@@ -4,21 +4,18 @@
 //! text near them alone, so that an edit changes the chunks around it and no others; `cut` shows why.
 
 mod chunker;
-mod cut;
 mod id;
-mod join;
-mod measure;
 mod noise;
 mod remove;
-mod shown;
 mod split;
 mod turn;
 
 pub use chunker::{Bounds, Chunk, chunk, chunk_within, cut_heading};
 pub(crate) use id::ChunkId;
-pub use measure::token_estimate;
+pub use id::token_estimate;
 pub(crate) use remove::Remainder;
 pub use remove::{RemoveError, without_chunk, without_lines};
 pub(crate) use turn::{
-    CONVERSATIONS, Speakers, begins as begins_turn, goes_on_and_begins, mark as turn_mark, speaker_term, turn_start,
+    CONVERSATIONS, Speakers, begins as begins_turn, goes_on_and_begins, is_said, mark as turn_mark, speaker_term,
+    turn_start,
 };

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::cut::cuts;
-use super::measure::{TokenTally, token_estimate};
+use super::chunker::cuts;
+use super::id::{TokenTally, token_estimate};
 use super::noise::has_letters;
 use crate::derive::sentences::sentence_bounds;
 

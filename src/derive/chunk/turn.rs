@@ -11,6 +11,11 @@ use crate::note::Note;
 /// The collection whose notes are conversations.
 pub(crate) const CONVERSATIONS: &str = "conversations";
 
+/// Whether the notes of a collection are what somebody said: conversations, and the sessions of other programs (`[[sessions]]`).
+pub(crate) fn is_said(collection: &str) -> bool {
+    collection == CONVERSATIONS || collection.starts_with("sessions-")
+}
+
 /// Whether a block begins a turn: `**18:32 · Maya:** …`, or with the date before the time.
 pub(crate) fn begins(collection: &str, block: &str) -> bool {
     collection == CONVERSATIONS && speaker(block).is_some()
@@ -142,6 +147,11 @@ pub(super) fn ends(pieces: &[Piece], turns: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sessions_of_other_programs_are_what_was_said() {
+        assert!(["conversations", "sessions-ada"].into_iter().all(is_said) && !is_said("notes"));
+    }
 
     #[test]
     fn a_turn_goes_on_until_the_next_begins() {

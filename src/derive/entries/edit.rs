@@ -1,46 +1,13 @@
 //! What a file of entries says after a change. Pure: exactly one line becomes another, comes or goes; all else stays to the byte.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 
 use super::entry::{EntryShelf, MemoryEntry};
 use super::file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
 use super::item::written;
-use crate::derive::list_items::{item_end, line_end};
+use crate::derive::list_items::{ItemEditError, added_after, line_ending, lines_alone, replaced};
 use crate::derive::words::plain_words;
 use crate::note::{Note, with_property};
-
-/// Why a change is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum EntryEditError {
-    /// A merge left its marks in the file.
-    #[error("a merge left its marks in it; they have to go first")]
-    Conflict,
-    /// A comment stands in the line.
-    #[error("a comment stands in the line; it has to be changed by hand")]
-    Mixed,
-    /// Something stands below the item.
-    #[error("something stands below its line, and would stand below another; take it out by hand")]
-    Parent,
-    /// The line says something else than it did when it was read.
-    #[error("somebody has edited the line in between; look at it again")]
-    Changed,
-    /// There is no such entry.
-    #[error("there is no such entry")]
-    Absent,
-    /// The text says nothing.
-    #[error("an entry says something")]
-    Empty,
-    /// The text is too long.
-    #[error("an entry takes {MAX_ENTRY_BYTES} bytes")]
-    Long,
-    /// The sources cannot be listed in the frontmatter.
-    #[error("its frontmatter cannot take the list `sources`; change it by hand")]
-    Frontmatter,
-    /// After the change the file would not say what it is to say.
-    #[error("the file would not read as it should, as with an open comment; change the text, or the file by hand")]
-    Unreadable,
-}
 
 /// The text with more entries at the end of its last list. One without a name gets one, and one that is there already is not added; gives
 /// the text and the names, in their order.
@@ -51,7 +18,7 @@ pub(crate) fn with_entries<'e>(
     source: &str,
     shelf: EntryShelf,
     entries: impl Iterator<Item = &'e MemoryEntry>,
-) -> Result<(String, Vec<String>), EntryEditError> {
+) -> Result<(String, Vec<String>), ItemEditError> {
     let file = changeable(source, shelf)?;
     let mut new: Vec<MemoryEntry> = Vec::new();
     let mut names = Vec::new();
@@ -74,23 +41,16 @@ pub(crate) fn with_entries<'e>(
     if new.is_empty() {
         return Ok((source.to_owned(), names));
     }
-    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
-    let written = |indentation: &str| {
-        let lines = new.iter().map(|entry| Ok(format!("{indentation}- {}{end}", line_of(entry)?)));
-        lines.collect::<Result<String, EntryEditError>>()
-    };
+    let lines = new.iter().map(|entry| Ok(format!("- {}", line_of(entry)?)));
+    let lines = lines.collect::<Result<Vec<String>, ItemEditError>>()?;
     let text = match file.spans.last() {
-        Some(last) => {
-            let at = item_end(source, last);
-            let before = if source[..at].ends_with('\n') { "" } else { end };
-            let indentation: String = source[last.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-            replaced(source, at..at, &format!("{before}{}", written(&indentation)?))
-        }
+        Some(last) => added_after(source, last, &lines),
         None => {
+            let end = line_ending(source);
             let before = source.trim_end_matches(['\r', '\n']);
             let blank =
                 if before.trim_start_matches('\u{feff}').is_empty() { String::new() } else { format!("{end}{end}") };
-            format!("{before}{blank}{}", written("")?)
+            format!("{before}{blank}{}{end}", lines.join(end))
         }
     };
     let now = EntriesFile::read(&text, shelf);
@@ -98,7 +58,7 @@ pub(crate) fn with_entries<'e>(
     let ids: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
     let is_well = new.iter().all(|entry| found.get(entry.id.as_str()).is_some_and(|found| is_same(found, entry)))
         && others(&file, &ids).eq(others(&now, &ids));
-    if is_well { Ok((text, names)) } else { Err(EntryEditError::Unreadable) }
+    if is_well { Ok((text, names)) } else { Err(ItemEditError::Hidden) }
 }
 
 /// The text with an entry in the place of the one called `id`. An entry that has no name in its line gets its own there.
@@ -110,7 +70,7 @@ pub(crate) fn with_changed(
     shelf: EntryShelf,
     id: &str,
     entry: &MemoryEntry,
-) -> Result<String, EntryEditError> {
+) -> Result<String, ItemEditError> {
     let file = changeable(source, shelf)?;
     let at = position(&file, id)?;
     let entry = MemoryEntry { id: id.to_owned(), ..entry.clone() };
@@ -123,14 +83,14 @@ pub(crate) fn with_changed(
     let now = EntriesFile::read(&text, shelf);
     let ids = HashSet::from([id]);
     let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, &ids).eq(others(&now, &ids));
-    if is_well { Ok(text) } else { Err(EntryEditError::Unreadable) }
+    if is_well { Ok(text) } else { Err(ItemEditError::Hidden) }
 }
 
 /// The text without some entries; those that are not there are left out.
 ///
 /// # Errors
 /// When the file cannot be changed so.
-pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&str>) -> Result<String, EntryEditError> {
+pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&str>) -> Result<String, ItemEditError> {
     if ids.is_empty() {
         return Ok(source.to_owned());
     }
@@ -139,21 +99,17 @@ pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&st
     let (mut text, mut from) = (String::new(), 0);
     for at in goes.iter().copied() {
         if file.mixed.contains(&at) {
-            return Err(EntryEditError::Mixed);
+            return Err(ItemEditError::Mixed);
         }
-        let span = &file.spans[at];
-        let end = line_end(source, span.end);
-        if item_end(source, span) > end {
-            return Err(EntryEditError::Parent);
-        }
-        text.push_str(source.get(from..span.start).ok_or(EntryEditError::Unreadable)?);
-        from = end;
+        let lines = lines_alone(source, &file.spans[at]).ok_or(ItemEditError::Parent)?;
+        text.push_str(source.get(from..lines.start).ok_or(ItemEditError::Hidden)?);
+        from = lines.end;
     }
     text.push_str(&source[from..]);
     let now = EntriesFile::read(&text, shelf);
     // One with the same text and no name in its line is called after its place among them.
     let left = file.entries.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, entry)| &entry.text);
-    if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(EntryEditError::Unreadable) }
+    if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(ItemEditError::Hidden) }
 }
 
 /// What of a file another does not have: neither with its text, nor under its name with a fair share of its words and of its sources.
@@ -179,7 +135,7 @@ fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
-pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Result<String, EntryEditError> {
+pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Result<String, ItemEditError> {
     let cited = |text: &str| {
         let file = EntriesFile::read(text, shelf);
         let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
@@ -191,9 +147,9 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Res
         None => Vec::new(),
         Some(serde_json::Value::Array(items)) => {
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-            texts.collect::<Option<_>>().ok_or(EntryEditError::Frontmatter)?
+            texts.collect::<Option<_>>().ok_or(ItemEditError::Frontmatter)?
         }
-        Some(_) => return Err(EntryEditError::Frontmatter),
+        Some(_) => return Err(ItemEditError::Frontmatter),
     };
     let (cites, cited): (HashSet<&String>, HashSet<&String>) = (now.iter().collect(), was.iter().collect());
     let stays = |path: &&String| cites.contains(path) || !cited.contains(path);
@@ -203,14 +159,14 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Res
     if sources == had {
         return Ok(source.to_owned());
     }
-    with_property(source, "sources", &sources.into()).ok_or(EntryEditError::Frontmatter)
+    with_property(source, "sources", &sources.into()).ok_or(ItemEditError::Frontmatter)
 }
 
 /// The text without a note in the list of its sources, unless an entry cites it.
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so.
-pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Result<String, EntryEditError> {
+pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Result<String, ItemEditError> {
     let listed = Note::parse(source, "").metadata.get("sources").cloned();
     let is_cited =
         || EntriesFile::read(source, shelf).entries.iter().any(|entry| entry.source_paths().any(|at| at == path));
@@ -219,25 +175,25 @@ pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Res
         return Ok(source.to_owned());
     }
     let left: Vec<_> = items.into_iter().filter(|item| item != path).collect();
-    with_property(source, "sources", &left.into()).ok_or(EntryEditError::Frontmatter)
+    with_property(source, "sources", &left.into()).ok_or(ItemEditError::Frontmatter)
 }
 
-fn line_of(entry: &MemoryEntry) -> Result<String, EntryEditError> {
+fn line_of(entry: &MemoryEntry) -> Result<String, ItemEditError> {
     if super::entry::one_line(&entry.text).is_empty() {
-        return Err(EntryEditError::Empty);
+        return Err(ItemEditError::Empty);
     }
     let line = written(entry);
-    if line.len() > MAX_ENTRY_BYTES { Err(EntryEditError::Long) } else { Ok(line) }
+    if line.len() > MAX_ENTRY_BYTES { Err(ItemEditError::Long) } else { Ok(line) }
 }
 
-fn changeable(source: &str, shelf: EntryShelf) -> Result<EntriesFile, EntryEditError> {
+fn changeable(source: &str, shelf: EntryShelf) -> Result<EntriesFile, ItemEditError> {
     let file = EntriesFile::read(source, shelf);
-    if file.has_conflict { Err(EntryEditError::Conflict) } else { Ok(file) }
+    if file.has_conflict { Err(ItemEditError::Conflict) } else { Ok(file) }
 }
 
-fn position(file: &EntriesFile, id: &str) -> Result<usize, EntryEditError> {
-    let at = file.position(id).ok_or(EntryEditError::Absent)?;
-    if file.mixed.contains(&at) { Err(EntryEditError::Mixed) } else { Ok(at) }
+fn position(file: &EntriesFile, id: &str) -> Result<usize, ItemEditError> {
+    let at = file.position(id).ok_or(ItemEditError::Absent("entry"))?;
+    if file.mixed.contains(&at) { Err(ItemEditError::Mixed) } else { Ok(at) }
 }
 
 /// Whether a line says what it is to say. A pending one says nothing of its status.
@@ -253,10 +209,6 @@ fn others<'f>(file: &'f EntriesFile, ids: &HashSet<&str>) -> impl Iterator<Item 
     others.map(|entry| (entry.text.as_str(), entry.sources.as_slice()))
 }
 
-fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
-    format!("{}{with}{}", &source[..range.start], &source[range.end..])
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -266,12 +218,12 @@ mod tests {
     use crate::config::MemoryKind;
     use crate::derive::entries::EntryStatus;
 
-    fn with_entry(source: &str, shelf: EntryShelf, entry: &MemoryEntry) -> Result<(String, String), EntryEditError> {
+    fn with_entry(source: &str, shelf: EntryShelf, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
         let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
         Ok((text, names.into_iter().next().unwrap()))
     }
 
-    fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, EntryEditError> {
+    fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, ItemEditError> {
         without_entries(source, shelf, &HashSet::from([id]))
     }
 
@@ -302,7 +254,7 @@ mod tests {
         assert_eq!(text, FILE.replace("- Tea ^e-1", "- [fact] Tea (superseded by e-9) ^e-1"));
         assert_eq!(without_entry(FILE, EntryShelf::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
         let coffee = EntriesFile::read(FILE, EntryShelf::Known).entries[1].id.clone();
-        assert_eq!(without_entry(FILE, EntryShelf::Known, &coffee), Err(EntryEditError::Parent));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, &coffee), Err(ItemEditError::Parent));
         let named = with_changed(FILE, EntryShelf::Known, &coffee, &entry("Coffee")).unwrap();
         assert_eq!(named, FILE.replace("- Coffee\n", &format!("- [fact] Coffee ^{coffee}\n")));
         let crlf = FILE.replace('\n', "\r\n");
@@ -346,19 +298,19 @@ mod tests {
     #[test]
     fn what_is_for_a_person_is_left() {
         let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
-        assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(EntryEditError::Conflict));
-        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(EntryEditError::Mixed));
+        assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(ItemEditError::Conflict));
+        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(ItemEditError::Mixed));
         assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7").unwrap(), FILE);
-        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(EntryEditError::Empty));
-        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(EntryEditError::Long));
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(ItemEditError::Empty));
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
         for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {
             let source = "- a ^e-1\n- d %%x%% ^e-2\n";
             match with_changed(source, EntryShelf::Known, "e-1", &entry(text)) {
                 Ok(text) => assert!(EntriesFile::read(&text, EntryShelf::Known).get("e-2").is_some(), "{text}"),
-                Err(error) => assert_eq!(error, EntryEditError::Unreadable),
+                Err(error) => assert_eq!(error, ItemEditError::Hidden),
             }
         }
-        assert_eq!(with_entry("```\n- code\n", EntryShelf::Known, &entry("x")), Err(EntryEditError::Unreadable));
+        assert_eq!(with_entry("```\n- code\n", EntryShelf::Known, &entry("x")), Err(ItemEditError::Hidden));
     }
 
     #[test]
@@ -376,7 +328,7 @@ mod tests {
         assert!(without.contains("sources: [\"mine.md\",\"notes/b.md\"]"), "{without}");
         let odd = "+++\nx = 1\n+++\n";
         let (text, _) = with_entry(odd, EntryShelf::Known, &cites("notes/a.md")).unwrap();
-        assert_eq!(with_sources(&text, odd, EntryShelf::Known), Err(EntryEditError::Frontmatter));
+        assert_eq!(with_sources(&text, odd, EntryShelf::Known), Err(ItemEditError::Frontmatter));
     }
 
     proptest! {

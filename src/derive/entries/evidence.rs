@@ -1,40 +1,21 @@
 //! Events of agents' traces as sources of entries: `traces/ada#e-17`.
 
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The folder of the traces.
 const FOLDER: &str = "traces/";
+/// What of an event's id would be taken for a part of the list of sources, or of a link.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':');
 
 /// The source that an event of an agent is.
 pub(crate) fn trace_source(agent: &str, id: &str) -> String {
-    let mut source = format!("{FOLDER}{agent}#");
-    for byte in id.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b':' => source.push(char::from(byte)),
-            byte => _ = write!(source, "%{byte:02X}"),
-        }
-    }
-    source
+    format!("{FOLDER}{agent}#{}", utf8_percent_encode(id, &ENCODED))
 }
 
 /// The agent and the event that a source names, where it names one.
 pub(crate) fn traced(source: &str) -> Option<(&str, String)> {
     let (agent, id) = source.strip_prefix(FOLDER)?.split_once('#')?;
-    let (mut bytes, mut rest) = (Vec::new(), id);
-    while let Some(first) = rest.chars().next() {
-        let code = rest.get(1..3).filter(|_| first == '%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &rest[3..];
-            }
-            None => {
-                bytes.extend_from_slice(&rest.as_bytes()[..first.len_utf8()]);
-                rest = &rest[first.len_utf8()..];
-            }
-        }
-    }
-    (!agent.contains('/')).then(|| (agent, String::from_utf8_lossy(&bytes).into_owned()))
+    (!agent.contains('/')).then(|| (agent, percent_decode_str(id).decode_utf8_lossy().into_owned()))
 }
 
 /// The traces of an agent as the source of a note, as frontmatter is read.

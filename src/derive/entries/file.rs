@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::entry::{EntryShelf, EntryStatus, MemoryEntry};
 use super::item::EntryItem;
-use crate::derive::list_items::{ItemText, OuterList, without_conflict_marks};
+use crate::derive::list_items::{CONFLICT, list_items, without_conflict_marks};
 use crate::note::{Note, Problem};
 
 /// Maximum length of an item. What is longer is prose, and reported.
@@ -36,25 +36,19 @@ impl EntriesFile {
         let note = Note::parse(&plain, "");
         let mut file = Self { has_conflict, ..Self::default() };
         if has_conflict {
-            let message = "a merge left its marks; both sides are read, and nothing is written until they are gone";
-            file.problems.push(Problem { line: None, message: message.to_owned() });
+            file.problems.push(Problem { line: None, message: CONFLICT.to_owned() });
         }
-        let (mut list, mut found) = (OuterList::default(), Vec::new());
-        for block in &note.blocks {
-            let Some(item) = list.item(block, &plain) else { continue };
-            let is_mixed =
-                note.comments.iter().any(|comment| comment.start < block.span.end && block.span.start < comment.end);
-            let visible = is_mixed.then(|| ItemText::of(&note.visible(&plain, item.from..block.span.end), 0));
-            let text = visible.as_ref().map_or(item.text.as_str(), |visible| &visible.text);
-            let line = note.lines.line_of(block.span.start);
+        let mut found = Vec::new();
+        for item in list_items(&note, &plain) {
+            let (text, line) = (item.text(), item.line);
             if text.len() > MAX_ENTRY_BYTES {
                 file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, and no entry"));
                 continue;
             }
             let Some(EntryItem { mut entry, own_id, problems }) = EntryItem::read(text, shelf) else { continue };
             problems.into_iter().for_each(|problem| file.report(line, problem));
-            (entry.line_start, entry.line_end) = (line, note.lines.line_of(block.span.end.saturating_sub(1)));
-            found.push((entry, own_id, block.span.clone(), is_mixed));
+            (entry.line_start, entry.line_end) = (line, item.last_line);
+            found.push((entry, own_id, item.block.span.clone(), item.is_mixed()));
         }
         // Names that stand there go first, so that none that is made is taken for one of them.
         for (at, (entry, own_id, ..)) in found.iter().enumerate() {
@@ -175,11 +169,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "preference Prefers tabs @8",
-                "fact Uses Rust since long @9",
-                "fact Uses Rust since long @12",
-                "decision Ship on Friday @17",
-                "fact Old @25"
+                "preference Prefers tabs @8", "fact Uses Rust since long @9", "fact Uses Rust since long @12",
+                "decision Ship on Friday @17", "fact Old @25"
             ]
         );
         assert_eq!(file.problems, []);

@@ -281,13 +281,8 @@ mod tests {
     #[test]
     fn by_hand_nothing_but_the_text_is_needed() {
         for text in [
-            "Prefers tabs",
-            "喜歡用 Tab 縮排",
-            "[ ] buy milk",
-            "Likes f(x) (a lot)",
-            "Met her (from Jonas)",
-            "Away (until further notice)",
-            "Gained a lot (confidence in oneself)",
+            "Prefers tabs", "喜歡用 Tab 縮排", "[ ] buy milk", "Likes f(x) (a lot)", "Met her (from Jonas)",
+            "Away (until further notice)", "Gained a lot (confidence in oneself)",
         ] {
             let item = read(text);
             assert_eq!((item.entry.text.as_str(), item.entry.kind), (text, MemoryKind::Fact));

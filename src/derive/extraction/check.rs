@@ -1,28 +1,24 @@
-//! Holds an answer against the lines that it names: what is not in them is dropped.
+//! Checks an answer against the conversation: an entry has a quote of its lines, and its numbers, dates and names are in that quote. Whether what was
+//! said is meant, denied or over is for the person to judge, who reviews it.
 
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
 use super::answer::ExtractionAnswer;
-use super::assertion::asserts;
-use super::claims::{SaidWords, contradicts, is_word_by_word, without_person};
 use super::names::SpokenNames;
 use super::prompt::MOST_ENTRIES;
-use super::signs::lacks_word;
 use super::turns::Voice;
 use crate::config::MemoryKind;
 use crate::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
-use crate::derive::numerals::numerals;
 use crate::derive::plain;
+use crate::derive::words::numerals;
 use crate::redact::redact;
 
 /// Maximum length of an entry or a line of a summary, in characters.
 const MOST_CHARS: usize = 300;
 /// Lines that one of them may come from.
 const MOST_LINES: usize = 40;
-/// The share of its words that have to be in them. A sentence in other words is none of the conversation's.
-const LEAST_SHARE: f64 = 0.4;
 /// Tags of an entry, and characters of one.
 const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
@@ -37,6 +33,8 @@ const LINE_HEAD_CHARS: usize = 1_500;
 const LINE_TAIL_CHARS: usize = 400;
 /// Lines of each list of a summary: as many as rules give.
 const MOST_LISTED: usize = 8;
+/// Signs of a line that asks, or that has somebody else's words.
+const UNSURE: [char; 11] = ['?', '？', '؟', '>', '"', '“', '”', '„', '«', '「', '『'];
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
 
@@ -66,8 +64,8 @@ pub(crate) struct CheckedEntry {
     pub(crate) valid_from: Option<String>,
     /// The first and the last of its lines.
     pub(crate) lines: (usize, usize),
-    /// Whether its lines say it word by word, and of themselves.
-    pub(crate) has_quote: bool,
+    /// Whether it is, word for word, all that its line says.
+    pub(crate) is_whole_line: bool,
     /// Who said it; of several the one who is trusted least.
     pub(crate) voice: Voice,
 }
@@ -157,11 +155,12 @@ fn checked_entry(
     if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
         return Err("not said by the person");
     }
-    let quote = entry.get("quote").and_then(Value::as_str).map(plain).unwrap_or_default();
-    let said_plainly = plain(&said);
-    if !quote.is_empty() && !said_plainly.contains(&quote) {
+    let quote = entry.get("quote").and_then(Value::as_str).unwrap_or_default();
+    let words = plain(quote);
+    if words.is_empty() || !plain(&said).contains(&words) {
         return Err("quote not in its lines");
     }
+    is_said(&text, quote, names)?;
     let confidence = entry.get("confidence").and_then(Value::as_f64).unwrap_or(USUAL_CONFIDENCE);
     let valid_from = entry.get("valid_from").and_then(Value::as_str).map(str::trim);
     Ok(CheckedEntry {
@@ -170,21 +169,19 @@ fn checked_entry(
         tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
         valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
         lines,
-        has_quote: is_word_by_word(&text, &quote, &said_plainly)
-            && asserts(&spoken(shown, lines), &without_person(&text), &quote),
+        is_whole_line: is_whole_line(&text, shown, lines),
         text,
         voice,
     })
 }
 
-/// The parts of lines that were said and not pasted: what stands below a line that ends with a colon may be anybody's.
-fn spoken(shown: &ShownLines, (first, last): (usize, usize)) -> Vec<&str> {
-    let is_pasted = |at: usize, voice: Voice| {
-        let above = (at.saturating_sub(MOST_LINES)..at).rev().map_while(|above| shown.get(&above));
-        above.take_while(|(other, _)| *other == voice).any(|(_, text)| text.trim_end().ends_with([':', '：']))
-    };
-    let lines = shown.range(first..=last).filter(|(at, (voice, _))| !is_pasted(**at, *voice));
-    lines.flat_map(|(_, (_, text))| text.lines()).collect()
+/// Whether a text is, word for word, all that one line says. A line below one that ends with a colon may be anybody's.
+fn is_whole_line(text: &str, shown: &ShownLines, (first, last): (usize, usize)) -> bool {
+    let Some((voice, line)) = shown.get(&first).filter(|_| first == last) else { return false };
+    let above = (first.saturating_sub(MOST_LINES)..first).rev().map_while(|above| shown.get(&above));
+    let is_pasted =
+        above.take_while(|(other, _)| other == voice).any(|(_, text)| text.trim_end().ends_with([':', '：']));
+    plain(text) == plain(line) && !line.contains(UNSURE) && !is_pasted
 }
 
 /// A text with the lines that it names, and what those say.
@@ -217,27 +214,20 @@ fn misleads(sign: char) -> bool {
     matches!(sign, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether lines of a session with these names say a text; else why it is dropped.
+/// Whether the numbers, dates and names of a text were said, in a session with these names; else why it is dropped.
 pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
-    let words = SaidWords::of(said);
     if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
     }
     let numbers = numerals(said);
     if !numerals(text).iter().all(|number| number.is_among(&numbers)) {
-        return Err("number not in its lines");
+        return Err("number not said");
     }
     if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
-        return Err("date not in its lines");
+        return Err("date not said");
     }
-    if words.lacks_name(text).is_some() || names.lacking(text, &words).is_some() {
-        return Err("name not in its lines");
-    }
-    if words.share(text) < LEAST_SHARE || lacks_word(text, said, &words).is_some() {
-        return Err("words not in its lines");
-    }
-    if contradicts(text, said) {
-        return Err("its lines say the contrary");
+    if names.lacking(text, said).is_some() {
+        return Err("name not said");
     }
     Ok(())
 }
@@ -290,14 +280,20 @@ mod tests {
         **18:33 · bot:** You like dogs. We decided to use tabs.\n\
         **18:34 · user:** I do not like dogs, and my password: hunter2butlonger.\n";
 
+    /// An entry that quotes the whole line.
+    fn entry(text: &str, lines: (usize, usize), quote: &str) -> Value {
+        json!({"kind": "fact", "text": text, "lines": [lines.0, lines.1], "quote": quote})
+    }
+
+    fn shown(said: &str) -> ShownLines {
+        let turns = read_turns(said, &[]).into_iter();
+        turns.flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text)))).collect()
+    }
+
     fn check(entries: Value) -> CheckedAnswer {
-        let shown: ShownLines = read_turns(SAID, &[])
-            .into_iter()
-            .flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text))))
-            .collect();
         let entries = entries.as_array().unwrap().clone();
         let answer = ExtractionAnswer { entries, summary: Vec::new() };
-        check_extraction(&answer, &shown, Some("2026-05-04"), &|| false).unwrap()
+        check_extraction(&answer, &shown(SAID), Some("2026-05-04"), &|| false).unwrap()
     }
 
     #[track_caller]
@@ -309,41 +305,44 @@ mod tests {
     #[test]
     fn what_the_lines_say_stands() {
         let checked = check(json!([
-            {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2]},
+            {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2], "quote": "we decided\n to use TABS"},
             {"kind": "Fact", "text": "- Moved \u{202e}to Bonn\nwith 2 cats\u{e0041}", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
              "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn on 3 May 2026 with 2 cats"},
-            {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1},
+            {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1, "quote": "moved to Bonn on 3 May 2026 with 2 cats"},
+            {"kind": "preference", "text": "Likes dogs", "lines": 3, "quote": "like dogs"},
         ]));
         assert_eq!(checked.dropped, BTreeMap::new());
         let fact = &checked.entries[0];
         assert_eq!((fact.text.as_str(), fact.confidence, fact.lines), ("Moved to Bonn with 2 cats", 0.95, (1, 1)));
         assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
-        assert!(fact.has_quote && fact.voice == Voice::Person);
-        let decision = checked.entries.last().unwrap();
-        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, true));
+        assert!(fact.voice == Voice::Person && !fact.is_whole_line);
+        let decision = &checked.entries[2];
+        assert_eq!((decision.confidence, decision.voice), (1.0, Voice::Agent));
+        assert_eq!(checked.entries[3].text, "Likes dogs", "what is meant is for the person to judge");
     }
 
     #[test]
     fn what_they_do_not_say_is_dropped_for_a_reason() {
-        let entry =
-            |text: &str, lines: (usize, usize)| json!({"kind": "fact", "text": text, "lines": [lines.0, lines.1]});
-        is_dropped(entry("Moved to Bonn with 5 cats", (1, 1)), "number not in its lines");
-        is_dropped(entry("Moved to Berlin with 2 cats", (1, 1)), "name not in its lines");
-        is_dropped(entry("Enjoys long walks at night", (1, 1)), "words not in its lines");
-        is_dropped(entry("Likes dogs", (3, 3)), "its lines say the contrary");
-        is_dropped(entry("Likes dogs", (2, 2)), "not said by the person");
-        is_dropped(entry("Likes dogs", (2, 3)), "not said by the person");
-        is_dropped(entry("Moved to Bonn", (1, 4)), "no such lines");
-        is_dropped(entry("Moved to Bonn", (3, 1)), "no such lines");
-        is_dropped(entry("Moved to Bonn", (0, 1)), "no such lines");
-        is_dropped(entry("", (1, 1)), "no short text");
-        is_dropped(entry(&"Bonn ".repeat(100), (1, 1)), "no short text");
-        is_dropped(entry("My password: hunter2butlonger", (3, 3)), "a secret");
+        let moved = "I moved to Bonn on 3 May 2026 with 2 cats";
+        is_dropped(entry("Moved to Bonn with 5 cats", (1, 1), moved), "number not said");
+        is_dropped(entry("Moved to Bonn with 2 cats", (1, 1), "I moved to Bonn"), "number not said");
+        is_dropped(entry("Moved to Bonn in June", (1, 1), moved), "date not said");
+        is_dropped(entry("Moved to Berlin with 2 cats", (1, 1), moved), "name not said");
+        is_dropped(entry("Likes dogs", (2, 2), "You like dogs"), "not said by the person");
+        is_dropped(entry("Likes dogs", (2, 3), "You like dogs"), "not said by the person");
+        is_dropped(entry("Moved to Bonn", (1, 4), moved), "no such lines");
+        is_dropped(entry("Moved to Bonn", (3, 1), moved), "no such lines");
+        is_dropped(entry("Moved to Bonn", (0, 1), moved), "no such lines");
+        is_dropped(entry("", (1, 1), moved), "no short text");
+        is_dropped(entry(&"Bonn ".repeat(100), (1, 1), moved), "no short text");
+        is_dropped(entry("My password: hunter2butlonger", (3, 3), "my password: hunter2butlonger"), "a secret");
         is_dropped(json!({"kind": "rumour", "text": "Moved to Bonn", "lines": [1, 1]}), "no kind of entry");
         is_dropped(json!({"kind": "fact", "lines": [1, 1]}), "no text");
         is_dropped(json!("Moved to Bonn"), "no kind of entry");
-        let quote = json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1, 1], "quote": "I went to Bonn"});
-        is_dropped(quote, "quote not in its lines");
+        for quote in ["I went to Bonn", "We decided to use tabs", "…", ""] {
+            is_dropped(entry("Moved to Bonn", (1, 1), quote), "quote not in its lines");
+        }
+        is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1, 1]}), "quote not in its lines");
         is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1e300, -1]}), "no such lines");
     }
 
@@ -356,19 +355,17 @@ mod tests {
                 "Reunión con Ana el miércoles 5 de marzo",
             ),
             (
-                "Je vois le dentiste mardi prochain",
-                "Voit le dentiste mardi prochain",
+                "Je vois le dentiste mardi prochain", "Voit le dentiste mardi prochain",
                 "Voit le dentiste mercredi prochain",
             ),
             ("Я иду к врачу во вторник", "К врачу во вторник", "К врачу в среду"),
-            ("我住在北京的东城区，有两只猫", "住在北京的东城区，有两只猫", "住在上海的东城区，有两只猫"),
-            ("我太太叫小红，有两只猫", "太太叫小红，有两只猫", "太太叫小明，有两只猫"),
+            ("我住在北京的东城区，有两只猫", "住在北京的东城区，有两只猫", "住在北京的东城区，有三只猫"),
             ("I meet Anna on Tuesday at noon", "Meets anna on tuesday at noon", "Meets anna on wednesday at noon"),
             ("I drink 3.5 litres of water", "Drinks 3.5 litres of water", "Drinks 5.3 litres of water"),
             ("My flight is 03/05/2027 at 08:20", "Flight is 03/05/2027 at 8:20", "Flight is 05/03/2027 at 20:08"),
         ] {
             let shown = BTreeMap::from([(1, (Voice::Person, said.to_owned()))]);
-            let item = |text: &str| json!({"kind": "fact", "text": text, "lines": [1, 1]});
+            let item = |text: &str| entry(text, (1, 1), said);
             let answer = ExtractionAnswer {
                 entries: vec![item(good), item(bad)],
                 summary: vec![("text", vec![item(bad), item(good)])],
@@ -381,34 +378,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_simply_so_has_no_quote_and_waits() {
-        let said = "**18:32 · user:** If I win the lottery I will buy a boat. I used to work at Acme. Ben said I like opera. Do I like chess?\n\n\
-            **18:33 · user:** Here is the article:\n> I own a yacht.\n> > I own a boat.\n\n**18:34 · user:** Today my sister Anna moved to Bonn. I like tea.\n";
-        let shown: ShownLines = read_turns(said, &[])
-            .into_iter()
-            .flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text))))
-            .collect();
-        for (text, quote, line, has_quote) in [
-            ("Will buy a boat", "I will buy a boat", 1, false),
-            ("Works at Acme", "work at Acme", 1, false),
-            ("Likes opera", "I like opera", 1, false),
-            ("Likes chess", "I like chess", 1, false),
-            ("Owns a yacht", "I own a yacht", 4, false),
-            ("Owns a boat", "I own a boat", 5, false),
-            ("Moved to Bonn", "moved to Bonn", 7, false),
-            ("Likes tea", "I like tea", 7, true),
+    fn what_is_all_that_a_line_says_is_known() {
+        let shown = shown(
+            "**18:32 · user:** I like tea.\n**18:33 · user:** If it rains I like tea.\n**18:34 · user:** I like chess?\n\
+             **18:35 · user:** Here is the article:\n> I own a yacht.\n> > I own a boat.\n",
+        );
+        for (text, lines, is_so) in [
+            ("I like tea", (1, 1), true),
+            ("Likes tea", (1, 1), false),
+            ("I like tea", (2, 2), false),
+            ("I like tea", (1, 2), false),
+            ("I like chess", (3, 3), false),
+            ("I own a yacht", (5, 5), false),
+            ("I own a boat", (6, 6), false),
         ] {
-            let entry = json!({"kind": "fact", "text": text, "quote": quote, "lines": [line, line]});
-            let answer = ExtractionAnswer { entries: vec![entry], summary: Vec::new() };
-            let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
-            assert_eq!(checked.entries[0].has_quote, has_quote, "{text}");
+            assert_eq!(is_whole_line(text, &shown, lines), is_so, "{text}");
         }
     }
 
     #[test]
     fn no_more_than_eight_stand_the_surest_first() {
         let entries: Vec<Value> = (0..20)
-            .map(|at| json!({"kind": "fact", "text": format!("{} to Bonn with cats", "Moved ".repeat(at % 20 + 1)), "confidence": at as f64 / 20.0, "lines": [1, 1]}))
+            .map(|at| json!({"kind": "fact", "text": format!("{} to Bonn with cats", "Moved ".repeat(at % 20 + 1)), "confidence": at as f64 / 20.0, "lines": [1, 1], "quote": "moved to bonn"}))
             .collect();
         let checked = check(json!(entries));
         assert_eq!((checked.entries.len(), checked.dropped["too many"]), (MOST_ENTRIES, 12));
@@ -420,8 +411,9 @@ mod tests {
         for (from, is_so) in
             [("2026-05-03", true), ("2026-05-04", true), ("2025-01-01", false), ("tomorrow", false), ("", false)]
         {
-            let checked =
-                check(json!([{"kind": "fact", "text": "Moved to Bonn", "valid_from": from, "lines": [1, 1]}]));
+            let checked = check(
+                json!([{"kind": "fact", "text": "Moved to Bonn", "valid_from": from, "lines": [1, 1], "quote": "moved to Bonn"}]),
+            );
             assert_eq!(checked.entries[0].valid_from.is_some(), is_so, "{from}");
         }
     }
@@ -436,7 +428,7 @@ mod tests {
                     json!({"text": "Moving to Bonn", "lines": [1, 1]}),
                     json!({"text": "Bonn"}),
                     json!("Bonn"),
-                    json!({"text": "Rome", "lines": [1]}),
+                    json!({"text": "Moving to Rome", "lines": [1]}),
                 ],
             )],
         };
@@ -453,7 +445,7 @@ mod tests {
         let prompt = super::super::prompt::extraction_prompt(&turns, None);
         let sent = as_sent(&prompt.shown[&1].1);
         assert!(sent.len() < 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
-        let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1]});
+        let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1], "quote": "I like green"});
         let answer = ExtractionAnswer {
             entries: vec![item.clone(); 9_000],
             summary: vec![("text", vec![item.clone(); 9_000]), ("topics", vec![item; 3])],

@@ -1,19 +1,17 @@
 //! What a chat model is asked to find in a conversation, and what of its answer stands. Pure.
 //!
 //! `turns` reads who said what, in which line, without what programs put among the turns; `prompt` makes the one question of
-//! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` holds each line of that against the
-//! lines that it names, by the numbers, names and negations of `claims`, by the `signs` of scripts that have no capitals, and by `assertion`, which
-//! knows what is only asked, assumed or reported; `short` does the same for the lines of a digest. Nothing of an answer is believed that the conversation does not
-//! say.
+//! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` compares each line of that with the
+//! lines that it names: the quote, the numbers, the dates, and the `names`; `short` does the same for the lines of a digest. No number, date or name
+//! of an answer is believed that the conversation does not say.
 
 mod answer;
-mod assertion;
 mod check;
-mod claims;
 mod names;
 mod prompt;
 mod short;
-mod signs;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 pub(crate) use answer::read_extraction;

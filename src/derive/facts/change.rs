@@ -11,7 +11,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::name::{full_name, split_name};
+use super::item::{full_name, split_name};
 use super::window::Validity;
 
 /// Stands for no value.
@@ -119,32 +119,12 @@ impl FactChange {
         (&self.namespace, &self.key, &self.old, &self.kind) == (&other.namespace, &other.key, &other.old, &other.kind)
     }
 
-    /// Whether it is what is left of another one of that moment after a purge of a value that the other has, the value before or the new, or of
-    /// the place where it was learned.
-    pub(super) fn is_purged_of(&self, whole: &Self) -> bool {
-        let is_old_purged = self.old.is_none() && whole.old.is_some();
-        let is_new_purged = matches!(
-            (&self.kind, &whole.kind),
-            (FactChangeKind::Unset, FactChangeKind::Set { .. })
-                | (FactChangeKind::Retracted, FactChangeKind::Corrected { .. })
-        );
-        (is_old_purged || self.old == whole.old)
-            && (is_new_purged || self.kind == whole.kind)
-            && (self.source.is_none() || self.source == whole.source)
-            && self.by == whole.by
-    }
-
     /// Names it, as one that comes after another of the same fact.
     pub(super) fn name_after(&mut self, before: &str) {
-        self.id = self.named_after(before);
+        self.id = self.nth_name_after(before, 0);
     }
 
-    /// The name that it has after another of the same fact.
-    pub(super) fn named_after(&self, before: &str) -> String {
-        self.nth_name_after(before, 0)
-    }
-
-    /// The same where so many names that it would have are taken by other lines.
+    /// The name that it has after another of the same fact, where so many names that it would have are taken by other lines.
     pub(super) fn nth_name_after(&self, before: &str, taken: usize) -> String {
         let more = if taken == 0 { String::new() } else { format!("\n{taken}") };
         name_of(&format!("{before}\n{}{more}", ChangeText(self)))

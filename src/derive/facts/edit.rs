@@ -9,34 +9,8 @@ use super::file::{Fact, FactsFile, namespace};
 use super::item::is_key;
 use super::value::written_value;
 use super::window::Validity;
-use crate::derive::list_items::{item_end, line_end};
+use crate::derive::list_items::{ItemEditError, added_after, item_end, line_ending, lines_alone, replaced};
 use crate::note::Note;
-
-/// Why a change is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FactEditError {
-    /// A merge left its marks in the file.
-    #[error("a merge left its marks in it; they have to go first")]
-    Conflict,
-    /// A comment stands in the line.
-    #[error("a comment stands in the line; it has to be changed by hand")]
-    Mixed,
-    /// Something stands below the item.
-    #[error("something stands below its line, and would stand below another; take it out by hand")]
-    Parent,
-    /// The key is none.
-    #[error("a key is letters, digits, `_`, `-` and `.`, a letter or `_` first")]
-    Key,
-    /// The namespace is none.
-    #[error("a namespace is the headings above a fact, in lower case and joined by `/`")]
-    Namespace,
-    /// There is no such fact.
-    #[error("there is no such fact")]
-    Absent,
-    /// After the change the file would not say what it is to say.
-    #[error("the file would not read as it should; change it by hand")]
-    Unreadable,
-}
 
 /// What is said of a key from now on.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +39,7 @@ pub(crate) fn with_fact(
     namespace: &str,
     key: &str,
     new: &NewFact<'_>,
-) -> Result<EditedFacts, FactEditError> {
+) -> Result<EditedFacts, ItemEditError> {
     check_name(namespace, key)?;
     let fact = changeable(file, namespace, key)?;
     let mut said = written_value(new.value);
@@ -77,7 +51,7 @@ pub(crate) fn with_fact(
     }
     let tags: String = new.tags.unwrap_or_default().iter().map(|tag| format!(" #{tag}")).collect();
     let text = match fact {
-        Some(fact) if fact.said.is_empty() => return Err(FactEditError::Mixed),
+        Some(fact) if fact.said.is_empty() => return Err(ItemEditError::Mixed),
         Some(fact) if new.tags.is_some() => {
             // Links lead to a block's name.
             let tail = source[fact.said.end..fact.span.end].split_whitespace().filter(|word| word.starts_with('^'));
@@ -97,7 +71,7 @@ pub(crate) fn with_fact(
     if is_said && others(file, namespace, key).eq(others(&now, namespace, key)) {
         Ok((text, now))
     } else {
-        Err(FactEditError::Unreadable)
+        Err(ItemEditError::Unreadable)
     }
 }
 
@@ -110,13 +84,10 @@ pub(crate) fn without_fact(
     file: &FactsFile,
     namespace: &str,
     key: &str,
-) -> Result<EditedFacts, FactEditError> {
-    let fact = changeable(file, namespace, key)?.ok_or(FactEditError::Absent)?;
-    let end = line_end(source, fact.span.end);
-    if item_end(source, &fact.span) > end {
-        return Err(FactEditError::Parent);
-    }
-    checked(file, replaced(source, fact.span.start..end, ""), namespace, key, |found| found.is_none())
+) -> Result<EditedFacts, ItemEditError> {
+    let fact = changeable(file, namespace, key)?.ok_or(ItemEditError::Absent("fact"))?;
+    let lines = lines_alone(source, &fact.span).ok_or(ItemEditError::Parent)?;
+    checked(file, replaced(source, lines, ""), namespace, key, |found| found.is_none())
 }
 
 /// The file with the value of a fact struck out, as it was never true.
@@ -128,8 +99,9 @@ pub(crate) fn with_retraction(
     file: &FactsFile,
     namespace: &str,
     key: &str,
-) -> Result<EditedFacts, FactEditError> {
-    let fact = changeable(file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(FactEditError::Absent)?;
+) -> Result<EditedFacts, ItemEditError> {
+    let fact =
+        changeable(file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(ItemEditError::Absent("fact"))?;
     let struck = replaced(source, fact.said.clone(), &format!("~~{}~~", fact.text));
     let is_struck = |found: Option<&Fact>| found.is_some_and(|found| found.text.is_empty());
     checked(file, struck, namespace, key, is_struck)
@@ -187,10 +159,10 @@ fn checked(
     namespace: &str,
     key: &str,
     is_so: impl Fn(Option<&Fact>) -> bool,
-) -> Result<EditedFacts, FactEditError> {
+) -> Result<EditedFacts, ItemEditError> {
     let now = FactsFile::read(&text);
     let is_well = is_so(now.get(namespace, key)) && others(file, namespace, key).eq(others(&now, namespace, key));
-    if is_well { Ok((text, now)) } else { Err(FactEditError::Unreadable) }
+    if is_well { Ok((text, now)) } else { Err(ItemEditError::Unreadable) }
 }
 
 /// What is said of every other key.
@@ -203,22 +175,22 @@ fn others<'f>(
     others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
 }
 
-fn changeable<'f>(file: &'f FactsFile, namespace: &str, key: &str) -> Result<Option<&'f Fact>, FactEditError> {
+fn changeable<'f>(file: &'f FactsFile, namespace: &str, key: &str) -> Result<Option<&'f Fact>, ItemEditError> {
     if file.has_conflict {
-        return Err(FactEditError::Conflict);
+        return Err(ItemEditError::Conflict);
     }
     let fact = file.get(namespace, key);
     if fact.is_some_and(|fact| fact.is_mixed) {
-        return Err(FactEditError::Mixed);
+        return Err(ItemEditError::Mixed);
     }
     Ok(fact)
 }
 
-fn check_name(namespace: &str, key: &str) -> Result<(), FactEditError> {
+fn check_name(namespace: &str, key: &str) -> Result<(), ItemEditError> {
     if !is_key(key) {
-        return Err(FactEditError::Key);
+        return Err(ItemEditError::Key);
     }
-    if is_namespace(namespace) { Ok(()) } else { Err(FactEditError::Namespace) }
+    if is_namespace(namespace) { Ok(()) } else { Err(ItemEditError::Namespace) }
 }
 
 /// Whether a text can be a namespace: up to five headings in lower case, joined by `/`; empty for none.
@@ -233,19 +205,12 @@ pub(crate) fn is_namespace(namespace: &str) -> bool {
         && (namespace.is_empty() || namespace.split('/').count() <= 5 && namespace.split('/').all(is_name))
 }
 
-fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
-    format!("{}{with}{}", &source[..range.start], &source[range.end..])
-}
-
 /// The text with a line at the end of a namespace.
 fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
-    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(last) = file.last_of(wanted) {
-        let at = item_end(source, &last.span);
-        let before = if source[..at].ends_with('\n') { "" } else { end };
-        let indentation: String = source[last.span.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-        return replaced(source, at..at, &format!("{before}{indentation}{line}{end}"));
+        return added_after(source, &last.span, &[line.to_owned()]);
     }
+    let end = line_ending(source);
     let note = Note::parse(source, "");
     // The longest part of the namespace for which there are headings already.
     let known = |part: &str| (0..note.headings.len()).rev().find(|at| namespace(&note, Some(*at)) == part);
@@ -300,21 +265,21 @@ mod tests {
     use super::*;
     use crate::chance::proptest_config;
 
-    fn set(source: &str, namespace: &str, key: &str, value: Value) -> Result<String, FactEditError> {
+    fn set(source: &str, namespace: &str, key: &str, value: Value) -> Result<String, ItemEditError> {
         let new = NewFact { value: &value, window: &Validity::default(), tags: None, is_correction: false };
         with_fact(source, namespace, key, &new)
     }
 
-    fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, FactEditError> {
+    fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, ItemEditError> {
         let edited = super::with_fact(source, &FactsFile::read(source), namespace, key, new);
         edited.inspect(|(text, file)| assert_eq!(*file, FactsFile::read(text))).map(|(text, _)| text)
     }
 
-    fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+    fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
         super::without_fact(source, &FactsFile::read(source), namespace, key).map(|(text, _)| text)
     }
 
-    fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+    fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
         super::with_retraction(source, &FactsFile::read(source), namespace, key).map(|(text, _)| text)
     }
 
@@ -340,7 +305,7 @@ mod tests {
         assert_eq!(without_fact(FILE, "project", "b").unwrap(), FILE.replace("- b: 2\n", ""));
         let children = "## p\n\n- a: 1\n  - because\n\n  more\n- b: 2\n\n\n\n## q\n";
         assert_eq!(set(children, "p", "c", json!("3")).unwrap(), children.replace("- b: 2\n", "- b: 2\n- c: 3\n"));
-        assert_eq!(without_fact(children, "p", "a"), Err(FactEditError::Parent));
+        assert_eq!(without_fact(children, "p", "a"), Err(ItemEditError::Parent));
         let last = "## p\n\n- a: 1\n  - because\n";
         assert_eq!(set(last, "p", "c", json!("3")).unwrap(), format!("{last}- c: 3\n"));
         assert_eq!(with_retraction(FILE, "project", "a").unwrap(), FILE.replace("a: 1", "a: ~~1~~"));
@@ -354,7 +319,7 @@ mod tests {
         let named = "- a: 1 #t ^b-1\n";
         assert_eq!(with_fact(named, "", "a", &new).unwrap(), "- a: ~~1~~ 9 #x ^b-1\n");
         let again = with_retraction("- ~~a: 1~~ no\n", "", "a");
-        assert_eq!(again, Err(FactEditError::Absent));
+        assert_eq!(again, Err(ItemEditError::Absent("fact")));
         assert_eq!(set("- ~~a: 1~~ no\n", "", "a", json!("2")).unwrap(), "- a: 2\n");
     }
 
@@ -383,14 +348,14 @@ mod tests {
     fn what_is_for_a_person_is_left() {
         assert_eq!(
             set("<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> x\n", "", "b", json!("1")),
-            Err(FactEditError::Conflict)
+            Err(ItemEditError::Conflict)
         );
-        assert_eq!(set("- a: 1 %%why%%\n", "", "a", json!("1")), Err(FactEditError::Mixed));
-        assert_eq!(set("", "", "a b", json!("1")), Err(FactEditError::Key));
+        assert_eq!(set("- a: 1 %%why%%\n", "", "a", json!("1")), Err(ItemEditError::Mixed));
+        assert_eq!(set("", "", "a b", json!("1")), Err(ItemEditError::Key));
         for namespace in ["A", "a//b", " a", "a\nb", "a#"] {
-            assert_eq!(set("", namespace, "k", json!("1")), Err(FactEditError::Namespace), "{namespace:?}");
+            assert_eq!(set("", namespace, "k", json!("1")), Err(ItemEditError::Namespace), "{namespace:?}");
         }
-        assert_eq!(set("```\n- code: 1\n", "", "a", json!("1")), Err(FactEditError::Unreadable));
+        assert_eq!(set("```\n- code: 1\n", "", "a", json!("1")), Err(ItemEditError::Unreadable));
     }
 
     proptest! {

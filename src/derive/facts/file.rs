@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::item::FactItem;
 use super::value::read_value;
 use super::window::{FactPhase, Validity};
-use crate::derive::list_items::{ItemText, OuterList, without_conflict_marks};
-use crate::note::{Block, Note, Problem};
+use crate::derive::list_items::{CONFLICT, ListItem, list_items, without_conflict_marks};
+use crate::note::{Note, Problem};
 
 /// Maximum length of a value. What is longer is prose, and reported.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 * 1024;
@@ -74,26 +74,15 @@ impl FactsFile {
         let note = Note::parse(&plain, "");
         let mut file = Self { has_conflict, ..Self::default() };
         if has_conflict {
-            file.report(
-                None,
-                "a merge left its marks; both sides are read, and nothing is written until they are gone",
-            );
+            file.report(None, CONFLICT);
         }
-        let mut list = OuterList::default();
-        for block in &note.blocks {
-            let Some(item) = list.item(block, &plain) else { continue };
-            file.add(&note, &plain, block, &item);
-        }
+        list_items(&note, &plain).for_each(|item| file.add(&note, &item));
         file
     }
 
-    fn add(&mut self, note: &Note, source: &str, block: &Block, item: &ItemText) {
-        let line = note.lines.line_of(block.span.start);
-        let is_mixed =
-            note.comments.iter().any(|comment| comment.start < block.span.end && block.span.start < comment.end);
-        let visible = is_mixed.then(|| ItemText::of(&note.visible(source, item.from..block.span.end), 0));
-        let text = visible.as_ref().map_or(item.text.as_str(), |visible| &visible.text);
-        let Some(found) = FactItem::read(text.trim_end()) else { return };
+    fn add(&mut self, note: &Note, item: &ListItem<'_>) {
+        let Some(found) = FactItem::read(item.text().trim_end()) else { return };
+        let (line, last_line, is_mixed) = (item.line, item.last_line, item.is_mixed());
         let FactItem { key, retracted, value: text, window, tags, problem, said } = found;
         if text.len() > MAX_VALUE_BYTES {
             return self.report(
@@ -108,15 +97,14 @@ impl FactsFile {
             self.report(Some(line), &format!("the value of `{key}` cannot be read: {reason}; it counts as text"));
             Value::String(text.clone())
         });
-        let namespace = namespace(note, block.section);
+        let namespace = namespace(note, item.block.section);
         let at = self.facts.len();
         if let Some(before) = self.by_name.entry(namespace.clone()).or_default().insert(key.clone(), at) {
             let message = format!("`{key}` is also at line {}; the last one counts", self.facts[before].line);
             self.report(Some(line), &message);
         }
         let said = item.offset(said.start)..item.offset(said.end);
-        let span = block.span.clone();
-        let last_line = note.lines.line_of(span.end.saturating_sub(1));
+        let span = item.block.span.clone();
         self.facts.push(Fact {
             namespace,
             key,

@@ -1,13 +1,12 @@
 //! The history of a file of facts: what has changed, and what of it is not noted yet. It is only ever added to.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::change::{FactChange, FactChangeKind, read_line};
 use super::file::{Fact, FactsFile};
-use super::order::{chained, once_each};
 use super::timeline::{FactWindow, windows};
-use super::twins::doubles;
 use super::window::{FactPhase, Validity};
+use crate::derive::list_items::line_ending;
 
 /// Maximum number of lines of one fact at one moment that are put in order by their names.
 const MAX_AT_ONCE: usize = 64;
@@ -28,58 +27,19 @@ pub(crate) struct FactsHistory {
     /// In the order in which they were learned.
     changes: Vec<FactChange>,
     by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
-    /// Names that lines of the text have which count as another line, or under a name of their own.
-    left_out: HashSet<String>,
-    /// When the latest of the lines of a fact was noticed that count as another, by namespace and key.
-    doubled_until: HashMap<(String, String), i64>,
 }
 
 impl FactsHistory {
-    /// Reads a history. Lines that are none are passed over; of those that say the same under one name the earliest counts. Where one machine
-    /// has purged a value and another has not, a line of theirs that both have counts once, as the one that says more, and so does what both
-    /// note after that.
+    /// Reads a history. Lines that are none are passed over; of those that say the same under one name, as git's union of two histories has
+    /// them, the earliest counts.
     pub(crate) fn read(source: &str) -> Self {
         let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
         // By hand or by a merge they may stand in any order.
         changes.sort_by_key(FactChange::order);
-        let (once, has_copies) = once_each(changes);
         let mut history = Self::default();
-        once.into_iter().for_each(|change| history.push(change));
+        once_each(changes).into_iter().for_each(|change| history.push(change));
         history.in_chains();
-        let doubled = history.doubled();
-        if !doubled.is_empty() {
-            let mut once = Self::default();
-            for (at, change) in history.changes.into_iter().enumerate() {
-                if doubled.contains(&at) {
-                    let until = once.doubled_until.entry((change.namespace, change.key)).or_insert(change.learned);
-                    *until = change.learned.max(*until);
-                } else {
-                    once.push(change);
-                }
-            }
-            history = once;
-        }
-        // In most histories every line counts under its own name.
-        if has_copies || !doubled.is_empty() {
-            let counted: HashSet<&str> = history.changes.iter().map(|change| change.id.as_str()).collect();
-            let written = source.lines().filter_map(read_line).map(|change| change.id);
-            history.left_out = written.filter(|name| !counted.contains(name.as_str())).collect();
-        }
         history
-    }
-
-    /// Whether a line of the text has a name, though it does not count, or under another one.
-    pub(super) fn is_left_out(&self, name: &str) -> bool {
-        self.left_out.contains(name)
-    }
-
-    /// When the last line of a fact was noticed, whether it counts or as another: one that follows comes after both.
-    pub(super) fn noticed_last(&self, namespace: &str, key: &str) -> Option<i64> {
-        let counted = self.of(namespace, key).next_back().map(|change| change.learned);
-        if self.doubled_until.is_empty() {
-            return counted;
-        }
-        counted.max(self.doubled_until.get(&(namespace.to_owned(), key.to_owned())).copied())
     }
 
     /// Puts those of one fact that were noticed at one moment after the lines that they follow: they may have changed places.
@@ -100,16 +60,6 @@ impl FactsHistory {
                 from += same;
             }
         }
-    }
-
-    /// The places of changes that count as another one does.
-    fn doubled(&self) -> HashSet<usize> {
-        let of_facts = self.by_name.values().flat_map(BTreeMap::values).filter(|places| places.len() > 1);
-        let of_fact = |places: &Vec<usize>| {
-            let lines: Vec<&FactChange> = places.iter().map(|at| &self.changes[*at]).collect();
-            doubles(&lines).into_iter().map(|at| places[at]).collect::<Vec<_>>()
-        };
-        of_facts.flat_map(of_fact).collect()
     }
 
     /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
@@ -238,4 +188,183 @@ impl FactsHistory {
         }
         found
     }
+}
+
+/// The changes without those that say under one name what an earlier one says. One that says something else under the name of another is that
+/// line's copy, edited, and counts under a name of its own.
+pub(super) fn once_each(changes: Vec<FactChange>) -> Vec<FactChange> {
+    let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
+    let mut once: Vec<FactChange> = Vec::with_capacity(changes.len());
+    for mut change in changes {
+        let of_name = named.entry(change.id.clone()).or_default();
+        if of_name.iter().any(|at| once[*at].says_as(&change)) {
+            continue;
+        }
+        let is_taken = !of_name.is_empty();
+        of_name.push(once.len());
+        if is_taken {
+            change.name_alone();
+            named.entry(change.id.clone()).or_default().push(once.len());
+        }
+        once.push(change);
+    }
+    once
+}
+
+/// Places of changes so that none comes before one that it follows; else as they are.
+pub(super) fn chained(changes: &[FactChange], places: &[usize]) -> Vec<usize> {
+    let before =
+        |at: usize| places.iter().copied().find(|other| *other != at && changes[at].follows(&changes[*other].id));
+    let mut left: Vec<(usize, Option<usize>)> = places.iter().map(|at| (*at, before(*at))).collect();
+    let mut chain = Vec::with_capacity(places.len());
+    while !left.is_empty() {
+        let is_next = |(_, before): &(usize, Option<usize>)| before.is_none_or(|before| chain.contains(&before));
+        let next = left.iter().position(is_next).unwrap_or_default();
+        chain.push(left.remove(next).0);
+    }
+    chain
+}
+
+/// Maximum number of names that are tried for a change.
+const MAX_TAKEN: usize = 1_000;
+
+impl FactsHistory {
+    /// A change that follows those there are.
+    pub(crate) fn change(
+        &self,
+        namespace: &str,
+        key: &str,
+        old: Option<&str>,
+        kind: FactChangeKind,
+        by: &NoticedBy<'_>,
+    ) -> FactChange {
+        let before = self.of(namespace, key).next_back();
+        // Clocks go back; what came after was learned after.
+        let learned = before.map_or(by.learned, |before| before.learned.max(by.learned));
+        let before = before.map_or("", |before| before.id.as_str());
+        let mut change = FactChange {
+            learned,
+            clock: None,
+            namespace: namespace.to_owned(),
+            key: key.to_owned(),
+            old: old.map(str::to_owned),
+            kind,
+            by: by.by.to_owned(),
+            source: by.source.map(str::to_owned),
+            id: String::new(),
+        };
+        // Lines that were edited may have the name.
+        for taken in 0..MAX_TAKEN {
+            change.id = change.nth_name_after(before, taken);
+            if self.of(namespace, key).all(|line| line.id != change.id) {
+                break;
+            }
+        }
+        change
+    }
+
+    /// Changes that follow those there are, with when they were noticed by the clock at `now`, where a line of the history is ahead of it.
+    pub(crate) fn by_clock(&self, mut changes: Vec<FactChange>, now: i64) -> Vec<FactChange> {
+        for change in changes.iter_mut().filter(|change| change.learned > now) {
+            let before = self.of(&change.namespace, &change.key).next_back();
+            let before = before.filter(|before| before.learned == change.learned).and_then(|before| before.clock);
+            change.clock = Some(before.map_or(now, |before| before.max(now)));
+        }
+        changes
+    }
+}
+
+/// What a new history begins with.
+const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
+    `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
+
+/// The first line of a history that was noticed at a moment, from 1.
+pub(crate) fn line_noticed_at(source: &str, at: i64) -> Option<usize> {
+    let found = source.lines().position(|line| read_line(line).is_some_and(|change| change.noticed() == at));
+    found.map(|line| line + 1)
+}
+
+/// The text of a history with changes at its end.
+#[cfg(test)]
+pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
+    format!("{source}{}", lines_after(source, changes))
+}
+
+/// What is put at the end of a history with that text, where changes come after it.
+pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
+    let end = line_ending(source);
+    let mut text = match source {
+        source if source.trim().is_empty() => HEAD.to_owned(),
+        source if source.ends_with('\n') => String::new(),
+        _ => end.to_owned(),
+    };
+    for change in changes {
+        text += &change.to_string();
+        text += end;
+    }
+    text
+}
+
+/// The text of a history without the values that are meant. What it says of others stays, with when and where it was learned: where one
+/// took the place of another, it does so of none.
+///
+/// The name of a line is made of what it says and of the names before it, so that a value could be guessed by them: from the first line of a
+/// fact that says another thing, its lines are named anew.
+pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange, &str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    // Of each fact the name of the line before, and whether it is another than it was.
+    let mut before: HashMap<(String, String), (String, bool)> = HashMap::new();
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        let Some(mut change) = read_line(said) else {
+            text += line;
+            continue;
+        };
+        let (last, is_other) = before.entry((change.namespace.clone(), change.key.clone())).or_default();
+        let is_old = change.old.as_deref().is_some_and(|old| is_meant(&change, old));
+        let is_new = change.kind.value().is_some_and(|(new, _)| is_meant(&change, new));
+        *is_other |= is_old || is_new;
+        if !*is_other {
+            *last = change.id;
+            text += line;
+            continue;
+        }
+        if is_old {
+            change.old = None;
+        }
+        match change.kind {
+            _ if !is_new => {}
+            FactChangeKind::Set { .. } => change.kind = FactChangeKind::Unset,
+            FactChangeKind::Corrected { .. } => change.kind = FactChangeKind::Retracted,
+            FactChangeKind::Was { .. }
+            | FactChangeKind::WasNot { .. }
+            | FactChangeKind::Unset
+            | FactChangeKind::Retracted => continue,
+        }
+        // Of none became none.
+        if (is_old || is_new) && change.old.is_none() && change.kind.value().is_none() {
+            continue;
+        }
+        change.name_after(last);
+        change.id.clone_into(last);
+        text += &change.to_string();
+        text += &line[said.len()..];
+    }
+    text
+}
+
+/// The text of a history without the places that are meant: where something was learned is not said there any more.
+pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        match read_line(said).filter(|change| change.source.as_deref().is_some_and(&is_meant)) {
+            Some(change) => {
+                text += &FactChange { source: None, ..change }.to_string();
+                text += &line[said.len()..];
+            }
+            None => text += line,
+        }
+    }
+    text
 }

@@ -10,29 +10,18 @@ mod change;
 mod edit;
 mod file;
 mod history;
-mod history_text;
-mod inline;
 mod item;
-mod name;
-mod next_change;
-mod order;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod twins;
 mod value;
 mod window;
 
 pub(crate) use change::{FactChange, FactChangeKind};
-pub(crate) use edit::{
-    EditedFacts, FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
-};
+pub(crate) use edit::{EditedFacts, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values};
 pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
-pub(crate) use history::{FactsHistory, NoticedBy};
-pub(crate) use history_text::{line_noticed_at, lines_after, without_changes, without_sources};
-pub(crate) use inline::inline_fields;
-pub(crate) use item::{is_key, is_tag, without_tags};
-pub(crate) use name::{full_name, split_name};
+pub(crate) use history::{FactsHistory, NoticedBy, line_noticed_at, lines_after, without_changes, without_sources};
+pub(crate) use item::{full_name, inline_fields, is_key, is_tag, split_name, without_tags};
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};
 pub(crate) use window::{FactPhase, Moment, Validity};

@@ -214,8 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::file::FactsFile;
-    use super::super::history::{FactsHistory, NoticedBy};
-    use super::super::history_text::with_changes;
+    use super::super::history::{FactsHistory, NoticedBy, with_changes};
     use super::*;
     use crate::chance::proptest_config;
 

@@ -143,9 +143,7 @@ mod tests {
             assert_eq!(read(prose), Ok(None), "{prose}");
         }
         for bad in [
-            "a (from 2026-13-09)",
-            "a (from 2026-01-01, from 2026-01-02)",
-            "a (from 2026-06-01, until 2026-03-09)",
+            "a (from 2026-13-09)", "a (from 2026-01-01, from 2026-01-02)", "a (from 2026-06-01, until 2026-03-09)",
             "a (until 5)",
         ] {
             assert!(read(bad).is_err(), "{bad}");

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::make::Found;
-use super::text::{CitedLine, cited, sections_body};
-use super::turns::ConversationTurn;
+use super::text::{CitedLine, ConversationTurn, cited, sections_body};
 use crate::note::Note;
 
 /// The heading of how much there was: of what was only captured, that is all.

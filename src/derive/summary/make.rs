@@ -6,8 +6,7 @@ use super::dates::{NamedDay, named_day};
 use super::phrases::{is_action, is_decision};
 use super::prose::{ProsePiece, each_piece};
 use super::terms::TermCounts;
-use super::text::{CitedLine, ConversationSummary, cited};
-use super::turns::ConversationTurn;
+use super::text::{CitedLine, ConversationSummary, ConversationTurn, cited};
 use crate::derive::words::count;
 
 /// Maximum number of lines of each part.

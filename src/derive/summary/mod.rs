@@ -8,16 +8,14 @@ mod phrases;
 mod prose;
 mod terms;
 mod text;
-mod turns;
 
 pub(crate) use dates::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
 pub(crate) use day::{COUNTED, DayDigest, DigestMaker, digest_body};
 pub(crate) use make::summarize;
 pub(crate) use text::{
-    CitedLine, ConversationSummary, IN_SHORT, MAX_CITED, SummaryItem, cited, summary_body, summary_items,
-    with_short_text, without_short_text,
+    CitedLine, ConversationSummary, ConversationTurn, IN_SHORT, MAX_CITED, SummaryItem, cited, summary_body,
+    summary_items, turns_digest, turns_of, with_short_text, without_short_text,
 };
-pub(crate) use turns::{ConversationTurn, turns_digest, turns_of};
 
 /// The collection of summaries and digests: never summarised themselves.
 pub(crate) const SUMMARIES: &str = "summaries";

@@ -1,260 +1,23 @@
-//! Words with which people say what was decided and what is to be done, in the languages that most conversations are in.
+//! By which words it is told what was decided and what is to be done: `phrases.toml`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use serde::Deserialize;
+
 use crate::derive::words::{fold, plain_words};
 
-/// What a sentence says was decided.
-const DECIDED: &[&str] = &[
-    // English
-    "we decided",
-    "i decided",
-    "i have decided",
-    "i've decided",
-    "we have decided",
-    "we've decided",
-    "was decided",
-    "it is decided",
-    "decided to",
-    "decided on",
-    "decided against",
-    "decision:",
-    "the decision is",
-    "we will",
-    "we'll",
-    "let's go with",
-    "lets go with",
-    "going with",
-    "i'll go with",
-    "we agreed",
-    "agreed to",
-    "agreed on",
-    "agreed that",
-    "settled on",
-    "we chose",
-    "i chose",
-    "we are switching to",
-    // German
-    "entschieden",
-    "entscheidung:",
-    "beschlossen",
-    "wir nehmen",
-    "wir machen",
-    "wir werden",
-    "ich nehme",
-    "wir bleiben bei",
-    "einigten uns",
-    "geeinigt",
-    "festgelegt",
-    "wir verwenden ab",
-    // French
-    "avons decide",
-    "a decide",
-    "j'ai decide",
-    "on a decide",
-    "decision :",
-    "on prend",
-    "nous prenons",
-    "nous allons",
-    "on va prendre",
-    "nous avons choisi",
-    "on part sur",
-    "c'est decide",
-    // Spanish
-    "decidimos",
-    "hemos decidido",
-    "he decidido",
-    "decidi",
-    "se decidio",
-    "vamos a",
-    "acordamos",
-    "nos quedamos con",
-    "elegimos",
-    "hemos acordado",
-    // Italian
-    "abbiamo deciso",
-    "ho deciso",
-    "deciso di",
-    "prendiamo",
-    "abbiamo scelto",
-    "siamo d'accordo",
-    // Portuguese
-    "decidiram",
-    "foi decidido",
-    "ficou decidido",
-    "combinamos",
-    "nos vamos",
-    "escolhemos",
-    // Dutch
-    "besloten",
-    "we nemen",
-    "we gaan voor",
-    "we kiezen",
-    "afgesproken",
-    // Polish, Russian, Turkish
-    "zdecydowalismy",
-    "postanowilismy",
-    "bierzemy",
-    "решили",
-    "решено",
-    "решил",
-    "решила",
-    "договорились",
-    "мы возьмем",
-    "karar verdik",
-    "kararlastirdik",
-    // Chinese, Japanese, Korean
-    "决定",
-    "決定",
-    "定下来",
-    "我们就用",
-    "我们采用",
-    "就这么定",
-    "決めた",
-    "決めました",
-    "決まりました",
-    "にします",
-    "にしましょう",
-    "결정했",
-    "정했",
-    "하기로 했",
-];
+/// The phrases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PhraseTable {
+    decided: Vec<String>,
+    not_decided: Vec<String>,
+    to_do: Vec<String>,
+}
 
-/// What makes a decision none: it has not been made, or is wished for.
-const NOT_DECIDED: &[&str] = &[
-    "not decided",
-    "not yet decided",
-    "haven't decided",
-    "have not decided",
-    "hasn't decided",
-    "not been decided",
-    "undecided",
-    "if we decided",
-    "can't decide",
-    "if we will",
-    "nicht entschieden",
-    "noch nicht beschlossen",
-    "unentschieden",
-    "nicht festgelegt",
-    "nicht geeinigt",
-    "pas decide",
-    "pas encore decide",
-    "no hemos decidido",
-    "no decidimos",
-    "sin decidir",
-    "non abbiamo deciso",
-    "niet besloten",
-    "не решили",
-    "не решил",
-    "не решено",
-    "没有决定",
-    "没决定",
-    "还没决定",
-    "未决定",
-    "未決定",
-    "決まっていない",
-    "決めていない",
-    "결정하지 않",
-    "정하지 않",
-];
-
-/// What a sentence says is to be done.
-const TO_DO: &[&str] = &[
-    // English
-    "todo",
-    "to do:",
-    "i will",
-    "i'll",
-    "i need to",
-    "we need to",
-    "you need to",
-    "i have to",
-    "i must",
-    "please",
-    "remind me",
-    "don't forget",
-    "do not forget",
-    "action item",
-    "next step",
-    "follow up",
-    "by tomorrow",
-    "remember to",
-    // German
-    "bitte",
-    "ich werde",
-    "ich muss",
-    "wir mussen",
-    "muss noch",
-    "nicht vergessen",
-    "erinnere mich",
-    "ich kummere mich",
-    "zu erledigen",
-    "nachster schritt",
-    // French
-    "je vais",
-    "je dois",
-    "il faut",
-    "nous devons",
-    "s'il te plait",
-    "s'il vous plait",
-    "n'oublie pas",
-    "n'oubliez pas",
-    "a faire",
-    "rappelle-moi",
-    // Spanish
-    "voy a",
-    "tengo que",
-    "hay que",
-    "tenemos que",
-    "por favor",
-    "no olvides",
-    "pendiente",
-    "recuerdame",
-    // Italian, Portuguese, Dutch
-    "devo",
-    "dobbiamo",
-    "per favore",
-    "non dimenticare",
-    "da fare",
-    "preciso",
-    "vou fazer",
-    "nao esquecas",
-    "ik zal",
-    "ik moet",
-    "alstublieft",
-    "vergeet niet",
-    // Polish, Russian, Turkish
-    "musze",
-    "prosze",
-    "do zrobienia",
-    "я сделаю",
-    "нужно",
-    "надо",
-    "пожалуйста",
-    "не забудь",
-    "yapacagim",
-    "lutfen",
-    "unutma",
-    // Chinese, Japanese, Korean
-    "我会",
-    "我要",
-    "请",
-    "記得",
-    "记得",
-    "待办",
-    "需要",
-    "别忘",
-    "ください",
-    "しなければ",
-    "しておきます",
-    "やること",
-    "忘れないで",
-    "해야",
-    "하겠습니다",
-    "부탁",
-    "잊지",
-];
+static TABLE: LazyLock<PhraseTable> =
+    LazyLock::new(|| toml::from_str(include_str!("phrases.toml")).expect("the program's own file"));
 
 /// Phrases, each by its first word; those of writings without blanks apart.
 struct Phrases {
@@ -263,7 +26,7 @@ struct Phrases {
 }
 
 impl Phrases {
-    fn of(phrases: &[&str]) -> Self {
+    fn of(phrases: &[String]) -> Self {
         let mut known = Self { by_word: HashMap::new(), unparted: Vec::new() };
         for phrase in phrases {
             let phrase = normal(phrase);
@@ -322,7 +85,8 @@ fn is_question(text: &str) -> bool {
 
 /// Whether a sentence says what was decided. A question does not, nor what says that nothing is.
 pub(super) fn is_decision(sentence: &str) -> bool {
-    static DECISIONS: LazyLock<(Phrases, Phrases)> = LazyLock::new(|| (Phrases::of(DECIDED), Phrases::of(NOT_DECIDED)));
+    static DECISIONS: LazyLock<(Phrases, Phrases)> =
+        LazyLock::new(|| (Phrases::of(&TABLE.decided), Phrases::of(&TABLE.not_decided)));
     let (decided, not) = &*DECISIONS;
     let text = normal(sentence);
     !is_question(sentence) && decided.are_in(&text) && !not.are_in(&text)
@@ -330,14 +94,14 @@ pub(super) fn is_decision(sentence: &str) -> bool {
 
 /// Whether a sentence says what somebody is to do.
 pub(super) fn is_action(sentence: &str) -> bool {
-    static ACTIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(TO_DO));
+    static ACTIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(&TABLE.to_do));
     !is_question(sentence) && ACTIONS.are_in(&normal(sentence))
 }
 
 /// Whether a folded word is one with which people say what was decided or is to be done: it says nothing of what that is.
 pub(super) fn is_of_a_phrase(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let phrases = DECIDED.iter().chain(NOT_DECIDED).chain(TO_DO);
+        let phrases = TABLE.decided.iter().chain(&TABLE.not_decided).chain(&TABLE.to_do);
         phrases.flat_map(|phrase| plain_words(phrase, false)).collect()
     });
     WORDS.contains(word)
@@ -367,13 +131,8 @@ mod tests {
             assert!(is_decision(sentence), "{sentence}");
         }
         for sentence in [
-            "Have we decided?",
-            "We have not decided yet.",
-            "Das ist noch nicht entschieden.",
-            "我们还没决定。",
-            "The decisive moment came later.",
-            "I like soup.",
-            "Willingly.",
+            "Have we decided?", "We have not decided yet.", "Das ist noch nicht entschieden.", "我们还没决定。",
+            "The decisive moment came later.", "I like soup.", "Willingly.",
         ] {
             assert!(!is_decision(sentence), "{sentence}");
         }

@@ -153,9 +153,7 @@ mod tests {
     fn what_is_said_often_and_is_not_everyday_comes_first() {
         let mut counts = TermCounts::new();
         for (at, text) in [
-            "The Sourdough has risen.",
-            "I fed the sourdough with rye.",
-            "Is the rye fresh, and the sourdough?",
+            "The Sourdough has risen.", "I fed the sourdough with rye.", "Is the rye fresh, and the sourdough?",
             "It is.",
         ]
         .into_iter()

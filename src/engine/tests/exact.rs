@@ -178,25 +178,9 @@ impl ExactStores {
                 words: [near().map(|words| words.count).sum(), new.heading.count, new.own.count],
             });
         }
-        let (stamp, hash) = update.state();
         self.now.problems.insert(file, update.problems.clone());
         self.now.metadata.insert(file, update.metadata.clone());
-        self.now.files.insert(Arc::new(FileEntry {
-            id: file,
-            path: update.path.clone(),
-            stamp,
-            hash,
-            read_ns: update.read_ns,
-            title: update.title.clone(),
-            tags: update.tags.clone(),
-            doubtful: update.doubtful.clone(),
-            private: update.private,
-            sources: update.sources.clone(),
-            labels: update.labels.clone(),
-            created_ms: update.created_ms,
-            updated_ms: update.updated_ms,
-            chunks,
-        }));
+        self.now.files.insert(Arc::new(FileEntry { id: file, info: update.info_of_part(), chunks }));
     }
 
     fn remove(&mut self, path: &VaultPath) {
@@ -275,7 +259,7 @@ impl Writer for ExactWriter {
     fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
         for (path, stamp, read_ns) in files {
             let Some(mut file) = self.file(path).map(|file| FileEntry::clone(file)) else { continue };
-            (file.stamp, file.read_ns) = (*stamp, *read_ns);
+            (file.info.stamp, file.info.read_ns) = (*stamp, *read_ns);
             self.stores.now.files.insert(Arc::new(file));
         }
         Ok(())

@@ -6,9 +6,8 @@ use std::path::Path;
 use rusqlite::OptionalExtension;
 
 use super::error::CatalogError;
-use super::meta::Meta;
 use super::reader::{CatalogReader, read_chunk, read_files, read_skipped};
-use super::schema::open_reader;
+use super::schema::{Meta, open_reader};
 use super::vectors::StoredVector;
 use crate::engine::{ContentHash, EmbeddingId};
 

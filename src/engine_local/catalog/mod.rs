@@ -6,7 +6,6 @@
 mod check;
 mod checksum;
 mod error;
-mod meta;
 mod reader;
 mod schema;
 mod vectors;

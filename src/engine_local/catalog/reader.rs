@@ -7,10 +7,9 @@ use rusqlite::{Connection, Row};
 
 use super::checksum::Checksum;
 use super::error::CatalogError;
-use super::meta::Meta;
-use super::schema::{log_bytes, open_reader};
+use super::schema::{Meta, log_bytes, open_reader};
 use crate::derive::{ChunkId, Label};
-use crate::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry};
+use crate::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry, FileInfo};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -234,8 +233,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     )?;
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
-        files.push(FileEntry {
-            id: row.get(0)?,
+        let info = FileInfo {
             path: VaultPath::new(row.get::<_, String>(1)?).map_err(|error| damaged(&error))?,
             stamp: Stamp {
                 mtime_ns: row.get(2)?,
@@ -253,8 +251,8 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
             labels: labels(&row.get::<_, Vec<u8>>(16)?)?,
             created_ms: row.get(11)?,
             updated_ms: row.get(12)?,
-            chunks: Vec::new(),
-        });
+        };
+        files.push(FileEntry { id: row.get(0)?, info, chunks: Vec::new() });
         checksums.push(row.get(13)?);
     }
     let last = if files.len() < limit as usize { u32::MAX } else { files.last().map_or(u32::MAX, |file| file.id) };
@@ -305,22 +303,8 @@ fn labels(bytes: &[u8]) -> Result<Box<[Label]>, CatalogError> {
 
 /// Over what memory keeps of a file, but its stamps.
 pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
-    let FileEntry {
-        id,
-        path,
-        stamp: _,
-        hash,
-        read_ns: _,
-        title,
-        tags,
-        doubtful,
-        private,
-        sources,
-        labels,
-        created_ms,
-        updated_ms,
-        chunks,
-    } = file;
+    let FileEntry { id, info, chunks } = file;
+    let FileInfo { path, hash, title, tags, doubtful, private, sources, labels, created_ms, updated_ms, .. } = info;
     let mut sum = Checksum::default();
     sum.number(*id).text(path.as_str()).bytes(hash).text(title).number(*private);
     sum.number(*created_ms).number(*updated_ms);

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, params};
 
 use super::error::CatalogError;
-use super::meta::Meta;
 use super::reader::{
     CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
 };
-use super::schema::{BUSY_TIMEOUT, log_bytes, open};
-use crate::engine::{ChunkText, ContentHash, FileEntry};
+use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
+use crate::engine::{ChunkText, ContentHash, FileEntry, FileInfo};
 use crate::fs::crash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -259,12 +258,13 @@ impl Catalog {
     }
 
     /// Writes the database anew, without what was deleted. SQLite's `secure_delete` is not enough: where rows move to another page, what
-    /// they were stays on the one that they were on (10 of 30,000 did). Two seconds for 180 MB, of 100,000 chunks.
+    /// they were stays on the one that they were on (10 of 30,000 did). Two seconds for 180 MB, of 100,000 chunks. SQLite's copy is in
+    /// memory: as a file it would be outside the vault, with the text of private notes.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn rewrite(&self) -> Result<(), CatalogError> {
-        Ok(self.connection.execute_batch("VACUUM")?)
+        Ok(self.connection.execute_batch("PRAGMA temp_store = MEMORY; VACUUM; PRAGMA temp_store = DEFAULT")?)
     }
 
     /// A reader that sees the catalog as it is now, whatever is written afterwards, until it is renewed.
@@ -277,8 +277,8 @@ impl Catalog {
 }
 
 fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Result<(), CatalogError> {
-    let FileEntry {
-        id,
+    let FileEntry { id, info, .. } = row.entry;
+    let FileInfo {
         path,
         stamp,
         hash,
@@ -291,8 +291,7 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
         labels,
         created_ms,
         updated_ms,
-        chunks: _,
-    } = row.entry;
+    } = info;
     let list = |texts| serde_json::to_string(texts).map_err(|error| CatalogError::Damaged(error.to_string()));
     transaction
         .prepare_cached(

@@ -5,10 +5,8 @@
 //! that holds a word comes before its neighbours. Stems are those of the note's language, marked with it where that is not the
 //! configured one. Beside them `speaker` names who speak, in a conversation; no score counts it.
 
-mod bm25;
 mod check;
 mod directory;
-mod like;
 mod merges;
 mod schema;
 mod searcher;

@@ -1,22 +1,25 @@
 //! Searching one published state of the keyword index.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, LazyLock, Mutex};
 
+use levenshtein_automata::{DFA, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::Postings;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, PhraseQuery, Query,
+    TermQuery, Weight,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
+use tantivy_fst::Automaton;
 
-use super::bm25::Scoped;
 use super::schema::{ChunkFields, KeywordError, reading};
 use super::segments::SegmentMap;
+use crate::derive::words::{begins_language, without_language};
 use crate::engine::{
-    EngineError, Field, FileSet, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WEIGHTS, WeighedTerm,
-    WeighedTerms, WordQuery,
+    B, BACKGROUND, EngineError, Field, FileSet, K1, Like, LikeWord, PreparedWords, QueryTerms, ScoredChunk, Statistics,
+    TermWeight, WEIGHTS, WeighedTerm, WeighedTerms, WordQuery,
 };
 
 /// One state of the index. Cloning it is cheap.
@@ -343,5 +346,237 @@ impl BestChunks {
         let floor = kth.0 - kth.0.abs() * TIE;
         self.floor = floor;
         self.found.retain(|(score, _, _)| *score > floor);
+    }
+}
+
+/// Maximum number of frequencies that are remembered, until the next state is published.
+const MAX_KNOWN: usize = 20_000;
+
+/// Statistics of a scope, as tantivy asks for them and as exact scores need them.
+pub(super) struct Scoped<'a> {
+    pub searcher: &'a Searcher,
+    pub segments: &'a [std::sync::Arc<SegmentMap>],
+    pub fields: ChunkFields,
+    pub statistics: Statistics,
+    pub scope: Option<&'a FileSet>,
+    /// As the query's terms count, those of several languages together and with what is counted beside the scope.
+    pub counts: HashMap<Term, u64>,
+    /// Frequencies over all chunks of this generation that were found already.
+    pub frequencies: &'a Mutex<HashMap<Term, u64>>,
+}
+
+impl Scoped<'_> {
+    /// In how many live chunks of the scope a term occurs.
+    pub(super) fn document_frequency(&self, term: &Term) -> tantivy::Result<u64> {
+        // What one scope counts must not be told to another.
+        let shared = self.scope.is_none();
+        let known = || self.frequencies.lock().expect("no panic while it is held");
+        if let Some(found) = known().get(term).filter(|_| shared) {
+            return Ok(*found);
+        }
+        let mut total = 0;
+        for (segment, map) in self.searcher.segment_readers().iter().zip(self.segments) {
+            total += self.frequency_in(segment, map, term)?;
+        }
+        if shared && known().len() < MAX_KNOWN {
+            known().insert(term.clone(), total);
+        }
+        Ok(total)
+    }
+
+    fn frequency_in(&self, segment: &SegmentReader, map: &SegmentMap, term: &Term) -> tantivy::Result<u64> {
+        let inverted = segment.inverted_index(term.field())?;
+        if self.scope.is_none() && !segment.has_deletes() {
+            return Ok(u64::from(inverted.doc_freq(term)?));
+        }
+        let Some(mut postings) = inverted.read_postings(term, IndexRecordOption::Basic)? else { return Ok(0) };
+        let mut count = 0;
+        let mut document = postings.doc();
+        while document != TERMINATED {
+            let seen = self.scope.is_none_or(|scope| scope.contains(map.file(document)));
+            count += u64::from(seen && !segment.is_deleted(document));
+            document = postings.advance();
+        }
+        Ok(count)
+    }
+
+    fn index_of(&self, field: tantivy::schema::Field) -> usize {
+        [self.fields.body, self.fields.heading, self.fields.own].iter().position(|of| *of == field).unwrap_or(0)
+    }
+}
+
+/// By how much the score of a chunk may be above the bound that tantivy has for its block of postings.
+///
+/// Searches take as long with it, and 1.07 times as long after many edits (docs/performance.md).
+///
+/// Of each block tantivy keeps the pair *p* of frequency t and length l that scores best with the average length s of its
+/// segment. Scores are made with the average g of the scope, with which another pair *q* of the block may be better. A pair's
+/// part of a score is 1 / (1 + x), with x = (c + d·l/a) / t for an average a, c = k1(1−b) and d = k1·b. With r = s/g,
+///
+/// x(g) = r·x(s) + c(1−r)/t, so x(g, p) − x(g, q) ≤ c(1−r)(1/t(p) − 1/t(q)), as x(s, p) ≤ x(s, q);
+///
+/// part(q) / part(p) ≤ 1 + (x(g, p) − x(g, q)) / (1 + x(g, q)), which is
+/// at most 1 + c(1−r) for r ≤ 1, where 1/t(p) ≤ 1; and at most 1 + c(r−1) / (1+c) for r > 1, as x(g, q) > c/t(q) and t(q) ≥ 1.
+pub(super) fn bound_slack(segment_average: f64, scope_average: f64) -> f64 {
+    let (ratio, c) = (segment_average / scope_average, K1 * (1.0 - B));
+    1.0 + if ratio <= 1.0 { c * (1.0 - ratio) } else { c * (ratio - 1.0) / (1.0 + c) }
+}
+
+impl Scoped<'_> {
+    /// By how much scores may be above the bounds of a segment's blocks, in any of the fields.
+    pub(super) fn slack(&self, segment: &SegmentReader) -> tantivy::Result<f64> {
+        let fields = [self.fields.body, self.fields.heading, self.fields.own];
+        let mut slack: f64 = 1.0;
+        for (field, words) in fields.into_iter().zip(self.statistics.words) {
+            // Where the scope has no words there is nothing to score.
+            if words > 0 && segment.max_doc() > 0 {
+                // As tantivy works it out when it writes a segment.
+                let of_segment =
+                    segment.inverted_index(field)?.total_num_tokens() as f64 / f64::from(segment.max_doc());
+                slack = slack.max(bound_slack(of_segment, words as f64 / self.statistics.chunks.max(1) as f64));
+            }
+        }
+        Ok(slack)
+    }
+}
+
+impl Bm25StatisticsProvider for Scoped<'_> {
+    fn total_num_tokens(&self, field: tantivy::schema::Field) -> tantivy::Result<u64> {
+        // The average length is that of the scope's chunks, of whatever count it is taken.
+        let (words, chunks) = (self.statistics.words[self.index_of(field)].max(1), self.statistics.chunks.max(1));
+        Ok((u128::from(words) * u128::from(chunks + BACKGROUND) / u128::from(chunks)) as u64)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.statistics.chunks.max(1) + BACKGROUND)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        // tantivy panics when a term is in more documents than there are.
+        let all = self.statistics.chunks.max(1) + BACKGROUND;
+        let known = self.counts.get(term).copied();
+        Ok(known.map_or_else(|| self.document_frequency(term), Ok)?.min(all))
+    }
+}
+
+/// Maximum number of words that are looked at for a beginning. They come in the order of the alphabet.
+const MAX_WORDS: usize = 1000;
+
+impl KeywordSearcher {
+    /// The words like another that chunks of `scope` (all when `None`) have.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, KeywordError> {
+        let scoped = self.counted_in(scope);
+        let mut words: BTreeMap<String, u64> = BTreeMap::new();
+        for field in [Field::Own, Field::Heading] {
+            let mut found: Vec<String> = Vec::new();
+            for segment in self.searcher.segment_readers() {
+                let inverted = segment.inverted_index(self.fields.of(field))?;
+                let mut keep = |word: &[u8]| {
+                    let is_like = |word: &&str| like.distance(without_language(word)).is_some();
+                    found.extend(std::str::from_utf8(word).ok().filter(is_like).map(str::to_owned));
+                };
+                match like {
+                    Like::Prefix(prefix) => {
+                        let mut stream =
+                            inverted.terms().range().ge(prefix).into_stream().map_err(tantivy::TantivyError::from)?;
+                        while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+                            keep(stream.key());
+                        }
+                    }
+                    Like::Edits(word, most) => {
+                        let automaton = Edits(EDITS[usize::from(*most).min(EDITS.len() - 1)].build_dfa(word));
+                        let mut stream =
+                            inverted.terms().search(automaton).into_stream().map_err(tantivy::TantivyError::from)?;
+                        while stream.advance() {
+                            keep(stream.key());
+                        }
+                    }
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            let mut live = 0;
+            for word in found {
+                let term = Term::from_field_text(self.fields.of(field), &word);
+                let count = scoped.document_frequency(&term)?;
+                if count > 0 {
+                    *words.entry(without_language(&word).to_owned()).or_default() += count;
+                    live += 1;
+                    if live == MAX_WORDS {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(words.into_iter().collect())
+    }
+
+    /// The terms of those who speak in chunks of `scope` (all when `None`), in order.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, KeywordError> {
+        let mut all = BTreeSet::new();
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(self.fields.speaker)?;
+            let mut stream = inverted.terms().stream().map_err(tantivy::TantivyError::from)?;
+            while stream.advance() {
+                all.extend(std::str::from_utf8(stream.key()).map(str::to_owned));
+            }
+        }
+        let (scoped, mut speakers) = (self.counted_in(scope), Vec::new());
+        for name in all {
+            if scoped.document_frequency(&Term::from_field_text(self.fields.speaker, &name))? > 0 {
+                speakers.push(name);
+            }
+        }
+        Ok(speakers)
+    }
+
+    fn counted_in<'a>(&'a self, scope: Option<&'a FileSet>) -> Scoped<'a> {
+        let (searcher, segments, frequencies) = (&self.searcher, &self.segments, &self.frequencies);
+        let (statistics, counts) = (Statistics::default(), HashMap::new());
+        Scoped { searcher, segments, fields: self.fields, statistics, scope, counts, frequencies }
+    }
+}
+
+/// By the number of edits: 0, 1, 2.
+static EDITS: LazyLock<[LevenshteinAutomatonBuilder; 3]> =
+    LazyLock::new(|| [0, 1, 2].map(|edits| LevenshteinAutomatonBuilder::new(edits, true)));
+
+/// The words within some edits, as the dictionary asks for them. What marks a stem's language is no part of the word.
+struct Edits(DFA);
+
+/// Where a term is, and whether its word is over.
+#[derive(Debug, Clone, Copy)]
+struct EditsState {
+    at: u32,
+    over: bool,
+}
+
+impl Automaton for Edits {
+    type State = EditsState;
+
+    fn start(&self) -> Self::State {
+        EditsState { at: self.0.initial_state(), over: false }
+    }
+
+    fn is_match(&self, state: &Self::State) -> bool {
+        matches!(self.0.distance(state.at), levenshtein_automata::Distance::Exact(_))
+    }
+
+    fn can_match(&self, state: &Self::State) -> bool {
+        if state.over { self.is_match(state) } else { state.at != SINK_STATE }
+    }
+
+    fn accept(&self, state: &Self::State, byte: u8) -> Self::State {
+        if state.over || begins_language(byte) {
+            EditsState { over: true, ..*state }
+        } else {
+            EditsState { at: self.0.transition(state.at, byte), over: false }
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::bm25::bound_slack;
 use super::schema::{KeywordError, reading};
+use super::searcher::bound_slack;
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
 use crate::chance::proptest_config;
 use crate::config::StemmerLanguage;

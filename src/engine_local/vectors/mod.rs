@@ -32,7 +32,6 @@
 //! row takes 0.04 ms. A graph on disk is as large as in memory.
 
 mod best;
-mod bits;
 mod build;
 mod code;
 mod error;

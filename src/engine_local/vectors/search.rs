@@ -3,9 +3,9 @@
 use half::slice::HalfFloatSliceExt;
 
 use super::best::{BestRows, RowCandidate};
-use super::bits::ones;
 use super::code::CodedQuery;
 use super::error::VectorError;
+use super::kernel::ones;
 use super::segment::{Rows, VectorSegment};
 use super::set::{VectorSet, too_many_dead};
 use crate::engine::{FileSet, QueryVector, QueryVectorError};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::bits::{RowBits, ones};
 use super::code::Code;
 use super::error::VectorError;
+use super::kernel::{RowBits, ones};
 use crate::engine::FileSet;
 
 /// A chunk's embedding.

@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::endpoint::{Address, ApiKey, CHAT, EndpointCalls, EndpointClient, MEMORY, Patience};
 use super::super::{ModelError, ModelErrorKind, ModelTrouble};
-use super::answer::reply;
-use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage};
+use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage, reply};
 
 /// What is asked for besides the messages, where the service knows it: some models refuse a temperature of 0, and some services this or that
 /// limit or form. Without them a model only has to be told in words.
@@ -19,15 +18,8 @@ const OTHER_LIMIT: &str = "max_completion_tokens";
 
 /// What services say of a field that they do not take. Of one whose value is wrong they say something else.
 const NOT_TAKEN: [&str; 9] = [
-    "not support",
-    "n't support",
-    "unsupported",
-    "unknown",
-    "unrecognized",
-    "unrecognised",
-    "unexpected",
-    "not permitted",
-    "not allowed",
+    "not support", "n't support", "unsupported", "unknown", "unrecognized", "unrecognised", "unexpected",
+    "not permitted", "not allowed",
 ];
 
 /// Whoever gives it less than this part of the time that it has is in a hurry.

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::super::ModelError;
 use super::super::asker::{ByAsker, ModelAsker};
-use super::cut::cut;
-use super::model::{ChatModel, ChatRequest};
+use super::model::{ChatModel, ChatRequest, cut};
 use crate::fence::fence;
 
 /// Maximum length of what is sent of a query, in characters; the beginning of a longer one says enough.

@@ -4,8 +4,6 @@
 //! `expand` a query said in other words. Texts go to the model as data, within a [fence](crate::fence), and nothing of what it answers is believed that
 //! has not the form that was asked for. What was taken is remembered for whoever asked (`models/asker.rs`).
 
-mod answer;
-mod cut;
 mod endpoint;
 mod expand;
 mod model;
@@ -14,5 +12,4 @@ mod rerank;
 pub use endpoint::{ChatOptions, EndpointChat};
 pub(crate) use expand::{ChatExpander, QueryVariants};
 pub use model::{ChatModel, ChatReply, ChatRequest, ChatUsage};
-pub(crate) use rerank::Reranker;
-pub(crate) use rerank::{ChatReranker, MOST_RERANKED};
+pub(crate) use rerank::{ChatReranker, MOST_RERANKED, Reranker};

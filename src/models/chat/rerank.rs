@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::super::ModelError;
 use super::super::asker::{ByAsker, ModelAsker};
-use super::cut::cut;
-use super::model::{ChatModel, ChatRequest};
+use super::model::{ChatModel, ChatRequest, cut};
 use crate::fence::fence;
 
 /// Maximum number of chunks that are judged at a time.

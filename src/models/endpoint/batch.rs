@@ -1,184 +1,187 @@
-//! OpenAI's batches: a file of requests is handed over, and answered within a day for less.
+//! OpenAI's batch interface: a file of requests is uploaded, and answered within a day for less.
 //!
 //! None of these requests says anything of the service as a whole, as it may have embeddings and no batches: they pass by the breaker, and
 //! none of their refusals is kept in mind.
 
 use std::collections::HashSet;
-use std::io::BufReader;
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::super::{
-    BatchEmbedder, BatchFile, BatchLook, BatchPlace, BatchStatus, ContentHash, Document, EmbeddedText, ModelError,
-    ModelErrorKind,
-};
-use super::address::Address;
-use super::answer::{BadAnswer, read_answer};
-use super::batch_lines::{BATCHED, CONTENT_TYPE, batch_file, read_answers};
-use super::batch_record::{BatchRecord, is_id};
+use super::super::{ContentHash, Document, EmbeddedText, ModelError, ModelErrorKind};
+use super::answer::{BadAnswer, EndpointAnswer, read_answer, vectors_of};
 use super::calls::EndpointCalls;
-use super::client::EndpointClient;
-use super::key::ApiKey;
-use super::service::EMBEDDING;
-use crate::config::EmbedConfig;
+use super::client::{EndpointClient, retry_after};
+use super::request::{EmbeddingRequest, sent};
+
+/// What each line of a batch asks for.
+const BATCHED: &str = "/v1/embeddings";
 
 /// Maximum time for a request about a batch.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Handing over its file.
+/// Uploading its file.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// Fetching its answers: a few hundred megabytes.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(3600);
-/// Maximum length of them, in bytes.
+
+/// Maximum number of texts of a batch. OpenAI takes 50,000; these are a few hundred megabytes of answers, and little is lost when one fails.
+pub(crate) const MOST_TEXTS: usize = 10_000;
+/// Maximum length of a file of requests; OpenAI takes 200 MB. It is in memory until it is sent.
+const MOST_BYTES: usize = 64 << 20;
+/// Maximum length of the answers, in bytes.
 const MOST_ANSWER_BYTES: u64 = 4 << 30;
+/// Maximum length of a line of an answer: a vector of 3,072 numbers is a tenth of it.
+const MOST_LINE_BYTES: u64 = 1 << 20;
 /// Of the file of errors it is enough to see one.
 const MOST_ERROR_BYTES: u64 = 64 << 10;
 
+/// What lines before and after the file are made of. No line of the file begins like that, as all begin with `{`.
+const BOUNDARY: &str = "memory-vault-batch";
+const CONTENT_TYPE: &str = "multipart/form-data; boundary=memory-vault-batch";
+
+/// One batch is begun at a time: a request that nobody waits for any more may begin it still, and the next one finds it.
+static BEGINNING: Mutex<()> = Mutex::new(());
+
+/// Where a batch is, and whose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BatchPlace {
+    /// What the vectors are made by.
+    pub(crate) fingerprint: String,
+    /// The service's address.
+    pub(crate) endpoint: String,
+    /// The environment variable that has its key.
+    pub(crate) api_key_env: String,
+}
+
+/// A file of requests.
+pub(crate) struct BatchFile {
+    /// As it is uploaded.
+    form: Vec<u8>,
+    /// The texts that are in it.
+    pub(crate) contents: Vec<ContentHash>,
+}
+
+/// A batch as it was found.
+pub(crate) struct BatchLook {
+    /// How it is, as the service says it.
+    pub(crate) status: String,
+    /// The files of answers and of errors.
+    pub(crate) output: Option<String>,
+    pub(crate) errors: Option<String>,
+    /// Why it failed as a whole.
+    pub(crate) problem: Option<String>,
+    /// When to look again, where the service says so.
+    pub(crate) pause: Option<Duration>,
+}
+
+impl BatchLook {
+    /// Whether nothing more comes of it.
+    pub(crate) fn has_ended(&self) -> bool {
+        ["completed", "failed", "expired", "cancelled"].contains(&self.status.as_str())
+    }
+}
+
 /// Hands texts to an endpoint in batches.
-pub(super) struct EndpointBatches {
-    calls: Arc<EndpointCalls>,
-    model: String,
-    prefix: String,
-    dimension: usize,
-    place: BatchPlace,
-    from: usize,
+pub struct BatchClient {
+    pub(super) calls: Arc<EndpointCalls>,
+    pub(super) model: String,
+    /// Goes before every text.
+    pub(super) prefix: String,
+    pub(super) dimension: usize,
+    pub(super) place: BatchPlace,
+    /// When more texts than this wait, they are handed over; `None` where they never are.
+    pub(super) from: Option<usize>,
 }
 
-#[derive(Deserialize)]
-struct AnsweredFile {
-    id: String,
-}
-
-#[derive(Serialize)]
-struct AskedBatch<'a> {
-    input_file_id: &'a str,
-    endpoint: &'static str,
-    completion_window: &'static str,
-}
-
-#[derive(Deserialize)]
-struct AnsweredBatches {
-    data: Vec<AnsweredBatch>,
-}
-
-#[derive(Deserialize)]
-struct AnsweredBatch {
-    id: String,
-    status: BatchStatus,
-    input_file_id: Option<String>,
-    output_file_id: Option<String>,
-    error_file_id: Option<String>,
-    errors: Option<BatchErrors>,
-}
-
-#[derive(Deserialize)]
-struct BatchErrors {
-    data: Option<Vec<BatchError>>,
-}
-
-#[derive(Deserialize)]
-struct BatchError {
-    message: Option<String>,
-}
-
-impl EndpointBatches {
-    pub(super) fn new(
-        calls: Arc<EndpointCalls>,
-        model: &str,
-        prefix: &str,
-        dimension: usize,
-        place: BatchPlace,
-        from: usize,
-    ) -> Self {
-        Self { calls, model: model.to_owned(), prefix: prefix.to_owned(), dimension, place, from }
-    }
-
-    fn remove(&self, file: &str) -> Result<(), ModelError> {
-        let path = format!("/files/{file}");
-        self.calls.ask_apart(move |client| client.delete(&client.beside(&path), TIMEOUT))
-    }
-
-    fn cancel(&self, batch: &str) -> Result<(), ModelError> {
-        let path = format!("/batches/{batch}/cancel");
-        self.calls.ask_apart(move |client| {
-            client.post_to(&client.beside(&path), "application/json", b"{}", TIMEOUT).map(drop)
-        })
-    }
-}
-
-impl BatchEmbedder for EndpointBatches {
-    fn place(&self) -> &BatchPlace {
+impl BatchClient {
+    /// Where its batches are, and whose.
+    pub(crate) fn place(&self) -> &BatchPlace {
         &self.place
     }
 
-    fn from(&self) -> usize {
+    /// When more texts than this wait, they are handed over; `None` where they never are.
+    pub(crate) fn from(&self) -> Option<usize> {
         self.from
     }
 
-    fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile {
+    /// A file of requests for texts, as many as there is room for.
+    pub(crate) fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile {
         batch_file(&self.model, &self.prefix, texts)
     }
 
-    fn upload(&self, file: &Arc<BatchFile>) -> Result<String, ModelError> {
+    /// Uploads a file of requests, and gives its id.
+    ///
+    /// # Errors
+    /// When it is not taken.
+    pub(crate) fn upload(&self, file: &Arc<BatchFile>) -> Result<String, ModelError> {
         let file = Arc::clone(file);
-        let upload = Arc::new(Mutex::new(Upload::Awaited));
-        let here = Arc::clone(&upload);
-        let uploaded = self.calls.ask_apart(move |client| {
+        self.calls.ask_apart(move |client| {
             let body = client.post_to(&client.beside("/files"), CONTENT_TYPE, &file.form, UPLOAD_TIMEOUT)?;
-            let answer: AnsweredFile = read(client, &body, "file")?;
-            let id = checked(client, answer.id)?;
-            let ended = Upload::Ended(id.clone());
-            let before = std::mem::replace(&mut *here.lock().unwrap_or_else(PoisonError::into_inner), ended);
-            if matches!(before, Upload::GivenUp) {
-                discard(client, &id);
+            let id = id_of(client, &read(client, &body, "file")?)?;
+            // The request went on after a stop, and nobody else knows of the file.
+            if Arc::strong_count(&file) == 1 {
+                remove(client, &id);
             }
             Ok(id)
-        });
-        // A request goes on after a stop. Either of the two ends sees that the other has come before it.
-        if uploaded.as_ref().is_err_and(|error| error.kind() == ModelErrorKind::Stopped) {
-            let before =
-                std::mem::replace(&mut *upload.lock().unwrap_or_else(PoisonError::into_inner), Upload::GivenUp);
-            if let Upload::Ended(id) = before {
-                self.discard(&id);
-            }
-        }
-        uploaded
+        })
     }
 
-    fn begin(&self, file: &str, may_be_there: bool, turn: &Arc<Mutex<()>>) -> Result<String, ModelError> {
-        let (file, turn) = (file.to_owned(), Arc::clone(turn));
+    /// Begins a batch, and gives its id. Where it may be that a request before has begun it whose answer never came, that one is looked for.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub(crate) fn begin(&self, file: &str, may_be_there: bool) -> Result<String, ModelError> {
+        let file = file.to_owned();
         self.calls.ask_apart(move |client| {
-            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
+            let url = client.beside("/batches");
             if may_be_there {
-                let body = client.get_whole(&client.beside("/batches"), TIMEOUT)?;
-                let known: AnsweredBatches = read(client, &body, "batches")?;
-                let is_ours = |batch: &AnsweredBatch| batch.input_file_id.as_deref() == Some(file.as_str());
-                if let Some(batch) = known.data.into_iter().find(is_ours) {
-                    return checked(client, batch.id);
+                let body = client.whole(client.get(&url, TIMEOUT)?, TIMEOUT)?;
+                let known = read(client, &body, "batches")?;
+                let mut known = known["data"].as_array().into_iter().flatten();
+                if let Some(batch) = known.find(|batch| batch["input_file_id"] == *file) {
+                    return id_of(client, batch);
                 }
             }
-            let asked = AskedBatch { input_file_id: &file, endpoint: BATCHED, completion_window: "24h" };
-            let asked = serde_json::to_vec(&asked).unwrap_or_default();
-            let body = client.post_to(&client.beside("/batches"), "application/json", &asked, TIMEOUT)?;
-            let batch: AnsweredBatch = read(client, &body, "batch")?;
-            checked(client, batch.id)
+            let asked = json!({"input_file_id": file, "endpoint": BATCHED, "completion_window": "24h"});
+            let body = client.post_to(&url, "application/json", asked.to_string().as_bytes(), TIMEOUT)?;
+            id_of(client, &read(client, &body, "batch")?)
         })
     }
 
-    fn look(&self, batch: &str) -> Result<BatchLook, ModelError> {
+    /// Looks how a batch is.
+    ///
+    /// # Errors
+    /// When that is not said.
+    pub(crate) fn look(&self, batch: &str) -> Result<BatchLook, ModelError> {
         let path = format!("/batches/{batch}");
         self.calls.ask_apart(move |client| {
-            let (body, pause) = client.get_with_pause(&client.beside(&path), TIMEOUT)?;
-            let AnsweredBatch { status, output_file_id, error_file_id, errors, .. } = read(client, &body, "batch")?;
-            let id = |id: Option<String>| id.filter(|id| is_id(id));
-            let mut said = errors.and_then(|errors| errors.data).unwrap_or_default().into_iter();
-            let problem = said.find_map(|error| error.message).map(|said| client.quoted_message(&said));
-            Ok(BatchLook { status, output: id(output_file_id), errors: id(error_file_id), problem, pause })
+            let answer = client.get(&client.beside(&path), TIMEOUT)?;
+            let pause = retry_after(&answer);
+            let found = read(client, &client.whole(answer, TIMEOUT)?, "batch")?;
+            let no_batch = || client.bad_answer(BadAnswer::Lasting("gave no batch".into()));
+            let status = found["status"].as_str().ok_or_else(no_batch)?;
+            let id = |value: &Value| value.as_str().filter(|id| is_id(id)).map(str::to_owned);
+            let mut said = found["errors"]["data"].as_array().into_iter().flatten();
+            Ok(BatchLook {
+                status: client.quoted_message(status),
+                output: id(&found["output_file_id"]),
+                errors: id(&found["error_file_id"]),
+                problem: said.find_map(|error| error["message"].as_str()).map(|said| client.quoted_message(said)),
+                pause,
+            })
         })
     }
 
-    fn fetch(
+    /// Fetches answers to texts that were asked for, which are taken out of `asked`, and hands them to `found`, until that says no. Says no
+    /// itself where the service does not have them any more.
+    ///
+    /// # Errors
+    /// When they do not come whole.
+    pub(crate) fn fetch(
         &self,
         file: &str,
         asked: &mut HashSet<ContentHash>,
@@ -194,115 +197,226 @@ impl BatchEmbedder for EndpointBatches {
         Ok(true)
     }
 
-    fn complaint(&self, file: &str) -> Option<String> {
-        #[derive(Deserialize)]
-        struct ErrorLine {
-            response: Option<serde_json::Value>,
-            error: Option<BatchError>,
-        }
+    /// What the first line of a file of errors says, where it can be had.
+    pub(crate) fn complaint(&self, file: &str) -> Option<String> {
         let path = format!("/files/{file}/content");
         let said = self.calls.ask_apart(move |client| {
-            let body = client.get_start(&client.beside(&path), MOST_ERROR_BYTES, TIMEOUT)?;
-            let line = body.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let line: ErrorLine = read(client, line, "errors")?;
-            let of_response = || line.response?["body"]["error"]["message"].as_str().map(str::to_owned);
-            let said = line.error.and_then(|error| error.message).or_else(of_response);
-            Ok(said.map(|said| client.quoted_message(&said)))
+            let mut answer = client.get(&client.beside(&path), TIMEOUT)?;
+            let mut line = Vec::new();
+            // What it says need not be whole.
+            let _ = BufReader::new(answer.body_mut().as_reader().take(MOST_ERROR_BYTES)).read_until(b'\n', &mut line);
+            let line = read(client, &line, "errors")?;
+            let said = [&line["error"]["message"], &line["response"]["body"]["error"]["message"]];
+            Ok(said.into_iter().find_map(|said| said.as_str()).map(|said| client.quoted_message(said)))
         });
-        said.ok().flatten().filter(|said| !said.is_empty())
+        said.ok().flatten()
     }
 
-    fn clear(&self, record: &BatchRecord) -> bool {
-        let mut files = record.leftovers.clone().unwrap_or_default();
-        let mut is_stopped = false;
-        let mut note = |what: &str, error: ModelError| {
-            is_stopped |= error.kind() == ModelErrorKind::Stopped;
-            tracing::info!("{what}: {error}");
-        };
-        if record.leftovers.is_none()
-            && let Some(batch) = &record.batch
+    /// Removes the files of a batch; of one of which it is not known that it has ended, with no `leftovers`, it is ended first. That is done
+    /// as far as it can be had. Says no when it was stopped meanwhile.
+    pub(crate) fn clear(&self, file: &str, batch: Option<&str>, leftovers: Option<Vec<String>>) -> bool {
+        let mut files = leftovers.clone().unwrap_or_default();
+        if leftovers.is_none()
+            && let Some(batch) = batch
         {
-            self.cancel(batch).unwrap_or_else(|error| note("a batch could not be ended", error));
-            if let Ok(look) = self.look(batch) {
-                files.extend([look.output, look.errors].into_iter().flatten());
-            }
+            let path = format!("/batches/{batch}/cancel");
+            let cancelled = self.calls.ask_apart(move |client| {
+                client.post_to(&client.beside(&path), "application/json", b"{}", TIMEOUT).map(drop)
+            });
+            cancelled.unwrap_or_else(|error| tracing::info!("a batch could not be ended: {error}"));
+            files.extend(self.look(batch).ok().into_iter().flat_map(|look| [look.output, look.errors]).flatten());
         }
-        for file in files.iter().chain([&record.file]) {
-            self.remove(file).unwrap_or_else(|error| note("a file of a batch could not be removed", error));
-        }
-        !is_stopped
+        files.push(file.to_owned());
+        let removed = self.calls.ask_apart(move |client| {
+            files.iter().for_each(|file| remove(client, file));
+            Ok(())
+        });
+        removed.is_ok()
     }
 
-    fn discard(&self, file: &str) {
-        discard(&self.calls.client, file);
+    /// Removes a file that nothing else knows of, whether or not it was stopped meanwhile.
+    pub(crate) fn discard(&self, file: &str) {
+        remove(&self.calls.client, file);
     }
 }
 
-/// Where an upload is, as its two ends tell each other.
-enum Upload {
-    Awaited,
-    /// Nobody waits for its answer any more.
-    GivenUp,
-    /// The file is there, and is called so.
-    Ended(String),
-}
-
-fn discard(client: &EndpointClient, file: &str) {
+fn remove(client: &EndpointClient, file: &str) {
     if let Err(error) = client.delete(&client.beside(&format!("/files/{file}")), TIMEOUT) {
-        tracing::warn!("a file of texts that nobody waits for stays at the service as {file}: {error}");
+        tracing::info!("a file of a batch could not be removed at the service, as {file}: {error}");
     }
 }
 
-/// Whether a batch is at the service that a configuration names, by its address and by the name of its key: what lies beside an index may
-/// have come from anywhere, and is not to say where a key is sent.
-pub(crate) fn is_at_service(place: &BatchPlace, named: &EmbedConfig) -> bool {
-    let is_address = |address: Address| address.url == place.endpoint;
-    named.api_key_env == place.api_key_env && Address::parse(&named.endpoint, &EMBEDDING).is_ok_and(is_address)
-}
-
-/// Ends a batch whose model is not in use any more, and removes its files, as far as that can be had: nobody waits for it.
-pub(crate) fn abandon_batch(record: &BatchRecord) {
-    let BatchPlace { endpoint, api_key_env, .. } = &record.place;
-    let Ok(address) = Address::parse(endpoint, &EMBEDDING) else { return };
-    let Ok(key) = ApiKey::from_environment(api_key_env, &EMBEDDING) else { return };
-    let calls = Arc::new(EndpointCalls::new(EndpointClient::new(EMBEDDING, address, key)));
-    let batches = EndpointBatches::new(calls, "", "", 0, record.place.clone(), 0);
-    batches.clear(record);
-}
-
-fn read<T: serde::de::DeserializeOwned>(client: &EndpointClient, body: &[u8], what: &str) -> Result<T, ModelError> {
+fn read(client: &EndpointClient, body: &[u8], what: &str) -> Result<Value, ModelError> {
     read_answer(body, what).map_err(|bad| client.bad_answer(bad))
 }
 
 /// An id that may be put into an address.
-fn checked(client: &EndpointClient, id: String) -> Result<String, ModelError> {
-    let bad = || client.bad_answer(BadAnswer::Lasting("gave an id that is none".into()));
-    is_id(&id).then_some(id).ok_or_else(bad)
+fn id_of(client: &EndpointClient, answer: &Value) -> Result<String, ModelError> {
+    let id = answer["id"].as_str().filter(|id| is_id(id)).map(str::to_owned);
+    id.ok_or_else(|| client.bad_answer(BadAnswer::Lasting("gave an id that is none".into())))
+}
+
+/// Whether a text is an id that leads nowhere else within an address.
+pub(crate) fn is_id(id: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || "-_:".contains(character);
+    (1..=200).contains(&id.len()) && id.chars().all(is_part)
+}
+
+#[derive(Deserialize)]
+struct AnswerLine {
+    custom_id: String,
+    response: Option<AnswerOfLine>,
+}
+
+#[derive(Deserialize)]
+struct AnswerOfLine {
+    status_code: u16,
+    body: EndpointAnswer,
+}
+
+/// A file of requests for as many of the texts as there is room for, each a request of its own, by its name.
+fn batch_file(model: &str, prefix: &str, texts: &[(ContentHash, Document)]) -> BatchFile {
+    let part = |head: &str| format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n");
+    let mut form = part("name=\"purpose\"").into_bytes();
+    form.extend(b"\r\nbatch\r\n");
+    form.extend(part("name=\"file\"; filename=\"batch.jsonl\"").as_bytes());
+    form.extend(b"Content-Type: application/jsonl\r\n\r\n");
+    let mut contents = Vec::with_capacity(texts.len());
+    for (content, document) in texts.iter().take(MOST_TEXTS) {
+        let body = EmbeddingRequest::new(model, vec![sent(prefix, document)]);
+        let line =
+            json!({"custom_id": content.to_string(), "method": "POST", "url": BATCHED, "body": body}).to_string();
+        if form.len() + line.len() > MOST_BYTES {
+            break;
+        }
+        form.extend(line.as_bytes());
+        form.push(b'\n');
+        contents.push(*content);
+    }
+    form.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    BatchFile { form, contents }
+}
+
+/// Reads the answers to texts that were asked for, each once, and hands them to `found`, until that says no. A line that is no good
+/// answer is left out.
+fn read_answers(
+    mut file: impl BufRead,
+    asked: &mut HashSet<ContentHash>,
+    dimension: usize,
+    found: &mut dyn FnMut(ContentHash, EmbeddedText) -> bool,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = file.by_ref().take(MOST_LINE_BYTES).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(());
+        }
+        // Of one that is too long, the rest is none either.
+        let Some((content, embedding)) = answer(&line, dimension) else { continue };
+        if asked.remove(&content) && !found(content, embedding) {
+            return Ok(());
+        }
+    }
+}
+
+fn answer(line: &[u8], dimension: usize) -> Option<(ContentHash, EmbeddedText)> {
+    let AnswerLine { custom_id, response } = serde_json::from_slice(line).ok()?;
+    let AnswerOfLine { status_code: 200, body } = response? else { return None };
+    let vector = vectors_of(body, 1, Some(dimension)).ok()?.pop()?;
+    Some((custom_id.parse().ok()?, EmbeddedText::of(&vector)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::proptest_config;
+    use crate::models::tests::bent::bent;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(proptest_config(2000))]
+        #[test]
+        fn whatever_a_file_of_answers_has_they_are_to_what_was_asked_and_once(
+            text in bent(&[
+                "{\"custom_id\":\"01010101010101010101010101010101\",\"response\":{\"status_code\":200,\"body\":{\"data\":[{\"index\":0,\"embedding\":[3,4]}]}},\"error\":null}\n{\"custom_id\":\"02020202020202020202020202020202\",\"response\":{\"status_code\":200,\"body\":{\"data\":[{\"embedding\":[1,0]}]}}}\n",
+                "{\"custom_id\":\"02020202020202020202020202020202\",\"response\":null,\"error\":{\"message\":\"no\"}}\n",
+            ]),
+        ) {
+            let all: HashSet<ContentHash> = (1..4).map(content).collect();
+            let (mut asked, mut found) = (all.clone(), Vec::new());
+            let read = read_answers(text.as_bytes(), &mut asked, 2, &mut |content, embedding| {
+                found.push((content, embedding));
+                true
+            });
+            prop_assert!(read.is_ok());
+            let names: HashSet<ContentHash> = found.iter().map(|(content, _)| *content).collect();
+            prop_assert!(names.len() == found.len() && names.is_subset(&all) && names.is_disjoint(&asked));
+            prop_assert!(found.iter().all(|(_, text)| text.vector.len() == 2 && text.vector.iter().all(|number| number.is_finite())));
+        }
+    }
+
+    fn content(number: u8) -> ContentHash {
+        ContentHash::from_bytes([number; 16])
+    }
+
+    fn line(content: impl ToString, status: u16, body: &str) -> String {
+        let content = content.to_string();
+        format!(r#"{{"custom_id":"{content}","response":{{"status_code":{status},"body":{body}}},"error":null}}"#)
+            + "\n"
+    }
 
     #[test]
-    fn a_batch_is_followed_only_at_the_service_that_is_named() {
-        let place = |endpoint: &str, api_key_env: &str| BatchPlace {
-            fingerprint: "f".into(),
-            endpoint: endpoint.into(),
-            api_key_env: api_key_env.into(),
-        };
-        let named = |endpoint: &str| EmbedConfig {
-            endpoint: endpoint.into(),
-            api_key_env: "KEY".into(),
-            ..EmbedConfig::default()
-        };
-        let ours = "https://x.test/v1/embeddings";
-        assert!(is_at_service(&place(ours, "KEY"), &named("x.test")));
-        for (endpoint, key) in
-            [(ours, "OTHER_KEY"), (ours, ""), ("https://evil.test/v1/embeddings", "KEY"), ("http://x.test/v1", "KEY")]
-        {
-            assert!(!is_at_service(&place(endpoint, key), &named("x.test")), "{endpoint} {key}");
+    fn a_file_has_a_request_a_line() {
+        let document = |text: &str| Document { context: "River".into(), text: text.into(), ..Document::default() };
+        let texts = [(content(1), document("a\nb")), (content(2), document("--memory-vault-batch--"))];
+        let file = batch_file("m", "passage: ", &texts);
+        let form = String::from_utf8(file.form).unwrap();
+        let lines: Vec<&str> = form.lines().filter(|line| line.starts_with('{')).collect();
+        let first: Value = serde_json::from_str(lines[0]).unwrap();
+        assert_eq!(first["custom_id"], content(1).to_string());
+        assert_eq!((&first["method"], &first["url"]), (&"POST".into(), &"/v1/embeddings".into()));
+        assert_eq!(first["body"], json!({"model": "m", "input": ["passage: River\na\nb"], "encoding_format": "float"}));
+        assert_eq!((lines.len(), file.contents), (2, vec![content(1), content(2)]));
+        assert_eq!(form.lines().filter(|line| line.starts_with("--memory-vault-batch")).count(), 3, "{form}");
+    }
+
+    #[test]
+    fn answers_are_believed_only_as_far_as_they_can_be_checked() {
+        let good = r#"{"data":[{"index":0,"embedding":[3,4]}]}"#;
+        let mut text = line(content(1), 200, good) + &line(content(1), 200, good) + &line(content(9), 200, good);
+        for (number, status, body) in [
+            (2, 400, r#"{"error":{"message":"too long"}}"#),
+            (2, 500, good),
+            (3, 200, r#"{"data":[{"index":0,"embedding":[NaN,1]}]}"#),
+            (4, 200, r#"{"data":[{"index":0,"embedding":[1,0,0]}]}"#),
+            (5, 200, r#"{"data":[{"index":0,"embedding":[0,0]}]}"#),
+            (6, 200, r#"{"data":[]}"#),
+        ] {
+            text += &line(content(number), status, body);
         }
-        assert!(!is_at_service(&place("", "KEY"), &named("")), "no service is named");
+        text += &line("../../etc", 200, good);
+        text += &format!("{}\n", "x".repeat(3 << 20));
+        text += &line(content(7), 200, good);
+        text += line(content(8), 200, good).split_at(60).0;
+        let mut asked: HashSet<ContentHash> = (1..9).map(content).collect();
+        let mut found = Vec::new();
+        let ended = read_answers(text.as_bytes(), &mut asked, 2, &mut |content, embedding| {
+            found.push((content, embedding));
+            true
+        });
+        assert!(ended.is_ok());
+        assert_eq!(found, [1, 7].map(|number| (content(number), EmbeddedText::of(&[0.6, 0.8]))));
+        assert_eq!(asked.len(), 6, "those without an answer");
+    }
+
+    #[test]
+    fn an_id_leads_nowhere_else() {
+        for good in ["file-abc123", "batch_6f2:1", "0b8f2a1e-0000-4000-8000-000000000000"] {
+            assert!(is_id(good), "{good}");
+        }
+        for bad in ["", "..", "a/b", "a?b", "a b", "a%2fb", "ä", &"x".repeat(201)] {
+            assert!(!is_id(bad), "{bad}");
+        }
     }
 }

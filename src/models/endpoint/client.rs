@@ -90,30 +90,6 @@ impl EndpointClient {
         self.good(sent, timeout).map(Some)
     }
 
-    /// Gives the body of a good answer.
-    pub(super) fn get_whole(&self, url: &str, timeout: Duration) -> Result<Vec<u8>, ModelError> {
-        self.whole(self.get(url, timeout)?, timeout)
-    }
-
-    /// The same, and for how long the service wants to be left alone.
-    pub(super) fn get_with_pause(
-        &self,
-        url: &str,
-        timeout: Duration,
-    ) -> Result<(Vec<u8>, Option<Duration>), ModelError> {
-        let answer = self.get(url, timeout)?;
-        let pause = retry_after(&answer);
-        Ok((self.whole(answer, timeout)?, pause))
-    }
-
-    /// Gives the first bytes of the body of a good answer.
-    pub(super) fn get_start(&self, url: &str, bytes: u64, timeout: Duration) -> Result<Vec<u8>, ModelError> {
-        let mut start = Vec::new();
-        let read = self.get(url, timeout)?.body_mut().as_reader().take(bytes).read_to_end(&mut start);
-        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
-        Ok(start)
-    }
-
     /// Has something removed.
     pub(super) fn delete(&self, url: &str, timeout: Duration) -> Result<(), ModelError> {
         self.good(self.prepared(self.agent.delete(url), timeout).call(), timeout).map(drop)
@@ -138,7 +114,8 @@ impl EndpointClient {
         Err(self.refused(status, retry_after, &said))
     }
 
-    fn whole(&self, mut answer: Response<Body>, timeout: Duration) -> Result<Vec<u8>, ModelError> {
+    /// Gives the body of a good answer.
+    pub(super) fn whole(&self, mut answer: Response<Body>, timeout: Duration) -> Result<Vec<u8>, ModelError> {
         let mut body = Vec::new();
         let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
         read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
@@ -226,7 +203,8 @@ impl EndpointClient {
     }
 }
 
-fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+/// For how long the service wants to be left alone.
+pub(super) fn retry_after(answer: &Response<Body>) -> Option<Duration> {
     let seconds = answer.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }

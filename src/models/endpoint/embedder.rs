@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::asker::{ByAsker, ModelAsker};
-use super::super::{BatchEmbedder, BatchPlace, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
+use super::super::{BatchClient, BatchPlace, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::Address;
 use super::answer::vectors;
-use super::batch::EndpointBatches;
 use super::calls::{EndpointCalls, Patience};
 use super::canary::{CANARIES, SeenModels};
 use super::client::EndpointClient;
@@ -47,7 +46,7 @@ pub struct EndpointOptions {
 /// Embeds by asking an endpoint.
 pub struct EndpointEmbedder {
     calls: Arc<EndpointCalls>,
-    batches: Option<Arc<EndpointBatches>>,
+    batches: Option<Arc<BatchClient>>,
     options: EndpointOptions,
     fingerprint: Fingerprint,
     name: String,
@@ -98,18 +97,25 @@ impl EndpointEmbedder {
             embedder.options.query_prefix.as_bytes(),
             embedder.options.document_prefix.as_bytes(),
         ]);
-        embedder.batches = embedder.options.batch_from.map(|from| Arc::new(embedder.in_batches(from)));
+        embedder.batches = Some(Arc::new(embedder.batch_client()));
         Ok(embedder)
     }
 
-    fn in_batches(&self, from: usize) -> EndpointBatches {
-        let EndpointOptions { model, document_prefix, api_key_env, .. } = &self.options;
+    fn batch_client(&self) -> BatchClient {
+        let EndpointOptions { model, document_prefix, api_key_env, batch_from, .. } = &self.options;
         let place = BatchPlace {
             fingerprint: self.fingerprint.to_string(),
             endpoint: self.calls.client.address.url.clone(),
             api_key_env: api_key_env.clone(),
         };
-        EndpointBatches::new(Arc::clone(&self.calls), model, document_prefix, self.dimension, place, from)
+        BatchClient {
+            calls: Arc::clone(&self.calls),
+            model: model.clone(),
+            prefix: document_prefix.clone(),
+            dimension: self.dimension,
+            place,
+            from: *batch_from,
+        }
     }
 
     fn ask_in_batches(
@@ -187,8 +193,8 @@ impl Embedder for EndpointEmbedder {
         Some(self.options.batch_size)
     }
 
-    fn batches(&self) -> Option<Arc<dyn BatchEmbedder>> {
-        self.batches.clone().map(|batches| batches as Arc<dyn BatchEmbedder>)
+    fn batches(&self) -> Option<Arc<BatchClient>> {
+        self.batches.clone()
     }
 
     fn trouble(&self) -> Option<ModelTrouble> {

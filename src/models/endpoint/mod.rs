@@ -3,15 +3,13 @@
 //! What happens to texts: `embedder` puts the prefixes before them, `calls` sees to time limits and to the breaker, `client` sends one
 //! request and says what its failure means, and `answer` believes nothing of what comes back. `canary` tells whether the model behind
 //! the name is still the one that made the vectors that are kept. Chat models are asked by the same `calls`. `batch` hands over many
-//! texts at once, in the files of `batch_lines`, and `batch_record` is what is known of that over a start.
+//! texts at once.
 //!
 //! Nothing is sent anywhere but to the address that the person wrote: no redirect is followed, and no proxy of the environment is used.
 
 mod address;
 mod answer;
 mod batch;
-mod batch_lines;
-mod batch_record;
 mod calls;
 mod canary;
 mod client;
@@ -21,12 +19,10 @@ mod request;
 mod service;
 mod upstream;
 
-pub(super) use address::Address;
-pub(super) use address::is_loopback;
+pub(super) use address::{Address, is_loopback};
 pub(super) use answer::{BadAnswer, read_answer};
-pub(crate) use batch::{abandon_batch, is_at_service};
-pub(crate) use batch_lines::MOST_TEXTS;
-pub(crate) use batch_record::{BatchRecord, BatchRecords};
+pub use batch::BatchClient;
+pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, MOST_TEXTS, is_id};
 pub(super) use calls::{EndpointCalls, Patience};
 pub(super) use client::EndpointClient;
 pub use embedder::{EndpointEmbedder, EndpointOptions};

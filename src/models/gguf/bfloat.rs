@@ -19,9 +19,8 @@ use std::path::{Path, PathBuf};
 use llama_cpp_sys_2 as llama;
 
 use super::super::ModelError;
-use super::backend::backend;
-use super::cache::{beside, hash_file, keep};
 use super::cpu;
+use super::model::{backend, beside, hash_file, keep};
 
 /// Whether llama.cpp computes faster so, with the instructions that it has here.
 pub(super) fn is_faster() -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::ModelError;
 use super::bfloat;
-use super::cache::{ACTION, beside, hash_file, keep};
+use super::model::{ACTION, beside, hash_file, keep};
 
 #[cfg(feature = "bundled-model")]
 static MODEL: Option<&[u8]> = Some(include_bytes!("../../../models/all-minilm-l6-v2.q8_0.gguf"));

@@ -10,10 +10,9 @@
 //!
 //! `VAULT_CPU` names another, for tests and to find out whether one is at fault.
 
-use std::env;
 use std::ffi::{CStr, c_char};
-use std::mem;
 use std::sync::OnceLock;
+use std::{env, mem};
 
 use llama_cpp_sys_2 as llama;
 

@@ -14,7 +14,7 @@ use super::super::{
 use super::cpu;
 use super::model::{GgufOptions, ModelSource, Pooling};
 use super::queue::{EncoderOutput, QueueUser, Reply, Sequence};
-use super::token_cache::TokenCache;
+use super::token_embedder::TokenCache;
 use super::working::WorkingModel;
 
 /// Embeds with a GGUF model in this process.

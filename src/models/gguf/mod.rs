@@ -19,15 +19,11 @@
 //! llama.cpp ends the process when it is given more than it has room for, and says little when a file is broken, so
 //! `file` checks files first and `worker` checks every sequence.
 
-mod about;
-mod backend;
 mod bfloat;
 mod bundled;
-mod cache;
 mod cpu;
 mod embedder;
 mod file;
-mod kept_tokens;
 mod loaded;
 mod model;
 mod queue;
@@ -36,15 +32,14 @@ mod reranker;
 pub(crate) mod reranker_tests;
 #[cfg(test)]
 mod tests;
-mod token_cache;
 mod token_embedder;
 mod tokens;
 mod worker;
 mod working;
 
-pub(crate) use about::read_model_file;
 pub use embedder::GgufEmbedder;
 pub(crate) use loaded::model_loads;
+pub(crate) use model::read_model_file;
 pub use model::{GgufOptions, ModelSource, Pooling};
 pub(crate) use reranker::GgufReranker;
 

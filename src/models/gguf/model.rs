@@ -1,17 +1,20 @@
 //! Which model, with which options; loading it and refusing what cannot embed.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{fs, io};
 
+use llama_cpp_2::LogOptions;
 use llama_cpp_2::context::params::LlamaPoolingType;
+use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
+use tempfile::NamedTempFile;
 
-use super::super::{Fingerprint, ModelError};
-use super::backend::backend;
-use super::bundled;
-use super::cache::hash_file;
-use super::cpu;
+use super::super::{Fingerprint, ModelError, ModelFile};
 use super::file::Header;
+use super::{bundled, cpu};
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -252,4 +255,67 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
 fn strips_accents(header: &Header) -> bool {
     let lowercase = header.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
     header.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase)
+}
+
+/// Reads the header of a file, and checks that what it announces is there.
+///
+/// # Errors
+/// When the file cannot be read, or is no whole GGUF file.
+pub(crate) fn read_model_file(path: &Path) -> Result<ModelFile, ModelError> {
+    let header = Header::read(path)?;
+    let number = |key: &str| header.number(key).and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    let text = |key: &str| header.text(key).map(str::to_owned);
+    Ok(ModelFile {
+        name: text("general.name").unwrap_or_default(),
+        stem: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        architecture: header.architecture().to_owned(),
+        dimension: number("embedding_length"),
+        context: number("context_length"),
+        pooling: match header.number("pooling_type") {
+            Some(1) => Some("mean"),
+            Some(2) => Some("cls"),
+            Some(3) => Some("last"),
+            _ => None,
+        },
+        licence: text("general.license"),
+        bytes: path.metadata().map_err(ModelError::io("read the model", path))?.len(),
+    })
+}
+
+/// Starts llama.cpp, once a process.
+pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    let started = BACKEND.get_or_init(|| {
+        cpu::choose();
+        let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
+        // It writes a hundred lines a load to stderr if it is let.
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            llama_cpp_2::send_logs_to_tracing(LogOptions::default());
+        } else {
+            backend.void_logs();
+        }
+        Ok(backend)
+    });
+    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone(), may_pass: true })
+}
+
+/// Returns the BLAKE3 of a file.
+pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
+    Ok(blake3::Hasher::new().update_reader(File::open(path)?)?.finalize())
+}
+
+pub(super) const ACTION: &str = "write the bundled model into its cache folder";
+
+/// Makes a file in the cache folder that is gone again unless it is kept.
+pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, ModelError> {
+    fs::create_dir_all(cache_dir).map_err(ModelError::io(ACTION, cache_dir))?;
+    let mut file = tempfile::Builder::new();
+    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(ModelError::io(ACTION, cache_dir))
+}
+
+/// Gives such a file its name, once it is whole and on the disk.
+pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), ModelError> {
+    beside.as_file().sync_all().map_err(ModelError::io(ACTION, path))?;
+    beside.persist(path).map_err(|failed| ModelError::io(ACTION, path)(failed.error))?;
+    Ok(())
 }

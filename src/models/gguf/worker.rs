@@ -15,8 +15,7 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
 use super::super::unit::unit;
-use super::backend::backend;
-use super::model::{LoadedModel, Pooling};
+use super::model::{LoadedModel, Pooling, backend};
 use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 
 /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.

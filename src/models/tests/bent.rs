@@ -6,35 +6,12 @@ use proptest::sample::{Index, select};
 
 /// What means something to who reads JSON, numbers and lines.
 const PIECES: &[&str] = &[
-    "",
-    "{",
-    "}",
-    "[",
-    "]",
-    "\"",
-    ",",
-    ":",
-    "null",
-    "-1",
-    "1e39",
-    "1e999",
-    "NaN",
-    "0",
-    "\\u0000",
-    "\\ud800",
-    "\n",
-    "\r\n",
-    "é",
-    "\u{0}",
-    "../",
-    "{\"a\":",
-    "[[[[[[[[",
-    "true",
-    "999999999999999999999",
+    "", "{", "}", "[", "]", "\"", ",", ":", "null", "-1", "1e39", "1e999", "NaN", "0", "\\u0000", "\\ud800", "\n",
+    "\r\n", "é", "\u{0}", "../", "{\"a\":", "[[[[[[[[", "true", "999999999999999999999",
 ];
 
 /// A good answer that is bent, in up to four places.
-pub(in crate::models) fn bent(good: &'static [&'static str]) -> impl Strategy<Value = String> {
+pub(crate) fn bent(good: &'static [&'static str]) -> impl Strategy<Value = String> {
     let change = (0..4u8, any::<Index>(), any::<Index>(), select(PIECES));
     (select(good), vec(change, 0..5)).prop_map(|(good, changes)| {
         let mut text: Vec<char> = good.chars().collect();

@@ -1,3 +1,3 @@
 //! What the tests of several files stand on.
 
-pub(super) mod bent;
+pub(crate) mod bent;

@@ -201,25 +201,8 @@ fn tags_where_they_count_and_nowhere_else() {
     assert_eq!(
         note.tags,
         [
-            "One",
-            "two",
-            "2024",
-            "1.5",
-            "true",
-            "three",
-            "four",
-            "Five",
-            "six/seven_eight",
-            "bold",
-            "it",
-            "marked",
-            "in",
-            "par",
-            "seen",
-            "item",
-            "quoted",
-            "cell",
-            "foot"
+            "One", "two", "2024", "1.5", "true", "three", "four", "Five", "six/seven_eight", "bold", "it", "marked",
+            "in", "par", "seen", "item", "quoted", "cell", "foot"
         ]
     );
     assert!(!note.is_private());
@@ -240,11 +223,7 @@ fn comments_are_seen_and_left_out() {
     assert_eq!(
         comments,
         [
-            "%%one #x [[y]]%%",
-            "%%\n# no heading\n\n```\nnot code\n%%",
-            "%%two%%",
-            "<!-- three -->",
-            "<!-- four -->",
+            "%%one #x [[y]]%%", "%%\n# no heading\n\n```\nnot code\n%%", "%%two%%", "<!-- three -->", "<!-- four -->",
             "%%é%%"
         ]
     );

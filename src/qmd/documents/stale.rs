@@ -2,57 +2,10 @@
 
 use std::path::Path;
 
-use rusqlite::params;
-
 use super::super::error::QmdError;
 use super::QmdDocuments;
-use crate::path::VaultPath;
 
 impl QmdDocuments {
-    /// How many documents a clean-up would take away: those that are gone, or private now, and those of collections and indexes that there
-    /// are no more. Nothing is changed, nor is a row that says nothing mended.
-    ///
-    /// # Errors
-    /// When the database cannot be used.
-    pub(crate) fn count_stale(&mut self) -> Result<u64, QmdError> {
-        self.look_at_rules()?;
-        self.is_healing.set(true);
-        let counted = self.counted();
-        self.is_healing.set(false);
-        counted
-    }
-
-    fn counted(&self) -> Result<u64, QmdError> {
-        let is_current = self.is_current()?;
-        let mut stale = 0_u64;
-        for (name, in_vault) in &self.names {
-            let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            stale += self.differences(name, &start, is_current)?.gone.len() as u64;
-        }
-        let of = |owner: &str, collection: Option<&str>| {
-            let sql = "SELECT COUNT(*) FROM documents WHERE owner = ?1 AND (?2 IS NULL OR collection = ?2)";
-            self.ask_whole(|connection| {
-                connection.query_row(sql, params![owner, collection], |row| row.get::<_, i64>(0))
-            })
-        };
-        for name in self.other_collections()? {
-            stale += of(&self.owner, Some(&name))?.unsigned_abs();
-        }
-        for owner in self.other_indexes()? {
-            stale += of(&owner, None)?.unsigned_abs();
-        }
-        Ok(stale)
-    }
-
-    /// Takes those away that [`count_stale`](Self::count_stale) counts, and brings the others up to date. Tells how many it has taken.
-    ///
-    /// # Errors
-    /// When the database cannot be used.
-    pub(crate) fn clean_up(&mut self) -> Result<usize, QmdError> {
-        let others = self.drop_other_collections()? + self.drop_other_indexes()?;
-        Ok(others + self.refresh()?.values().map(|changes| changes.removed).sum::<usize>())
-    }
-
     /// Drops what is left of indexes whose folder is gone. Tells how many documents.
     pub(super) fn drop_other_indexes(&self) -> Result<usize, QmdError> {
         let mut dropped = 0;
@@ -123,13 +76,5 @@ impl QmdDocuments {
             let corrupt = || rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
             if said == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(corrupt(), Some(said))) }
         })
-    }
-
-    /// Gives back the room of what was dropped.
-    ///
-    /// # Errors
-    /// When the database cannot be used.
-    pub(crate) fn shrink(&self) -> Result<(), QmdError> {
-        self.ask_whole(|connection| connection.execute_batch("VACUUM"))
     }
 }

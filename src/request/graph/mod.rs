@@ -9,15 +9,10 @@
 //! relation is read out of a note that is seen. So what is hidden is neither an end of a step nor on the way of one.
 
 mod book;
-mod key;
-mod names;
 mod question;
-mod view;
 mod walk;
 
-pub(crate) use book::RelationsBook;
-pub use key::{KeyRelation, KeyRelations, key_relations};
-pub(crate) use names::{MeantNotes, meant};
+pub use book::{KeyRelation, KeyRelations, key_relations};
+pub(crate) use book::{MeantNotes, RelationsBook, edge, edge_chars, entity, entity_chars, meant};
 pub(crate) use question::GraphQuestion;
-pub(crate) use view::{edge, edge_chars, entity, entity_chars};
 pub(crate) use walk::Walk;

@@ -10,6 +10,21 @@ use crate::engine::{Engine, FileUpdate, Filter};
 
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
+/// A search by words.
+fn asked(text: &str, limit: usize) -> SearchRequest {
+    SearchRequest {
+        parts: Vec::new(),
+        text: text.into(),
+        mode: Mode::Keyword,
+        limit,
+        filter: Filter::default(),
+        at: Timestamp::UNIX_EPOCH,
+        min_relevance: None,
+        context: None,
+        turn: Turn::default(),
+    }
+}
+
 #[test]
 fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
     // All of the first places by words are of notes that are called otherwise.
@@ -27,17 +42,7 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
         }
         let reader = writer.publish().unwrap();
         let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
-        let request = SearchRequest {
-            parts: Vec::new(),
-            text: "rust".into(),
-            mode: Mode::Keyword,
-            limit: 3,
-            filter: Filter::default(),
-            at: Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: None,
-            turn: Turn::default(),
-        };
+        let request = asked("rust", 3);
         let config = SearchConfig { candidates: 3, ..SearchConfig::default() };
         let found = search(reader.as_ref(), None, &visible, &config, &request).unwrap();
         found.hits.iter().map(|hit| hit.file.path.to_string()).collect()
@@ -61,17 +66,7 @@ fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
     writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
     let reader = writer.publish().unwrap();
     let found = |visible: &Visible| -> Vec<(String, Option<f64>)> {
-        let request = SearchRequest {
-            parts: Vec::new(),
-            text: "kiln repair".into(),
-            mode: Mode::Keyword,
-            limit: 9,
-            filter: Filter::default(),
-            at: Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: None,
-            turn: Turn::default(),
-        };
+        let request = asked("kiln repair", 9);
         let found = search(reader.as_ref(), None, visible, &SearchConfig::default(), &request).unwrap();
         found.hits.iter().map(|hit| (hit.file.path.to_string(), hit.relevance)).collect()
     };
@@ -82,4 +77,22 @@ fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
     assert!(seen[0].1 >= Some(0.5) && seen.len() == 2, "{seen:?}");
     let all = found(&Visible::of(&crate::access::Scope::Everything, files));
     assert_eq!(all[0].0, "hidden/Kiln repairs.md", "the shorter name is nearer to what was typed");
+}
+
+/// "car" is the stem of the word, and begins the name of somebody who has nothing to do with it.
+#[test]
+fn the_short_stem_of_a_whole_word_is_not_the_beginning_of_a_name() {
+    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let notes = [("people/Carla Weber.md", "A friend."), ("notes/old.md", "Old cars rust, and a car is a car.")];
+    let updates = notes.map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE));
+    writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
+    let reader = writer.publish().unwrap();
+    let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
+    let first = |text: &str| {
+        let request = asked(text, 3);
+        let found = search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request).unwrap();
+        found.hits.first().map(|hit| hit.file.path.to_string())
+    };
+    assert_eq!(first("cars").as_deref(), Some("notes/old.md"));
+    assert_eq!(first("carla").as_deref(), Some("people/Carla Weber.md"));
 }

@@ -11,17 +11,7 @@ use crate::models::{EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 
 const NOTES: usize = 120;
 const THINGS: [&str; 12] = [
-    "river",
-    "garden",
-    "bicycle",
-    "sourdough",
-    "violin",
-    "lantern",
-    "harbour",
-    "chess",
-    "compost",
-    "glacier",
-    "kettle",
+    "river", "garden", "bicycle", "sourdough", "violin", "lantern", "harbour", "chess", "compost", "glacier", "kettle",
     "parquet",
 ];
 const DEEDS: [&str; 10] =

@@ -3,39 +3,13 @@
 use proptest::prelude::*;
 
 pub(super) const PATHS: [&str; 13] = [
-    "conversations/x.md",
-    "notes/a.md",
-    "notes/b.md",
-    "notes/c.md",
-    "work/a.md",
-    "work/deep/d.md",
-    "diary/2026-01-05.md",
-    "e.md",
-    "conversations/y.md",
-    "conversations/deep/z.md",
-    "memories/user.md",
-    "agents/ann/entries.md",
-    "summaries/s.md",
+    "conversations/x.md", "notes/a.md", "notes/b.md", "notes/c.md", "work/a.md", "work/deep/d.md",
+    "diary/2026-01-05.md", "e.md", "conversations/y.md", "conversations/deep/z.md", "memories/user.md",
+    "agents/ann/entries.md", "summaries/s.md",
 ];
 const WORDS: [&str; 18] = [
-    "**18:32 · Ann:** river",
-    "**18:33 · user:** boat",
-    "river",
-    "rivers",
-    "Flüsse",
-    "Fluss",
-    "boat",
-    "boating",
-    "garden",
-    "apple",
-    "green apple",
-    "code_name",
-    "C++",
-    "café",
-    "東京タワー",
-    "don't",
-    "v1.2",
-    "water",
+    "**18:32 · Ann:** river", "**18:33 · user:** boat", "river", "rivers", "Flüsse", "Fluss", "boat", "boating",
+    "garden", "apple", "green apple", "code_name", "C++", "café", "東京タワー", "don't", "v1.2", "water",
 ];
 pub(super) const DIMENSIONS: [usize; 3] = [16, 24, 32];
 /// What is done to an engine.

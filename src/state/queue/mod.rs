@@ -13,4 +13,5 @@ mod writer;
 
 pub use batch::{Appended, Batch, Extent, NewEvent, WaitingEvent};
 pub use reader::EventReader;
+pub(super) use reader::event_checksum;
 pub use writer::EventQueue;

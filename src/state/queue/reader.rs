@@ -84,17 +84,6 @@ impl EventReader {
         Ok(self.handle.if_there(|opened| plan_of(&opened.connection))?.flatten())
     }
 
-    /// The keys of events that wait no more, the oldest first.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn seen(&self) -> Result<Vec<u64>, StateError> {
-        Ok(self
-            .handle
-            .if_there(|opened| keys(&opened.connection, "SELECT key FROM events_seen ORDER BY id"))?
-            .unwrap_or_default())
-    }
-
     /// How many events wait.
     ///
     /// # Errors
@@ -125,7 +114,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
     Ok(WaitingEvent { number: number.cast_unsigned(), key: key.map(i64::cast_unsigned), body: sound() })
 }
 
-pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
+pub(in crate::state) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
     let key = key.map_or_else(Vec::new, |key| key.to_le_bytes().to_vec());
     checksum(&[&number.to_le_bytes(), &key, kind.as_bytes(), body.as_bytes()])
 }

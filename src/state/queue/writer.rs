@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Appended, Batch, Extent, NewEvent};
-use super::reader::{event_checksum, keys, plan_of, signed};
+use super::reader::{event_checksum, keys, signed};
 use super::seen::{MAX_SEEN, Seen};
 use crate::fs::crash;
 use crate::state::error::StateError;
@@ -24,7 +24,7 @@ const MAX_BYTES_IN_MEMORY: i64 = 64 << 20;
 /// Maximum time that the log is waited for which somebody else reads, where nobody waits for it to be empty.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// The queue, for the one thread that writes it.
+/// The queue, for whoever writes it, one at a time.
 #[derive(Debug)]
 pub struct EventQueue {
     handle: Handle,
@@ -108,49 +108,6 @@ impl EventQueue {
             *extent = now;
             Ok(appended)
         })
-    }
-
-    /// Takes over events from elsewhere with the keys of those that were there before, once: whoever asks names what it is by a
-    /// hash. Says whether it was new. `plan` makes of the number of the first of them what is being written.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
-    pub fn take_over(
-        &mut self,
-        (name, hash): (&str, &str),
-        events: &[NewEvent],
-        seen_before: &[u64],
-        plan: impl Fn(u64, Option<String>) -> String,
-    ) -> Result<bool, StateError> {
-        let Self { handle, seen, extent, .. } = self;
-        let taken = handle.with(|opened| {
-            load(opened, seen, extent)?;
-            let transaction = opened.connection.transaction()?;
-            let before: Option<String> = transaction
-                .query_row("SELECT hash FROM taken_over WHERE name = ?1", [name], |row| row.get(0))
-                .optional()?;
-            if before.is_some_and(|before| before == hash) {
-                return Ok(false);
-            }
-            for key in seen_before {
-                transaction.prepare_cached("INSERT INTO events_seen(key) VALUES (?1)")?.execute([key.cast_signed()])?;
-            }
-            let mut next = extent.next;
-            let plan = plan(next, plan_of(&transaction)?);
-            for event in events {
-                insert(&transaction, next, event)?;
-                next += 1;
-            }
-            set_plan(&transaction, &plan, next)?;
-            transaction.execute("INSERT OR REPLACE INTO taken_over(name, hash) VALUES (?1, ?2)", [name, hash])?;
-            transaction.commit()?;
-            crash::point("events-taken-over");
-            // All of it is read again.
-            extent.opened = u64::MAX;
-            Ok(true)
-        })?;
-        self.extent()?;
-        Ok(taken)
     }
 
     /// Leaves nothing on the disk of what waits no more.

@@ -1,12 +1,9 @@
 //! Notices changes on disk: the file system's events, and where those cannot be had, word that polling must do.
 
-mod cookies;
 mod events;
-mod folders;
 mod limits;
 mod watcher;
 
-pub use cookies::CookieFolder;
-pub use events::Signal;
-pub(crate) use folders::FoldersWatcher;
+pub(crate) use events::FoldersWatcher;
+pub use events::{CookieFolder, Signal};
 pub use watcher::{WatchedBy, Watcher};

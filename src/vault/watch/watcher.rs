@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::cookies::CookieFolder;
-use super::events::{Signal, handler};
+use super::events::{CookieFolder, Signal, handler};
 use super::limits;
 use crate::config::WatchMode;
 use crate::path::VaultPath;

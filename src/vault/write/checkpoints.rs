@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::checkpoint::{Act, Checkpoint};
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Act, Checkpoint, CheckpointId};
 use super::contents::{Contents, id_of};
 use super::error::WriteError;
 use super::tally::QuotaTally;
@@ -276,8 +275,7 @@ mod tests {
 
     use jiff::SignedDuration;
 
-    use super::super::checkpoint::Action;
-    use super::super::quota::Quota;
+    use super::super::checkpoint::{Action, Quota};
     use super::*;
 
     /// Each time a millisecond later at least, so that checkpoints have an order.

@@ -4,12 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::checkpoint::Checkpoint;
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Checkpoint, CheckpointId};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, sync_folder, write_atomically};
 
-/// Maximum length of a chain that is followed. Longer than any that is made: those of older versions were up to 256.
+/// Maximum length of a chain that is followed. Longer than any that is made.
 const MAX_CHAIN: usize = 1024;
 
 /// The folder of the checkpoints of one vault.

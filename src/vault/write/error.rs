@@ -1,6 +1,6 @@
 //! Why a note was not written.
 
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::CheckpointId;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 

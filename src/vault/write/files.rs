@@ -8,11 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action};
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Act, Action, CheckpointId};
 use super::checkpoints::Checkpoints;
 use super::error::WriteError;
-use super::held::HeldText;
+use super::exchange::HeldText;
 use crate::fs::{Context, crash, create_dir, move_new, sync_folder};
 use crate::path::VaultPath;
 use crate::state::ChangeTable;
@@ -176,6 +175,23 @@ impl Files {
         Ok(id)
     }
 
+    /// Writes over a note that is as `before` says, or makes a new one where that is `None`.
+    ///
+    /// # Errors
+    /// As [`Files::replace`] and [`Files::create`].
+    pub(crate) fn replace_or_create(
+        &self,
+        path: &VaultPath,
+        before: Option<Hash>,
+        text: &str,
+        act: Act<'_>,
+    ) -> Result<CheckpointId, WriteError> {
+        match before {
+            Some(before) => self.replace(path, before, text, act),
+            None => self.create_for(path, text, act),
+        }
+    }
+
     /// Leaves a note as `before` says, or not there, and gives a checkpoint as for a change: undoing that changes nothing.
     ///
     /// # Errors
@@ -295,6 +311,25 @@ impl Files {
     }
 }
 
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+const TRIES: usize = 100;
+
+/// Works a change out anew as often as somebody else was faster; `attempt` looks at what is there, and writes over it.
+///
+/// # Errors
+/// What keeps it from being worked out, or from being written.
+pub(crate) fn until_written<T, E: From<WriteError>>(
+    mut attempt: impl FnMut() -> Result<Result<T, WriteError>, E>,
+) -> Result<T, E> {
+    for _ in 1..TRIES {
+        match attempt()? {
+            Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => {}
+            written => return Ok(written?),
+        }
+    }
+    Ok(attempt()??)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -332,22 +367,8 @@ mod tests {
         )
         .unwrap();
         for bad in [
-            "link/a.md",
-            "there.md",
-            "folder.md",
-            "fifo.md",
-            "file/a.md",
-            ".vault/a.md",
-            "notes/.a.md",
-            ".md",
-            "a.txt",
-            "a.MD",
-            ".markdown",
-            "a.Markdown",
-            "memory.toml",
-            "a\nb.md",
-            "a\\b.md",
-            ".git/hooks/a.md",
+            "link/a.md", "there.md", "folder.md", "fifo.md", "file/a.md", ".vault/a.md", "notes/.a.md", ".md", "a.txt",
+            "a.MD", ".markdown", "a.Markdown", "memory.toml", "a\nb.md", "a\\b.md", ".git/hooks/a.md",
         ] {
             assert!(matches!(files.create(&path(bad), "x"), Err(WriteError::Refused { .. })), "{bad}");
         }

@@ -10,8 +10,8 @@ use blake3::Hash;
 use super::super::read::read_bytes;
 use super::checkpoints::mode;
 use super::error::WriteError;
+use super::exchange::HeldText;
 use super::files::Files;
-use super::held::HeldText;
 use crate::fs::{Context, FsError, UNFINISHED, is_open_for_writing, move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 

@@ -1,27 +1,21 @@
 //! Writes notes: only where notes belong, in one step, only over what the writer has seen, and so that it can be undone.
 
 mod checkpoint;
-mod checkpoint_id;
 mod checkpoints;
 mod contents;
 mod error;
 mod exchange;
 mod files;
-mod held;
 mod leftovers;
-mod names;
 mod note_change;
-mod quota;
 mod tally;
 mod trash;
 mod undo;
 
-pub(crate) use checkpoint::{Act, Action, Checkpoint};
-pub(crate) use checkpoint_id::CheckpointId;
+pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota};
 pub(crate) use error::WriteError;
-pub(crate) use files::Files;
-pub(crate) use names::{free_name, is_folder_name, note_names, slug};
-pub(crate) use quota::Quota;
+pub(crate) use exchange::{free_name, is_folder_name, note_names, slug};
+pub(crate) use files::{Files, until_written};
 pub(crate) use trash::Purged;
 
 #[cfg(test)]

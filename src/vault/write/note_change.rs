@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::checkpoint::Act;
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Act, CheckpointId};
 use super::files::Files;
 use crate::path::VaultPath;
 use crate::state::ChangeLine;
@@ -107,11 +106,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "owner create Some((1, 1)) false",
-                "program x append Some((2, 2)) false",
-                "agent ada edit Some((1, 1)) true",
-                "owner trash None true",
-                "owner restore Some((1, 2)) true",
+                "owner create Some((1, 1)) false", "program x append Some((2, 2)) false",
+                "agent ada edit Some((1, 1)) true", "owner trash None true", "owner restore Some((1, 2)) true",
                 "owner purge None false",
             ]
         );

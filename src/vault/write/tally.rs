@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::checkpoint::Checkpoint;
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Checkpoint, CheckpointId, Quota};
 use super::error::WriteError;
-use super::quota::Quota;
 
 /// A day, as quotas count it: back from now.
 const DAY: SignedDuration = SignedDuration::from_hours(24);

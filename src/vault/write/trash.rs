@@ -8,8 +8,7 @@ use std::path::Path;
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action};
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Act, Action, CheckpointId};
 use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;

@@ -8,8 +8,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, Checkpoint};
-use super::checkpoint_id::CheckpointId;
+use super::checkpoint::{Act, Action, Checkpoint, CheckpointId};
 use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;
@@ -186,7 +185,7 @@ impl Files {
     }
 
     /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
-    /// left it: the lines that are not there any more, each a paragraph. `text_of` says what bytes say.
+    /// left it: what the note said, what it says, and the lines that are not there any more, each a paragraph. `text_of` says what bytes say.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -195,7 +194,7 @@ impl Files {
         path: &VaultPath,
         since: i64,
         text_of: impl Fn(Vec<u8>) -> String,
-    ) -> Result<Option<String>, WriteError> {
+    ) -> Result<Option<(String, Option<String>, String)>, WriteError> {
         let Some(last) = self.checkpoints.list()?.into_iter().find(|checkpoint| checkpoint.path == *path) else {
             return Ok(None);
         };
@@ -205,10 +204,11 @@ impl Files {
             return Ok(None);
         }
         let Ok((_, Some(had))) = self.checkpoints.get(&last.id) else { return Ok(None) };
-        let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)).unwrap_or_default());
-        let left: HashSet<&str> = now.lines().collect();
-        let gone: Vec<&str> = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).collect();
-        Ok(Some(gone.join("\n\n")))
+        let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)));
+        let left: HashSet<&str> = now.iter().flat_map(|now| now.lines()).collect();
+        let gone = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line));
+        let gone = gone.collect::<Vec<_>>().join("\n\n");
+        Ok(Some((had, now, gone)))
     }
 
     /// Says `instead` in the log of changes where a note is named that is gone for good.

@@ -1,12 +1,10 @@
 //! The person lets agents in and takes it back: over HTTP, and with `vault agent`.
 
-use serde_json::json;
-
 use super::world::token_of;
-use crate::support::{Daemon, Request};
+use crate::support::prelude::*;
 
 fn reads(vault: &Daemon, token: &str) -> u16 {
-    vault.send(&Request::get("/api/user-memory/search?q=x").header("Authorization", &format!("Bearer {token}"))).status
+    vault.send(&Request::get("/api/user-memory/search?q=x").bearer(token)).status
 }
 
 #[test]
@@ -21,7 +19,7 @@ fn an_agent_comes_and_goes() {
         "{}",
         added.stderr
     );
-    let asked = Request::get("/api/user-memory/search?q=quokka").header("Authorization", &format!("Bearer {token}"));
+    let asked = Request::get("/api/user-memory/search?q=quokka").bearer(&token);
     let found = vault.send(&asked).json();
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
     assert_eq!(found["results"][0]["path"], "notes/a.md");
@@ -55,23 +53,8 @@ fn an_agent_comes_and_goes() {
 }
 
 #[test]
-fn who_gets_the_name_of_an_agent_that_is_gone_gets_its_memory_and_that_is_said() {
-    let mut vault = Daemon::vault();
-    vault.start();
-    assert!(!vault.run(&["agent", "add", "ada"]).ok().stderr.contains("was here before"));
-    vault.write("agents/ada/MEMORY.md", "Old.\n").write("traces/ada/2026-03-02T10.jsonl", "");
-    vault.run(&["agent", "remove", "ada"]).ok();
-    let said = vault.run(&["agent", "add", "ada"]).ok().stderr;
-    assert!(said.contains("was here before") && said.contains("agents/ada/ and traces/ada/"), "{said}");
-    vault.run(&["agent", "remove", "ada"]).ok();
-    let added = vault.post("/api/agents", &json!({ "name": "ada" })).json();
-    assert_eq!(added["inherits"], json!(["agents/ada/", "traces/ada/"]), "{added}");
-}
-
-#[test]
 fn a_path_may_have_a_number_sign_of_its_own() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/c#.md", "A quokka.\n").write("notes/c.md", "# C\n").start();
+    let vault = Daemon::vault().with("notes/c#.md", "A quokka.\n").with("notes/c.md", "# C\n").started();
     vault.run(&["agent", "add", "ada", "--allow", "--paths", "notes/c#.md"]).ok();
     for (what, path) in
         [("notes/c#.md", "notes/c#.md"), ("notes/c#.md#L1", "notes/c#.md"), ("notes/c.md#A#B", "notes/c.md")]
@@ -83,26 +66,12 @@ fn a_path_may_have_a_number_sign_of_its_own() {
 }
 
 #[test]
-fn a_checkout_brings_no_removed_agent_back() {
-    let mut vault = Daemon::vault();
-    vault.start();
-    let token = vault.run(&["agent", "add", "ada"]).ok().stdout.trim().to_owned();
-    let page = std::fs::read_to_string(vault.path("agents/ada/agent.md")).unwrap();
-    vault.run(&["agent", "remove", "ada"]).ok();
-    vault.write("agents/ada/agent.md", page);
-    assert_eq!(reads(&vault, &token), 401);
-    assert!(vault.run(&["agent", "show", "ada"]).ok().stdout.contains("token since  none"));
-    assert_eq!(reads(&vault, &token_of(&vault, "ada")), 200);
-}
-
-#[test]
 fn tokens_are_hashed_at_rest_and_shown_once() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let token = vault.run(&["agent", "add", "ada", "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
     for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
     {
-        let bytes = std::fs::read(entry.path()).unwrap();
+        let bytes = fs::read(entry.path()).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(&token), "{}", entry.path().display());
     }
@@ -111,9 +80,9 @@ fn tokens_are_hashed_at_rest_and_shown_once() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    let mut vault = Daemon::vault();
-    vault.start();
+fn what_makes_no_sense_is_refused_and_who_is_gone_comes_back_only_as_is_said() {
+    let mut vault = Daemon::vault().started();
+    // What makes no sense is refused.
     for (body, field) in [
         (json!({}), "name"),
         (json!({ "name": "" }), "name"),
@@ -135,14 +104,30 @@ fn what_makes_no_sense_is_refused() {
         }
     }
     assert!(!vault.path("agents").exists());
+    // Who gets the name of an agent that is gone gets its memory, and that is said.
+    assert!(!vault.run(&["agent", "add", "ada"]).ok().stderr.contains("was here before"));
+    vault.write("agents/ada/MEMORY.md", "Old.\n").write("traces/ada/2026-03-02T10.jsonl", "");
+    vault.run(&["agent", "remove", "ada"]).ok();
+    let said = vault.run(&["agent", "add", "ada"]).ok().stderr;
+    assert!(said.contains("was here before") && said.contains("agents/ada/ and traces/ada/"), "{said}");
+    vault.run(&["agent", "remove", "ada"]).ok();
+    let added = vault.post("/api/agents", &json!({ "name": "ada" })).json();
+    assert_eq!(added["inherits"], json!(["agents/ada/", "traces/ada/"]), "{added}");
+    // A checkout brings no removed agent back.
+    let token = vault.run(&["agent", "add", "bob"]).ok().stdout.trim().to_owned();
+    let page = vault.read("agents/bob/agent.md");
+    vault.run(&["agent", "remove", "bob"]).ok();
+    vault.write("agents/bob/agent.md", page);
+    assert_eq!(reads(&vault, &token), 401);
+    assert!(vault.run(&["agent", "show", "bob"]).ok().stdout.contains("token since  none"));
+    assert_eq!(reads(&vault, &token_of(&vault, "bob")), 200);
 }
 
 #[test]
 fn too_many_requests_are_refused_for_a_while() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 5\n");
-    vault.start();
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 5\n").started();
     let token = vault.run(&["agent", "add", "ada"]).ok().stdout.trim().to_owned();
-    let asked = Request::get("/api/user-memory/search?q=x").header("Authorization", &format!("Bearer {token}"));
+    let asked = Request::get("/api/user-memory/search?q=x").bearer(&token);
     let replies: Vec<_> = (0..7).map(|_| vault.send(&asked)).collect();
     assert!(replies[..5].iter().all(|reply| reply.status == 200));
     let refused = replies.iter().find(|reply| reply.status == 429).expect("too many");

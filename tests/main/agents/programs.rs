@@ -1,19 +1,15 @@
 //! Agents at the addresses of `qmd serve`, and the search that answers as one of them would be answered.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
 use super::world::{hashes, token_of, world};
-use crate::support::{Daemon, Reply, Request, encode, eventually};
+use crate::support::prelude::*;
 
 fn post(vault: &Daemon, token: &str, address: &str, body: &Value) -> Reply {
-    let request = Request::new("POST", address).header("Authorization", &format!("Bearer {token}"));
+    let request = Request::new("POST", address).bearer(token);
     vault.send(&request.json(body.to_string()))
 }
 
 fn get(vault: &Daemon, token: &str, target: &str) -> Reply {
-    vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
+    vault.send(&Request::get(target).bearer(token))
 }
 
 #[track_caller]
@@ -23,15 +19,16 @@ fn good(reply: Reply) -> Value {
 }
 
 #[test]
-fn what_an_agent_ingests_goes_to_its_own_memory_alone() {
+fn what_an_agent_ingests_goes_to_its_own_memory_as_it_may_write() {
     let vault = world(None, 0);
+    // What an agent ingests goes to its own memory alone.
     let (ada, eve) = (token_of(&vault, "ada"), token_of(&vault, "eve"));
     let before = vault.get("/api/user-memory/stats").json()["collections"].clone();
     let asked = json!({"content": "The echidna naps.", "title": "Echidnas", "collection": "Knowledge!", "tags": ["x"],
         "metadata": {"created": "1970-01-01"}});
     let saved = good(post(&vault, &ada, "/ingest", &asked));
     assert_eq!((&saved["ok"], &saved["path"]), (&true.into(), &"agents/ada/memory/knowledge.md".into()));
-    let text = fs::read_to_string(vault.path("agents/ada/memory/knowledge.md")).unwrap();
+    let text = vault.read("agents/ada/memory/knowledge.md");
     assert!(text.ends_with("## Echidnas\n\nThe echidna naps.\n") && !text.contains("1970"), "{text}");
     let plain = good(post(&vault, &ada, "/embed", &json!({"content": "An echidna snores."})));
     assert_eq!(plain["path"], "agents/ada/MEMORY.md");
@@ -51,19 +48,14 @@ fn what_an_agent_ingests_goes_to_its_own_memory_alone() {
     let mut before = before;
     before["agents"].take();
     assert_eq!(after, before);
-}
-
-#[test]
-fn a_chunk_with_a_hidden_comment_is_deleted_with_it() {
-    let vault = world(None, 0);
+    // A chunk with a hidden comment is deleted with it.
     let ada = token_of(&vault, "ada");
     let own = vault.path("agents/ada/memory/hidden.md");
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     fs::write(&own, "# Kept\n\nA numbat stays.\n\n# Gone\n\nAn echidna %% of old %% naps.\n").unwrap();
     vault.settle();
     let hash = eventually("the chunk", || {
-        let found = good(post(&vault, &ada, "/api/memory/search", &json!({"query": "echidna naps"})));
-        found["results"]
+        good(post(&vault, &ada, "/api/memory/search", &json!({"query": "echidna naps"})))["results"]
             .as_array()
             .unwrap()
             .iter()
@@ -72,23 +64,7 @@ fn a_chunk_with_a_hidden_comment_is_deleted_with_it() {
     });
     good(post(&vault, &ada, "/delete-chunk", &json!({"hash": hash})));
     assert_eq!(fs::read_to_string(&own).unwrap(), "# Kept\n\nA numbat stays.\n");
-}
-
-#[test]
-fn an_agent_deletes_nothing_of_the_persons() {
-    let vault = world(None, 0);
-    let ada = token_of(&vault, "ada");
-    for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
-        let reply = post(&vault, &ada, "/delete-chunk", &json!({"hash": hash}));
-        assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; it changes when the text does"));
-        assert!(vault.path(&path).exists(), "{path}");
-    }
-}
-
-#[test]
-fn what_an_agent_ingests_is_bound_by_its_write_mode() {
-    let vault = world(None, 0);
+    // What an agent ingests is bound by its write mode.
     let asked = json!({"content": "x", "collection": "knowledge"});
     for (mode, expected) in [
         ("hybrid", Some("agents/bob/memory/knowledge.md")),
@@ -113,13 +89,22 @@ fn what_an_agent_ingests_is_bound_by_its_write_mode() {
         let reply = post(&vault, &bob, "/ingest", &json!({"content": "x", "collection": collection}));
         assert!(matches!(reply.status, 400 | 403), "{collection}: {}", reply.status);
     }
-    let page = fs::read_to_string(vault.path("agents/bob/agent.md")).unwrap();
+    let page = vault.read("agents/bob/agent.md");
     assert_eq!(page, "---\ntitle: Bob\nwrite_mode: off\n---\n");
 }
 
 #[test]
-fn the_person_is_answered_as_an_agent_would_be() {
+fn what_an_agent_may_not_is_as_if_it_were_not_there() {
     let vault = world(None, 0);
+    // An agent deletes nothing of the person's.
+    let ada = token_of(&vault, "ada");
+    for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
+        let reply = post(&vault, &ada, "/delete-chunk", &json!({"hash": hash}));
+        assert_eq!(reply.status, 404, "{path}");
+        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; it changes when the text does"));
+        assert!(vault.path(&path).exists(), "{path}");
+    }
+    // The person is answered as an agent would be.
     let ada = token_of(&vault, "ada");
     for word in ["quokka", "xylophone", "marsupial"].map(encode) {
         let own = good(get(&vault, &ada, &format!("/api/user-memory/search?q={word}")));
@@ -134,11 +119,7 @@ fn the_person_is_answered_as_an_agent_would_be() {
     }
     let log = vault.get("/api/agents/ada/log").json();
     assert!(log["entries"].as_array().unwrap().iter().any(|entry| entry["query"] == "xylophone"), "{log}");
-}
-
-#[test]
-fn an_agent_that_may_not_one_that_is_not_and_another_are_the_same() {
-    let vault = world(None, 0);
+    // An agent that may not, one that is not, and another are the same.
     let refused = vault.get("/api/user-memory/agent-search?q=quokka&agent_name=nobody");
     assert_eq!((refused.status, refused.json()["error"]["code"].clone()), (403, "forbidden".into()));
     let names = ["bob", "eve", "zo", "Ada", "ada/", "..", "../ada", "ada%00", "%ff", "agents/ada", &"a".repeat(5000)];
@@ -155,11 +136,7 @@ fn an_agent_that_may_not_one_that_is_not_and_another_are_the_same() {
     assert_eq!(unnamed.status, 403);
     assert!(unnamed.error().contains("agent_name"), "{}", unnamed.error());
     assert_eq!(vault.get("/api/user-memory/agent-search?agent_name=ada").status, 400);
-}
-
-#[test]
-fn the_status_tells_an_agent_of_what_it_sees() {
-    let vault = world(None, 0);
+    // The status tells an agent of what it sees.
     let status = good(get(&vault, &token_of(&vault, "ada"), "/status"));
     let mut keys: Vec<&String> = status.as_object().unwrap().keys().collect();
     keys.sort_unstable();

@@ -1,18 +1,13 @@
 //! The rules as they change.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use memory_vault::access::{Caller, Principal, Session, Turn};
 use memory_vault::agents;
 use memory_vault::config::{ScopeConfig, ScopeDecision};
-use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
-use memory_vault::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams, SearchQuery};
+use memory_vault::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams};
 use proptest::prelude::*;
 
-use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually, proptest_config};
+use crate::support::prelude::*;
 
 /// What Ada's request is, where there is such an agent.
 fn ada(vault: &TestVault) -> Option<Viewer> {
@@ -28,10 +23,8 @@ fn owner(vault: &TestVault) -> Option<Viewer> {
 }
 
 fn vault(page: &str) -> TestVault {
-    let mut vault = TestVault::new();
-    vault.write("agents/ada/agent.md", format!("---\n{page}\n---\n"));
-    vault.write("notes/a.md", "# A\n\nThe quokka sleeps.\n").write("notes/b.md", "# B\n\nThe quokka wakes.\n");
-    vault.sync();
+    let mut vault = TestVault::new().with("agents/ada/agent.md", format!("---\n{page}\n---\n"));
+    vault.write("notes/a.md", "# A\n\nThe quokka sleeps.\n").write("notes/b.md", "# B\n\nThe quokka wakes.\n").sync();
     vault
 }
 
@@ -60,8 +53,7 @@ fn a_property_of_a_note_that_is_private_by_now_is_not_named() {
 
 #[test]
 fn a_word_of_a_note_that_is_private_by_now_is_not_shown_for_another() {
-    let mut vault = vault("can_read_user_memory: true");
-    vault.write("notes/p.md", "# P\n\nThe platypus digs.\n").sync();
+    let mut vault = vault("can_read_user_memory: true").with("notes/p.md", "# P\n\nThe platypus digs.\n").synced();
     let said = |vault: &TestVault| {
         let query = SearchQuery { q: "quokka sleeps platypuss".into(), limit: Some(1), ..SearchQuery::default() };
         notes::search(&ada(vault).unwrap(), &query).unwrap().degraded.unwrap_or_default()
@@ -120,12 +112,9 @@ fn a_note_that_becomes_private_is_hidden_before_it_is_read_again() {
 
 #[test]
 fn a_remark_is_hidden_as_soon_as_its_note_is() {
-    let mut vault = vault("can_read_user_memory: true");
-    vault.write(
-        "annotations/x.md",
-        "---\nannotates:\n  path: notes/a.md\n  quote: The quokka sleeps.\n---\nA quokka!\n",
-    );
-    vault.sync();
+    let mut vault = vault("can_read_user_memory: true")
+        .with("annotations/x.md", "---\nannotates:\n  path: notes/a.md\n  quote: The quokka sleeps.\n---\nA quokka!\n")
+        .synced();
     assert_eq!(found(ada(&vault)), ["annotations/x.md", "notes/a.md", "notes/b.md"]);
     vault.write("notes/a.md", "---\nprivate: true\n---\n# A\n\nThe quokka sleeps.\n");
     assert_eq!(found(ada(&vault)), ["notes/b.md"], "before the note is read again");
@@ -189,7 +178,7 @@ fn answers_keep_to_the_limits() {
     // What is given beside the text counts too.
     let meta = format!("---\nnote: {}\n---\n", "x".repeat(400));
     for number in 0..20 {
-        let text = fs::read_to_string(vault.path(&format!("notes/{number}.md"))).unwrap();
+        let text = vault.read(&format!("notes/{number}.md"));
         vault.write(&format!("notes/{number}.md"), format!("{meta}{text}"));
     }
     vault.sync();
@@ -224,10 +213,9 @@ proptest! {
             vault.write(&path, format!("---\ntags: [{}]\n---\nText.\n", tags.join(", ")));
         }
         vault.sync();
-        let page = serde_json::json!({
+        let grant = Policy::parse(json!({
             "can_read_user_memory": true, "collections": collections, "exclude_tags": tags, "paths": paths,
-        });
-        let grant = Policy::parse(page.as_object().unwrap()).grant.unwrap();
+        }).as_object().unwrap()).grant.unwrap();
         let scope = Scope::Given(grant.clone().into());
         let snapshot = vault.app().shared().snapshot().unwrap();
         let visible = Visible::of(&scope, snapshot.files());
@@ -286,7 +274,7 @@ fn another_name_of_a_hidden_note_shows_nothing_of_it() {
     vault.restart();
     assert_eq!(found(ada(&vault)), ["notes/c.md", "notes/open.md", "work/c.md"]);
     // An edit through one name, of which the watcher says nothing for the other: no word of it under that.
-    let inode = std::fs::File::options().write(true).truncate(true).open(vault.path("notes/c.md"));
+    let inode = fs::File::options().write(true).truncate(true).open(vault.path("notes/c.md"));
     std::io::Write::write_all(&mut inode.unwrap(), b"---\nprivate: true\n---\nThe hidden quokka.\n").unwrap();
     let shown = found(ada(&vault));
     assert_eq!(shown, ["notes/open.md"], "before either is read again");
@@ -299,21 +287,19 @@ fn another_name_of_a_hidden_note_shows_nothing_of_it() {
 
 #[test]
 fn rights_that_come_back_with_an_older_page_count_at_once_and_are_told() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/a.md", "# A\n\nA quokka.\n").start();
+    let vault = Daemon::vault().with("notes/a.md", "# A\n\nA quokka.\n").started();
     let git = |args: &[&str]| {
-        let ran = std::process::Command::new("git").current_dir(vault.path("")).args(args).output().unwrap();
+        let ran = Command::new("git").current_dir(vault.path("")).args(args).output().unwrap();
         assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
     };
     let token = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
     git(&["init", "-q"]);
     git(&["add", "agents"]);
     git(&["-c", "user.name=m", "-c", "user.email=m@x", "commit", "-qm", "with rights"]);
-    let asked = Request::get("/api/user-memory/search?q=quokka").header("Authorization", &format!("Bearer {token}"));
+    let asked = Request::get("/api/user-memory/search?q=quokka").bearer(&token);
     let hits = || vault.send(&asked).json()["results"].as_array().unwrap().len();
     let pages = || {
-        let log = vault.run(&["agent", "log", "ada", "--json"]).ok().json();
-        let entries = log["entries"].as_array().unwrap().clone();
+        let entries = vault.run(&["agent", "log", "ada", "--json"]).ok().json()["entries"].as_array().unwrap().clone();
         entries.into_iter().filter(|entry| entry["what"] == "page").collect::<Vec<_>>()
     };
     assert_eq!((hits(), pages().len()), (1, 0));
@@ -333,12 +319,11 @@ fn rights_that_come_back_with_an_older_page_count_at_once_and_are_told() {
     // And the other way round: rights that an older page does not have are gone at once.
     git(&["rm", "-q", "--cached", "agents/ada/agent.md"]);
     let page = vault.path("agents/ada/agent.md");
-    let older =
-        std::fs::read_to_string(&page).unwrap().replace("can_read_user_memory: true", "can_read_user_memory: false");
-    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
-    std::fs::write(page.with_extension("new"), older).unwrap();
-    std::fs::File::options().write(true).open(page.with_extension("new")).unwrap().set_modified(old).unwrap();
-    std::fs::rename(page.with_extension("new"), &page).unwrap();
+    let older = fs::read_to_string(&page).unwrap().replace("can_read_user_memory: true", "can_read_user_memory: false");
+    let old = std::time::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    fs::write(page.with_extension("new"), older).unwrap();
+    fs::File::options().write(true).open(page.with_extension("new")).unwrap().set_modified(old).unwrap();
+    fs::rename(page.with_extension("new"), &page).unwrap();
     assert_eq!((hits(), pages().len()), (0, 3));
 }
 
@@ -351,8 +336,7 @@ fn ask_until(over: &Over, count: &AtomicUsize, address: &str, token: &str, targe
         if over.is() {
             break;
         }
-        let request = Request::get(target).header("Authorization", &format!("Bearer {token}"));
-        let reply = connection.send(&request).expect("the server answers");
+        let reply = connection.send(&Request::get(target).bearer(token)).expect("the server answers");
         let body = String::from_utf8_lossy(&reply.body).into_owned();
         assert!(!body.contains(SECRET), "{target}: {body}");
         assert!(matches!(reply.status, 200 | 404 | 503), "{target}: {} {body}", reply.status);
@@ -381,7 +365,7 @@ fn a_private_note_that_is_renamed_under_searches_shows_not_a_byte() {
             ask_until(over, reads, address, token, &notes.each_ref().map(String::as_str));
         });
         let rename = |from: &str, to: &str| {
-            std::fs::rename(vault.path(&format!("notes/{from}")), vault.path(&format!("notes/{to}"))).unwrap();
+            fs::rename(vault.path(&format!("notes/{from}")), vault.path(&format!("notes/{to}"))).unwrap();
             // Each asks what is so now.
             let before = [searches, reads].map(|count| count.load(Ordering::Relaxed));
             eventually("answers", || {
@@ -406,21 +390,21 @@ fn a_private_note_that_is_renamed_under_searches_shows_not_a_byte() {
 }
 
 /// Characters of all texts in a value.
-fn characters(value: &serde_json::Value) -> usize {
+fn characters(value: &Value) -> usize {
     match value {
-        serde_json::Value::String(text) => text.chars().count(),
-        serde_json::Value::Array(values) => values.iter().map(characters).sum(),
-        serde_json::Value::Object(fields) => fields.values().map(characters).sum(),
+        Value::String(text) => text.chars().count(),
+        Value::Array(values) => values.iter().map(characters).sum(),
+        Value::Object(fields) => fields.values().map(characters).sum(),
         _ => 0,
     }
 }
 
 /// What links give of notes.
-fn texts_of(links: &LinksView) -> serde_json::Value {
+fn texts_of(links: &LinksView) -> Value {
     let own = links.outgoing.iter().chain(&links.unresolved);
     let own = own.map(|link| (&link.target, &link.title, &link.text)).collect::<Vec<_>>();
     let others = links.incoming.iter().map(|link| (&link.title, &link.text)).collect::<Vec<_>>();
-    serde_json::json!([links.title, own, others])
+    json!([links.title, own, others])
 }
 
 #[test]
@@ -441,15 +425,11 @@ fn whatever_is_given_of_a_note_counts_against_the_room() {
         found.results.iter().find(|hit| hit.chunk.path == "notes/long.md").unwrap().chunk.hash.clone()
     };
     let note = notes::note(&ada(&vault).unwrap(), &NoteParams::of("notes/long.md")).unwrap();
-    let given = serde_json::json!([
-        note.text,
-        note.body,
-        note.metadata,
-        note.chunks.iter().map(|c| &c.heading_path).collect::<Vec<_>>()
-    ]);
+    let given =
+        json!([note.text, note.body, note.metadata, note.chunks.iter().map(|c| &c.heading_path).collect::<Vec<_>>()]);
     assert!(characters(&given) <= 400 && note.cut, "{given}");
     let (passage, cut) = notes::passage(&ada(&vault).unwrap(), &hash).unwrap();
-    let given = serde_json::json!([passage.chunk.content, passage.chunk.metadata, passage.annotations]);
+    let given = json!([passage.chunk.content, passage.chunk.metadata, passage.annotations]);
     assert!(characters(&given) <= 400 && cut, "that it was cut is told: {given}");
     let lines: String = (0..40).map(|at| format!("See [[long]] and [[nothing {at}]].\n\n")).collect();
     vault.write("notes/links.md", lines).sync();

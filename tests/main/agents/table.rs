@@ -1,10 +1,8 @@
 //! Every agent asks for everything, by every way there is, in the vault with all notes and in one that has only those it sees:
 //! the answers are the same bytes.
 
-use serde_json::{Value, json};
-
 use super::world::{AGENTS, BY_MEANING, BY_WORDS, NOTES, hashes, token_of, world, world_with};
-use crate::support::{Daemon, Request, encode};
+use crate::support::prelude::*;
 
 /// A request that an agent makes: method, target and body.
 pub type Asked = (&'static str, String, Option<Value>);
@@ -23,28 +21,14 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
     let mut get = |target: String| asked.push(("GET", target, None));
     for word in WORDS.map(encode) {
         for more in [
-            "",
-            "&highlight=true",
-            "&fresh=true",
-            "&limit=1000",
-            "&context=2",
-            "&collection=notes",
-            "&collection=journal",
-            "&collection=agents",
+            "", "&highlight=true", "&fresh=true", "&limit=1000", "&context=2", "&collection=notes",
+            "&collection=journal", "&collection=agents",
         ] {
             get(format!("/api/user-memory/search?q={word}{more}"));
         }
         for more in [
-            "tag=health",
-            "tag=private",
-            "tag=work",
-            "path=notes/diary",
-            "path=agents/",
-            "until=2026-01-04",
-            "mode=keyword",
-            "layer=graph",
-            "layer=notes",
-            "layer=summaries",
+            "tag=health", "tag=private", "tag=work", "path=notes/diary", "path=agents/", "until=2026-01-04",
+            "mode=keyword", "layer=graph", "layer=notes", "layer=summaries",
         ] {
             get(format!("/api/user-memory/search?q={word}&{more}"));
         }
@@ -63,63 +47,48 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         get(target.to_owned());
     }
     for target in [
-        "/api/user-memory/browse",
-        "/api/user-memory/browse?limit=1000",
-        "/api/user-memory/browse?limit=1&offset=1",
-        "/api/user-memory/browse?collection=journal",
-        "/api/user-memory/browse?collection=nothing",
-        "/api/user-memory/browse?collection=agents",
-        "/api/user-memory/browse?day=2026-01-04",
-        "/api/user-memory/stats",
-        "/api/user-memory/collections",
-        "/api/user-memory/tags",
-        "/api/tags",
-        "/api/user-memory/notes",
-        "/agents",
-        "/api/entries",
-        "/api/entries?agent=zoe",
-        "/api/agents/zoe/trace",
-        "/api/agents/ada/trace?limit=1000",
-        "/api/agents/nobody/trace?kind=error",
-        "/api/agents/ADA/trace",
-        "/api/entries?agent=ada&status=superseded",
-        "/api/entries?status=pending",
-        "/api/entries?status=archived&tag=marsupial",
-        "/api/facts",
-        "/api/facts?scope=*&history=true",
-        "/api/facts?scope=user",
-        "/api/facts?scope=user&namespace=animals&key=quokka",
-        "/api/facts?scope=project:zoo&expired=true",
-        "/api/facts?scope=project:none",
-        "/api/facts?scope=agent:zoe",
-        "/api/facts?resolve=project:zoo,user&key=quokka",
-        "/api/facts?scope=*&as_of=2026-12-31",
-        "/api/facts?scope=*&changed_since=2020-01-01",
-        "/api/facts?scope=*&tag=marsupial",
-        "/api/summaries",
-        "/api/summaries?all=true",
-        "/api/summaries?of=notes/open.md",
-        "/api/summaries?of=notes/secret.md",
-        "/api/summaries?of=notes/none.md",
-        "/api/digest",
-        "/api/digest?day=2026-01-04",
-        "/api/digest?day=2026-01-02",
-        "/api/digest?week=2026-W01",
-        "/api/digest?week=2026-W02",
-        "/api/digest?day=never",
-        "/api/graph",
-        "/api/graph?type=person",
-        "/api/graph?relation=eats&expired=true",
-        "/api/user-memory/notes?folder=notes&limit=2&offset=1",
-        "/api/user-memory/notes?folder=journal",
-        "/api/user-memory/notes?folder=nothing",
-        "/api/user-memory/notes?tag=health",
-        "/api/user-memory/notes?tag=zoo&since=2020-01-01",
-        "/openapi.json",
-        "/health",
-        "/",
+        "/api/user-memory/stats", "/api/user-memory/collections", "/api/user-memory/tags", "/api/tags", "/agents",
+        "/api/agents/zoe/trace", "/api/agents/ADA/trace", "/openapi.json", "/health", "/",
     ] {
         get(target.to_owned());
+    }
+    for (path, queries) in [
+        (
+            "/api/user-memory/browse",
+            &[
+                "", "?limit=1000", "?limit=1&offset=1", "?collection=journal", "?collection=nothing",
+                "?collection=agents", "?day=2026-01-04",
+            ][..],
+        ),
+        (
+            "/api/user-memory/notes",
+            &[
+                "", "?folder=notes&limit=2&offset=1", "?folder=journal", "?folder=nothing", "?tag=health",
+                "?tag=zoo&since=2020-01-01",
+            ],
+        ),
+        (
+            "/api/entries",
+            &["", "?agent=zoe", "?agent=ada&status=superseded", "?status=pending", "?status=archived&tag=marsupial"],
+        ),
+        ("/api/agents/ada/trace", &["?limit=1000"]),
+        ("/api/agents/nobody/trace", &["?kind=error"]),
+        (
+            "/api/facts",
+            &[
+                "", "?scope=*&history=true", "?scope=user", "?scope=project:zoo&expired=true", "?scope=project:none",
+                "?scope=agent:zoe", "?resolve=project:zoo,user&key=quokka", "?scope=*&as_of=2026-12-31",
+                "?scope=*&changed_since=2020-01-01", "?scope=*&tag=marsupial",
+            ],
+        ),
+        ("/api/facts?scope=user", &["&namespace=animals&key=quokka"]),
+        ("/api/summaries", &["", "?all=true", "?of=notes/open.md", "?of=notes/secret.md", "?of=notes/none.md"]),
+        ("/api/digest", &["", "?day=2026-01-04", "?day=2026-01-02", "?week=2026-W01", "?week=2026-W02", "?day=never"]),
+        ("/api/graph", &["", "?type=person", "?relation=eats&expired=true"]),
+    ] {
+        for query in queries {
+            get(format!("{path}{query}"));
+        }
     }
     for (path, ..) in NOTES {
         get(format!("/api/user-memory/note?path={}", encode(path)));
@@ -165,9 +134,7 @@ fn contexts() -> Vec<Asked> {
     let mut asked =
         vec![post("/api/context", json!({})), post("/api/context", json!({ "mode": "full", "budget": 5000 }))];
     let questions = [
-        "what do you know about me",
-        "What did I say about the quokka?",
-        "what did we decide yesterday",
+        "what do you know about me", "What did I say about the quokka?", "what did we decide yesterday",
         "remember the Secret Plan",
     ];
     for query in WORDS.into_iter().chain(questions) {
@@ -219,12 +186,11 @@ fn of_own_memory(known: &[String]) -> Vec<Asked> {
     for hash in known {
         asked.push(post("/api/memory/get", json!({ "hash": hash })));
     }
-    for path in NOTES.iter().map(|(path, ..)| *path).chain([
-        "MEMORY.md",
-        "agent.md",
-        "agents/bob/MEMORY.md",
-        "../zoe/MEMORY.md",
-    ]) {
+    for path in NOTES
+        .iter()
+        .map(|(path, ..)| *path)
+        .chain(["MEMORY.md", "agent.md", "agents/bob/MEMORY.md", "../zoe/MEMORY.md"])
+    {
         asked.push(post("/api/memory/get", json!({ "path": path })));
         if path != "MEMORY.md" {
             asked.push(post("/api/memory/delete", json!({ "file": path, "whole_file": true })));
@@ -329,34 +295,23 @@ fn owners_alone() -> Vec<Asked> {
         ("DELETE", format!("/api/user-memory/chunk/{hash}"), None),
         ("DELETE", "/api/agents/zoe".into(), None),
     ];
+    let of_a_note = ["/api/conflicts/difference?path=notes/secret.md", "/api/agents/ada/explain?what=notes/secret.md"];
     for target in [
-        "/events",
-        "/api/profile",
-        "/api/user-memory/settings",
-        "/api/user-memory/checkpoints",
-        "/api/attachments",
-        "/api/conflicts",
-        "/api/conflicts/difference?path=notes/secret.md",
-        "/api/forgotten",
-        "/api/review",
-        "/api/review?agent=zoe",
-        "/api/user-memory/links/unresolved",
-        "/api/log",
-        "/api/log?path=notes/secret.md",
-        "/api/agents",
-        "/api/agents/zoe",
-        "/api/agents/nobody",
-        "/api/agents/ada/log",
-        "/api/agents/ada/librarian",
-        "/api/agents/ada/explain?what=notes/secret.md",
-    ] {
+        "/events", "/api/profile", "/api/user-memory/settings", "/api/user-memory/checkpoints", "/api/attachments",
+        "/api/conflicts", "/api/forgotten", "/api/review", "/api/review?agent=zoe",
+        "/api/user-memory/links/unresolved", "/api/log", "/api/log?path=notes/secret.md", "/api/agents",
+        "/api/agents/zoe", "/api/agents/nobody", "/api/agents/ada/log", "/api/agents/ada/librarian",
+    ]
+    .into_iter()
+    .chain(of_a_note)
+    {
         asked.push(("GET", target.to_owned(), None));
     }
     asked
 }
 
 fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, String) {
-    let mut request = Request::new(method, target).header("Authorization", &format!("Bearer {token}"));
+    let mut request = Request::new(method, target).bearer(token);
     if let Some(body) = body {
         request = request.json(body.to_string()).header("Accept", "application/json, text/event-stream");
     }
@@ -416,10 +371,20 @@ fn compare_all(model: &str) {
     assert_eq!(seen, expected);
 }
 
-/// Those who may read nothing are told nothing: a token that is over or wrong, or that only sends events.
 #[test]
-fn who_may_not_read_is_told_nothing() {
+fn who_may_not_read_is_told_nothing_and_only_the_person_does_what_is_the_persons() {
     let mut vault = world(None, 0);
+    // Only the person may do what is the person's.
+    let tokens = AGENTS.map(|agent| token_of(&vault, agent));
+    for asked in owners_alone() {
+        for token in &tokens {
+            let (status, body) = ask(&vault, token, &asked);
+            assert_eq!(status, 403, "{asked:?} {body}");
+        }
+        assert_eq!(ask(&vault, "wrong", &asked).0, 401, "{asked:?}");
+    }
+    // Who may not read is told nothing.
+    // Those who may read nothing are told nothing: a token that is over or wrong, or that only sends events.
     let capture = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
     let (over, gone) = (token_of(&vault, "ada"), token_of(&vault, "bob"));
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\nexpires: 2020-01-01\n---\n");
@@ -434,19 +399,6 @@ fn who_may_not_read_is_told_nothing() {
         if !["/api/user-memory/events", "/memory/ingest"].contains(&asked.1.as_str()) {
             assert_eq!(ask(&vault, &capture, asked).0, 403, "{asked:?}");
         }
-    }
-}
-
-#[test]
-fn only_the_person_may_do_what_is_the_persons() {
-    let vault = world(None, 0);
-    let tokens = AGENTS.map(|agent| token_of(&vault, agent));
-    for asked in owners_alone() {
-        for token in &tokens {
-            let (status, body) = ask(&vault, token, &asked);
-            assert_eq!(status, 403, "{asked:?} {body}");
-        }
-        assert_eq!(ask(&vault, "wrong", &asked).0, 401, "{asked:?}");
     }
 }
 

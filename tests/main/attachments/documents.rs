@@ -123,8 +123,7 @@ pub fn encrypted(text: &str, password: &str) -> Vec<u8> {
         key_length: 128,
         permissions: Permissions::all(),
     };
-    let state = EncryptionState::try_from(version).unwrap();
-    document.encrypt(&state).unwrap();
+    document.encrypt(&EncryptionState::try_from(version).unwrap()).unwrap();
     let mut bytes = Vec::new();
     document.save_to(&mut bytes).unwrap();
     bytes

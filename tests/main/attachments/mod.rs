@@ -8,11 +8,9 @@ mod searched;
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use serde_json::Value;
-
-use crate::support::vault_command;
+use crate::support::prelude::*;
 
 /// What the process that reads documents comes to for a document.
 pub fn process(kind: &str, document: &[u8]) -> Output {

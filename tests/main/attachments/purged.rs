@@ -1,11 +1,7 @@
 //! What a purge leaves of a document: nothing, also where it was killed, and where the document was in the trash.
 
-use std::path::PathBuf;
-
-use serde_json::json;
-
 use super::documents::{PdfStyle, pdf};
-use crate::support::{Daemon, Ran, contents, eventually};
+use crate::support::prelude::*;
 
 const SAID: &str = "The xylograph opens the blue garage door.";
 const DOCUMENT: &str = "files/door.pdf";
@@ -20,8 +16,7 @@ fn vault() -> Daemon {
         .write("memories/user.md", format!("- [fact] {entry} ^e-1\n- [fact] Likes the sea very much ^e-2\n"))
         .start()
         .settle();
-    let removed = vault.post("/api/user-memory/forget", &json!({ "path": "memories/user.md", "line_start": 1 }));
-    assert_eq!(removed.status, 200, "{}", removed.json());
+    vault.post("/api/user-memory/forget", &json!({ "path": "memories/user.md", "line_start": 1 })).ok();
     eventually("the document alone", || {
         let found = vault.find("xylograph");
         (!found.is_empty() && found.iter().all(|path| path == DOCUMENT)).then_some(())

@@ -1,11 +1,7 @@
 //! From a document in the vault to a hit, to whom it is given, and how it goes.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
 use super::documents::{PdfStyle, docx, encrypted, paragraph, pdf};
-use crate::support::{Daemon, Mcp, Request, assert_as_rebuilt, encode, eventually};
+use crate::support::prelude::*;
 
 const ON: &str = "[embed]\nmodel = \"none\"\n[index]\nattachments = true\n[agents]\nrequests_per_minute = 100000\n\
                   [access]\nprivate = [\"files/diary\"]\n";
@@ -29,8 +25,7 @@ fn vault(config: &str) -> Daemon {
 
 #[track_caller]
 fn hit(vault: &Daemon, word: &str) -> Value {
-    let found = vault.run(&["search", "--json", word]).ok().json();
-    found["results"][0].clone()
+    vault.run(&["search", "--json", word]).ok().json()["results"][0].clone()
 }
 
 /// Waits until a search by words finds these files. A passage is found by the words of those beside it, too.
@@ -99,9 +94,9 @@ fn a_document_is_found_with_its_page_or_heading_and_read_by_what_the_hit_names()
 }
 
 #[test]
-fn it_is_given_over_http_and_mcp_and_never_as_what_its_text_says_it_is() {
-    let mut vault = vault(ON);
-    vault.start();
+fn what_is_read_is_given_kept_and_found_anew_when_it_changes() {
+    let mut vault = vault(ON).started();
+    // It is given over HTTP and MCP, and never as what its text says it is.
     let reply = vault.get("/api/user-memory/search?mode=keyword&q=xylophone").json();
     assert_eq!(
         (&reply["results"][0]["page"], &reply["results"][0]["citation"]),
@@ -127,12 +122,37 @@ fn it_is_given_over_http_and_mcp_and_never_as_what_its_text_says_it_is() {
     assert!(page.to_string().contains("xylophone") && !page.to_string().contains("quokka"), "{page}");
     assert!(page.to_string().contains("files/report.pdf#page=3"), "{page}");
     assert_eq!(get("files/report.pdf#page=7", json!({}))["isError"], true);
-}
-
-#[test]
-fn what_changes_is_found_anew_and_what_goes_is_gone() {
-    let mut vault = vault(ON);
+    // What was read once is not read again, and the index is as one made anew.
+    finds(&vault, "xylophone", &["files/report.pdf"]);
+    let kept = |vault: &Daemon| {
+        let mut times: Vec<_> = fs::read_dir(vault.path(".vault/index/attachments"))
+            .unwrap()
+            .flatten()
+            .map(|file| (file.file_name(), file.metadata().unwrap().modified().unwrap()))
+            .collect();
+        times.sort();
+        times
+    };
+    let before = kept(&vault);
+    assert_eq!(before.len(), 3);
+    vault.run(&["reindex"]).ok();
+    vault.settle();
+    vault.run(&["get", "files/report.pdf"]).ok();
+    assert_eq!(kept(&vault), before);
+    vault.run(&["reindex", "--full"]).ok();
+    vault.settle();
+    finds(&vault, "xylophone", &["files/report.pdf"]);
+    assert_ne!(kept(&vault), before, "from nothing");
+    vault.terminate();
+    // A cache that is damaged or gone costs a reading.
+    for file in fs::read_dir(vault.path(".vault/index/attachments")).unwrap().flatten() {
+        fs::write(file.path(), "damaged").unwrap();
+    }
+    assert!(vault.run(&["get", "files/report.pdf#page=3"]).ok().stdout.contains("xylophone"));
     vault.start();
+    finds(&vault, "xylophone", &["files/report.pdf"]);
+    assert_as_rebuilt(&vault, &["xylophone", "wombat", "emu", "marsupial"]);
+    // What changes is found anew, and what goes is gone.
     finds(&vault, "xylophone", &["files/report.pdf"]);
     vault.write("files/report.pdf", report("A trombone."));
     finds(&vault, "trombone", &["files/report.pdf"]);
@@ -159,8 +179,7 @@ fn what_changes_is_found_anew_and_what_goes_is_gone() {
 
 #[test]
 fn it_is_searched_only_where_that_is_wanted() {
-    let mut vault = vault(&ON.replace("true", "false"));
-    vault.start();
+    let mut vault = vault(&ON.replace("true", "false")).started();
     finds(&vault, "marsupial", &["notes/plan.md"]);
     finds(&vault, "xylophone", &[]);
     finds(&vault, "emu", &[]);
@@ -169,17 +188,14 @@ fn it_is_searched_only_where_that_is_wanted() {
     assert!(listed.iter().all(|one| one["state"] == "not_read" && one["passages"] == 0), "{listed:?}");
     assert!(vault.run(&["get", "files/report.pdf"]).stderr.contains("attachments = true"));
     vault.terminate();
-    vault.write("memory.toml", ON);
-    vault.start();
+    vault.write("memory.toml", ON).start();
     finds(&vault, "xylophone", &["files/report.pdf"]);
     vault.terminate();
-    vault.write("memory.toml", ON.replace("true", "false"));
-    vault.start();
+    vault.write("memory.toml", ON.replace("true", "false")).start();
     finds(&vault, "xylophone", &[]);
     assert_eq!(fs::read_dir(vault.path(".vault/index/attachments")).unwrap().count(), 0);
     vault.terminate();
-    vault.write("memory.toml", ON.replace("[index]", "[index]\nexclude = [\"files/*.pdf\"]"));
-    vault.start();
+    vault.write("memory.toml", ON.replace("[index]", "[index]\nexclude = [\"files/*.pdf\"]")).start();
     finds(&vault, "xylophone", &[]);
     finds(&vault, "emu", &["files/page.html"]);
 }
@@ -232,9 +248,7 @@ fn an_agent_sees_it_where_it_sees_notes() {
     let ask = |agent: &str| {
         let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": "direct" }));
         let token = reply.json()["token"].as_str().unwrap().to_owned();
-        move |vault: &Daemon, target: &str| {
-            vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
-        }
+        move |vault: &Daemon, target: &str| vault.send(&Request::get(target).bearer(&token))
     };
     let (ada, bob) = (ask("ada"), ask("bob"));
     let search = |word: &str| format!("/api/user-memory/search?mode=keyword&q={}", encode(word));
@@ -252,9 +266,8 @@ fn an_agent_sees_it_where_it_sees_notes() {
     }
     // What quotes a document is seen where that is.
     let hash = vault.get(&search("xylophone")).json()["results"][0]["hash"].clone();
-    let remarked = vault.post("/api/user-memory/annotate", &json!({ "hash": hash, "note": "A numbat said so." }));
-    assert_eq!(remarked.status, 200, "{}", remarked.json());
-    let remark = note(remarked.json()["path"].as_str().unwrap());
+    let remarked = vault.post("/api/user-memory/annotate", &json!({ "hash": hash, "note": "A numbat said so." })).ok();
+    let remark = note(remarked["path"].as_str().unwrap());
     assert_eq!((ada(&vault, &remark).status, bob(&vault, &remark).status), (200, 404));
     // What is no note of the vault's is for the person alone.
     assert_eq!(ada(&vault, "/api/attachments").status, 403);
@@ -265,15 +278,14 @@ fn an_agent_sees_it_where_it_sees_notes() {
 
 #[test]
 fn it_is_as_hidden_as_the_notes_that_show_it_until_one_does_that_is_seen() {
-    let mut vault = vault(ON);
-    vault.write(
+    let mut vault = vault(ON).with(
         "agents/ada/agent.md",
         "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files, notes]\nexclude_tags: [health]\n---\n",
     );
     vault.start();
     let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
     let token = reply.json()["token"].as_str().unwrap().to_owned();
-    let ask = |target: &str| vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+    let ask = |target: &str| vault.send(&Request::get(target).bearer(&token));
     let sees = |word: &str, path: &str| {
         eventually(&format!("{word} to be seen or not"), || {
             let found = ask(&format!("/api/user-memory/search?mode=keyword&q={word}")).json()["results"].clone();
@@ -321,7 +333,7 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
         let remarked = vault.run(&["annotate", found["hash"].as_str().unwrap(), "Read it again.", "--json"]);
         let remark = remarked.ok().json()["path"].as_str().unwrap().to_owned();
-        let remark = fs::read_to_string(vault.path(&remark)).unwrap();
+        let remark = vault.read(&remark);
         assert!(remark.contains("On [[files/report.pdf#page=3]], `files/report.pdf#page=3`:"), "{remark}");
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
 
@@ -341,39 +353,4 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
             assert!(!fs::read_to_string(file.path()).unwrap().contains("koala"));
         }
     }
-}
-
-#[test]
-fn what_was_read_once_is_not_read_again_and_the_index_is_as_one_made_anew() {
-    let mut vault = vault(ON);
-    vault.start();
-    finds(&vault, "xylophone", &["files/report.pdf"]);
-    let kept = |vault: &Daemon| {
-        let mut times: Vec<_> = fs::read_dir(vault.path(".vault/index/attachments"))
-            .unwrap()
-            .flatten()
-            .map(|file| (file.file_name(), file.metadata().unwrap().modified().unwrap()))
-            .collect();
-        times.sort();
-        times
-    };
-    let before = kept(&vault);
-    assert_eq!(before.len(), 3);
-    vault.run(&["reindex"]).ok();
-    vault.settle();
-    vault.run(&["get", "files/report.pdf"]).ok();
-    assert_eq!(kept(&vault), before);
-    vault.run(&["reindex", "--full"]).ok();
-    vault.settle();
-    finds(&vault, "xylophone", &["files/report.pdf"]);
-    assert_ne!(kept(&vault), before, "from nothing");
-    vault.terminate();
-    // A cache that is damaged or gone costs a reading.
-    for file in fs::read_dir(vault.path(".vault/index/attachments")).unwrap().flatten() {
-        fs::write(file.path(), "damaged").unwrap();
-    }
-    assert!(vault.run(&["get", "files/report.pdf#page=3"]).ok().stdout.contains("xylophone"));
-    vault.start();
-    finds(&vault, "xylophone", &["files/report.pdf"]);
-    assert_as_rebuilt(&vault, &["xylophone", "wombat", "emu", "marsupial"]);
 }

@@ -2,15 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
-use std::process::Stdio;
+use std::os::unix::fs::{MetadataExt, symlink};
 
-use serde_json::json;
 use tar::{Builder, EntryType, Header};
 
 use super::{answers, empty, git, repository};
-use crate::support::{Daemon, Notes, Over, Ran, TestVault, eventually, vault_command};
+use crate::support::prelude::*;
 
 fn import(archive: &Path, dir: &Path) -> Ran {
     Ran::of(vault_command().arg("import").arg(archive).arg(dir))
@@ -97,8 +94,7 @@ fn an_imported_vault_gives_the_same_answers() {
     Ran::of(vault_command().args(["export", "--vault"]).arg(vault.root()).arg(&archive)).ok();
     let imported = empty();
     import(&archive, imported.path()).ok();
-    let mut copy = TestVault::of(imported);
-    copy.sync();
+    let copy = TestVault::of(imported).synced();
     assert!(answers(&copy).len() > 20);
     assert_eq!(answers(&copy), answers(&vault));
     let newest = |vault: &TestVault| {
@@ -111,17 +107,11 @@ fn an_imported_vault_gives_the_same_answers() {
 fn the_program_s_state_is_exported_when_asked_for_and_never_a_token() {
     let mut vault = repository();
     let kept = ".vault/state/checkpoints/20260105T183000123-a1b2.content";
-    vault.write(kept, "old text").write(".vault/state/pending/seen", "12345678");
+    vault.write(kept, "old text");
     for never in [
-        ".vault/state/capture-tokens.json",
-        ".vault/state/agents.json",
-        ".vault/state/agents/claude.log",
-        ".vault/state/checkpoints/agents.txt",
-        ".vault/state/later.json",
-        ".vault/index/catalog.db",
-        ".vault/owner-token",
-        "inner/.vault/owner-token",
-        "inner/.vault/state/agents.json",
+        ".vault/state/capture-tokens.json", ".vault/state/agents.json", ".vault/state/agents/claude.log",
+        ".vault/state/checkpoints/agents.txt", ".vault/state/later.json", ".vault/index/catalog.db",
+        ".vault/owner-token", "inner/.vault/owner-token", "inner/.vault/state/agents.json",
     ] {
         vault.write(never, "secret");
     }
@@ -133,7 +123,7 @@ fn the_program_s_state_is_exported_when_asked_for_and_never_a_token() {
     import(&archive, &copy).ok();
     assert_eq!(fs::read_to_string(copy.join(kept)).unwrap(), "old text");
     assert_eq!(fs::read_dir(copy.join(".vault")).unwrap().count(), 1);
-    assert_eq!(fs::read_dir(copy.join(".vault/state")).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(copy.join(".vault/state")).unwrap().count(), 1);
     let texts: Vec<Vec<u8>> = described(&copy.join(".vault/state")).into_iter().map(|found| found.4).collect();
     assert!(!texts.iter().any(|text| text == b"secret"));
     assert!(!copy.join("inner").exists() || fs::read_dir(copy.join("inner")).unwrap().count() == 0);
@@ -141,8 +131,7 @@ fn the_program_s_state_is_exported_when_asked_for_and_never_a_token() {
 
 #[test]
 fn what_cannot_be_exported_is_said_and_the_rest_is_exported() {
-    let mut vault = repository();
-    vault.write("notes/a.md", "# A\n");
+    let mut vault = repository().with("notes/a.md", "# A\n");
     symlink("/etc/hostname", vault.path("notes/out.md")).unwrap();
     symlink("../../..", vault.path("notes/up")).unwrap();
     let fifo = vault.path("notes/fifo.md");
@@ -368,7 +357,7 @@ fn hostile_repository(pwned: &Path) -> Daemon {
         .write("notes/config", format!("[core]\n\tfsmonitor = \"{touch}\"\n"))
         .write(".gitattributes", "*.md filter=x\n");
     for config in [".git/config", "inner/.git/config", "notes/plain/config"] {
-        let before = fs::read_to_string(vault.path(config)).unwrap();
+        let before = vault.read(config);
         vault.write(config, format!("{before}{hostile}"));
     }
     vault.write("notes/a.md", "# A\n");
@@ -424,7 +413,7 @@ fn what_is_written_during_an_export_is_whole_in_the_archive() {
                         fs::rename(root.join("notes/.beside"), root.join("notes/renamed.md")).unwrap();
                     }
                     // As people save: there is time in between.
-                    std::thread::sleep(std::time::Duration::from_millis(30));
+                    std::thread::sleep(Duration::from_millis(30));
                 }
             });
         }
@@ -432,7 +421,7 @@ fn what_is_written_during_an_export_is_whole_in_the_archive() {
             for at in (0..200).cycle().take_while(|_| !over.is()) {
                 let (here, there) = (root.join(format!("notes/other/{at}.md")), root.join(format!("moved-{at}.md")));
                 let _ = fs::rename(&here, &there).or_else(|_| fs::rename(&there, &here));
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                std::thread::sleep(Duration::from_millis(2));
             }
         });
         for round in 0..8 {
@@ -455,8 +444,7 @@ fn what_is_written_during_an_export_is_whole_in_the_archive() {
 
 #[test]
 fn what_is_captured_and_in_no_file_is_told() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let folder = empty();
     let event = |path: &str| json!({"type": "file", "path": path, "action": "opened", "time": "2026-01-05T12:00:00Z"});
     let send = |vault: &Daemon, path: &str| {

@@ -1,10 +1,9 @@
 //! `vault init` and `vault backup`, where all is well.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use super::{answers, command, empty, git, repository};
-use crate::support::{Daemon, Ran, TestVault, contents, vault_command};
+use crate::support::prelude::*;
 
 #[test]
 fn a_new_vault_is_a_repository_with_a_first_commit() {
@@ -32,8 +31,7 @@ fn a_new_vault_is_a_repository_with_a_first_commit() {
 
 #[test]
 fn a_backup_commits_what_changed_and_says_what() {
-    let mut vault = repository();
-    vault.write(".gitignore", "*.log\n").write("noise.log", "x").write("notes/a.md", "# A\n");
+    let mut vault = repository().with(".gitignore", "*.log\n").with("noise.log", "x").with("notes/a.md", "# A\n");
     fs::remove_file(vault.path("notes/river.md")).unwrap();
     let done = vault.run(&["backup"]).ok().stdout;
     assert!(done.ends_with("  2 files new, 1 removed: .gitignore, notes/a.md, notes/river.md\n"), "{done}");
@@ -47,7 +45,7 @@ fn a_backup_commits_what_changed_and_says_what() {
     let head = git(&vault.path(""), &["rev-parse", "HEAD"]);
     assert_eq!((&json["commit"]["id"], &json["commit"]["changed"]), (&head.into(), &1.into()));
     assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "Before the move");
-    assert_eq!(vault.run(&["backup", "--json"]).ok().json()["commit"], serde_json::Value::Null);
+    assert_eq!(vault.run(&["backup", "--json"]).ok().json()["commit"], Value::Null);
     assert_eq!(vault.run(&["backup", "-m", " "]).code, 2);
 }
 
@@ -68,8 +66,7 @@ fn the_person_s_name_is_taken_where_there_is_one() {
 
 #[test]
 fn neither_the_program_s_files_nor_the_bin_are_committed_whatever_gitignore_says() {
-    let mut vault = repository();
-    vault.write(".trash/old.md", "# Old\n").write("notes/a.md", "# A\n");
+    let vault = repository().with(".trash/old.md", "# Old\n").with("notes/a.md", "# A\n");
     vault.run(&["status"]).ok();
     fs::remove_file(vault.path(".vault/.gitignore")).unwrap();
     fs::write(vault.path(".vault/owner-token"), "secret").unwrap();
@@ -176,8 +173,7 @@ fn a_clone_of_a_backup_gives_the_same_answers() {
     let clone = empty();
     let cloned = command(clone.path(), &["clone", "--quiet", root.to_str().unwrap(), "."]).status().unwrap();
     assert!(cloned.success());
-    let mut copy = TestVault::of(clone);
-    copy.sync();
+    let copy = TestVault::of(clone).synced();
     let found = answers(&copy);
     assert!(found.len() > 20, "{}", found.len());
     assert_eq!(found, answers(&vault));

@@ -5,13 +5,7 @@ mod commits;
 mod timer;
 mod trouble;
 
-use std::path::Path;
-use std::process::Command;
-
-use memory_vault::config::Mode;
-use tempfile::TempDir;
-
-use crate::support::{Daemon, QUERIES, TestVault, vault_command};
+use crate::support::prelude::*;
 
 /// Runs git as a person would, and gives what it says.
 #[track_caller]
@@ -33,8 +27,7 @@ fn command(folder: &Path, args: &[&str]) -> Command {
 
 /// A vault that is a repository with one commit, by Maya.
 fn repository() -> Daemon {
-    let mut vault = Daemon::vault();
-    vault.write("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
+    let mut vault = Daemon::vault().with("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
     vault.write("notes/river.md", "# River\n\nA walk by the water.\n");
     git(&vault.path(""), &["init", "--quiet", "--initial-branch=main"]);
     git(&vault.path(""), &["add", "memory.toml", "notes"]);

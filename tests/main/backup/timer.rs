@@ -1,11 +1,7 @@
 //! The backups that the daemon makes.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
-
 use super::{git, repository};
-use crate::support::{Daemon, eventually};
+use crate::support::prelude::*;
 
 const EVERY: &str = "[embed]\nmodel = \"none\"\n[backup]\nevery = \"1m\"\n";
 
@@ -18,8 +14,7 @@ fn neglected() -> Daemon {
 
 /// One that was not.
 fn unvouched() -> Daemon {
-    let mut vault = repository();
-    vault.write("memory.toml", EVERY);
+    let vault = repository().with("memory.toml", EVERY);
     git(&vault.path(""), &["add", "--all"]);
     let mut commit = super::command(&vault.path(""), &["commit", "--quiet", "-m", "old"]);
     let old = "2020-01-01T00:00:00Z";
@@ -29,15 +24,14 @@ fn unvouched() -> Daemon {
 
 #[test]
 fn the_daemon_commits_by_itself_and_says_so() {
-    let mut vault = neglected();
-    vault.write("notes/a.md", "# A\n").start();
+    let vault = neglected().with("notes/a.md", "# A\n").started();
     let backup = eventually("a backup", || {
         let backup = vault.status()["backup"].clone();
         backup["last_at"].is_string().then_some(backup)
     });
     assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
     assert_eq!(backup["last_commit"], git(&vault.path(""), &["rev-parse", "HEAD"]));
-    assert_eq!(backup["failure"], serde_json::Value::Null);
+    assert_eq!(backup["failure"], Value::Null);
     let text = vault.run(&["status"]).ok().stdout;
     assert!(text.contains("\nbackup      ") && text.contains("up to date at"), "{text}");
 }
@@ -80,7 +74,7 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
             vault.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{touch}\n"));
             fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
         } else {
-            let config = fs::read_to_string(vault.path(".git/config")).unwrap();
+            let config = vault.read(".git/config");
             vault.write(".git/config", format!("{config}[core]\n\tfsmonitor = \"{touch}; false\"\n"));
         }
         vault.write("notes/a.md", "# A\n").start();
@@ -102,9 +96,8 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
 
 #[test]
 fn without_an_interval_the_daemon_commits_nothing() {
-    let mut vault = repository();
-    vault.write("notes/a.md", "# A\n").start();
+    let vault = repository().with("notes/a.md", "# A\n").started();
     vault.finds("dough", &["notes/bread.md"]);
-    assert_eq!(vault.status()["backup"], serde_json::Value::Null);
+    assert_eq!(vault.status()["backup"], Value::Null);
     assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "?? notes/a.md");
 }

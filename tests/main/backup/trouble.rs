@@ -1,10 +1,7 @@
 //! `vault backup` where it cannot be done: it is said, with what to do next, and nothing is broken.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
 use super::{command, empty, git, repository};
-use crate::support::{Daemon, Ran, contents};
+use crate::support::prelude::*;
 
 /// Backs up, which is refused with these words, and nothing has changed.
 #[track_caller]
@@ -49,8 +46,7 @@ fn in_the_middle_of_something_nothing_is_done() {
 
 #[test]
 fn conflicts_without_a_merge_are_named() {
-    let mut vault = torn();
-    vault.write("notes/bread.md", "# Bread\n\nA third way.\n");
+    let vault = torn().with("notes/bread.md", "# Bread\n\nA third way.\n");
     git(&vault.path(""), &["stash", "--quiet"]);
     git(&vault.path(""), &["reset", "--quiet", "--hard", "other"]);
     assert!(!command(&vault.path(""), &["stash", "pop"]).output().unwrap().status.success());
@@ -78,8 +74,7 @@ fn a_note_with_conflict_markers_is_left_out_and_the_others_are_not() {
 
 #[test]
 fn a_detached_head_a_locked_index_and_no_repository_are_said() {
-    let mut vault = repository();
-    vault.write("notes/a.md", "# A\n");
+    let mut vault = repository().with("notes/a.md", "# A\n");
     git(&vault.path(""), &["checkout", "--quiet", "--detach"]);
     refused(&vault, &["backup"], &["no branch is checked out", "git switch -c NAME"]);
     git(&vault.path(""), &["switch", "--quiet", "main"]);
@@ -108,8 +103,7 @@ fn a_vault_that_the_repository_around_it_ignores_is_not_taken_for_backed_up() {
 
 #[test]
 fn a_repository_in_the_vault_is_left_to_itself() {
-    let mut vault = repository();
-    vault.write("project/readme.md", "# Project\n").write("notes/a.md", "# A\n");
+    let vault = repository().with("project/readme.md", "# Project\n").with("notes/a.md", "# A\n");
     git(&vault.path("project"), &["init", "--quiet"]);
     git(&vault.path("project"), &["add", "--all"]);
     git(&vault.path("project"), &["commit", "--quiet", "-m", "project"]);
@@ -123,7 +117,7 @@ fn a_folder_that_has_the_files_of_a_repository_is_none() {
     let mut vault = Daemon::vault();
     let (root, pwned) = (vault.path(""), vault.path(".vault/pwned"));
     git(&root, &["init", "--quiet", "--bare", "."]);
-    let config = fs::read_to_string(vault.path("config")).unwrap().replace("bare = true", "bare = false");
+    let config = vault.read("config").replace("bare = true", "bare = false");
     let touch = format!("\tworktree = .\n\tfsmonitor = \"touch {}; false\"\n", pwned.display());
     vault.write("config", config + &touch).write("notes/a.md", "# A\n");
     let refused = vault.run(&["backup"]);
@@ -142,7 +136,7 @@ fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
     git(&vault.path("inner"), &["commit", "--quiet", "-m", "inner"]);
     assert!(command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
     git(&vault.path(""), &["commit", "--quiet", "-m", "inner"]);
-    let config = fs::read_to_string(vault.path("inner/.git/config")).unwrap();
+    let config = vault.read("inner/.git/config");
     vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = \"touch {}; false\"\n", pwned.display()));
     vault.write("inner/a.md", "# B\n").write("notes/a.md", "# A\n");
     vault.run(&["backup"]).ok();
@@ -152,10 +146,9 @@ fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
 
 #[test]
 fn a_hook_that_refuses_is_quoted() {
-    let mut vault = repository();
-    vault
-        .write("notes/a.md", "# A\n")
-        .write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
+    let vault = repository()
+        .with("notes/a.md", "# A\n")
+        .with(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
     fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
     refused(&vault, &["backup"], &["`git commit` failed", "no more than a page"]);
     fs::remove_file(vault.path(".git/hooks/pre-commit")).unwrap();
@@ -183,7 +176,7 @@ fn a_push_without_a_remote_or_to_one_that_is_ahead_is_refused_and_the_commit_sta
     vault.write("notes/a.md", "# B\n");
     let behind = vault.run(&["backup", "--push", "--json"]);
     assert!(behind.code == 2 && behind.stderr.contains("git pull --rebase"), "{}", behind.stderr);
-    assert_eq!((&behind.json()["pushed"], behind.json()["push_failure"].is_string()), (&serde_json::Value::Null, true));
+    assert_eq!((&behind.json()["pushed"], behind.json()["push_failure"].is_string()), (&Value::Null, true));
     assert_eq!(git(remote.path(), &["rev-parse", "main"]), theirs, "nothing is forced");
     assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "", "the commit was made");
     git(&vault.path(""), &["remote", "set-url", "origin", "/nonexistent"]);

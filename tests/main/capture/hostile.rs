@@ -2,11 +2,9 @@
 
 use memory_vault::derive::chunk;
 use memory_vault::note::{BlockKind, Note};
-use memory_vault::path::VaultPath;
-use serde_json::Value;
 
 use super::message;
-use crate::support::{Daemon, Dice};
+use crate::support::prelude::*;
 
 const HOSTILE: [&str; 32] = [
     "# A heading",
@@ -72,8 +70,7 @@ fn unguarded(text: &str, first: char, then: &str) -> String {
 
 #[test]
 fn a_turn_stays_one_turn_whatever_it_says() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let mut dice = Dice(11);
     let mut texts: Vec<String> = HOSTILE.map(str::to_owned).to_vec();
     for _ in 0..80 {
@@ -108,16 +105,15 @@ fn a_turn_stays_one_turn_whatever_it_says() {
 
 #[test]
 fn a_line_stays_one_line_whatever_it_says() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let time = "2026-01-05T12:00:00Z";
     let events: Vec<Value> = HOSTILE
         .iter()
         .flat_map(|text| {
             let path = text.replace(['\n', '\t'], "/");
             [
-                serde_json::json!({"type": "agent_activity", "agent": "a", "summary": text, "time": time}),
-                serde_json::json!({"type": "file", "path": path, "action": "opened", "time": time}),
+                json!({"type": "agent_activity", "agent": "a", "summary": text, "time": time}),
+                json!({"type": "file", "path": path, "action": "opened", "time": time}),
             ]
         })
         .collect();
@@ -134,17 +130,16 @@ fn a_line_stays_one_line_whatever_it_says() {
 
 #[test]
 fn titles_and_names_cannot_leave_the_frontmatter() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let names = ["../../etc/passwd", "private: true", "- a", "\"", "#tag", "---", "'", "null", "a\\b", "2026-01-05"];
     let events: Vec<Value> = names
         .iter()
         .flat_map(|name| {
             let title = format!("{name} t");
             [
-                serde_json::json!({"type": "message", "session": name, "role": name, "text": "x"}),
-                serde_json::json!({"type": "note", "title": title, "content": "---\nprivate: true\n---\nx", "tags": ["#a b"]}),
-                serde_json::json!({"type": "bookmark", "url": format!("https://x.example/{}", title.len()), "title": title}),
+                json!({"type": "message", "session": name, "role": name, "text": "x"}),
+                json!({"type": "note", "title": title, "content": "---\nprivate: true\n---\nx", "tags": ["#a b"]}),
+                json!({"type": "bookmark", "url": format!("https://x.example/{}", title.len()), "title": title}),
             ]
         })
         .collect();

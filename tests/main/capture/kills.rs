@@ -1,16 +1,10 @@
 //! The daemon is killed at every point between an event and its file, and at random instants while events come in. What was
 //! accepted is in its file once, and in order; what was not, and is sent again, too.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime};
-
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
 
 use super::{EVENTS, files_below};
-use crate::support::{Connection, Daemon, Dice, PATIENCE, Request, eventually, seed, soak_minutes};
+use crate::support::prelude::*;
 
 /// The points, and which passings of them. A new vault writes four files of its own before the first event.
 const CASES: [(&str, &[usize]); 15] = [
@@ -175,7 +169,7 @@ fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
 
 #[test]
 fn killed_while_an_old_file_is_moved_away() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[retention]\nfiles_days = 30\n");
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[retention]\ndays = { files = 30 }\n");
     let old = "---\ntitle: x\ncreated: 2020-01-05T10:00:00+01:00\nsource: capture\n---\n\n- 10:00 · x\n";
     vault.write("files/2020-01-05.md", old);
     let file = fs::File::options().write(true).open(vault.path("files/2020-01-05.md")).unwrap();

@@ -7,12 +7,7 @@ mod privacy;
 mod refused;
 mod trouble;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::{Value, json};
-
-use crate::support::{Daemon, Request, eventually};
+use crate::support::prelude::*;
 
 const EVENTS: &str = "/api/user-memory/events";
 const SETTINGS: &str = "/api/user-memory/settings";
@@ -33,11 +28,6 @@ impl Daemon {
     pub fn captured(&self) -> &Self {
         eventually("the events to be written", || (self.status()["capture"]["pending"] == 0).then_some(()));
         self
-    }
-
-    #[track_caller]
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     /// The notes of a collection with their names.
@@ -72,8 +62,7 @@ fn message(session: &str, role: &str, text: &str) -> Value {
 
 #[test]
 fn events_become_markdown_that_is_found() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n");
-    vault.start();
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
     let time = "2026-01-05T12:00:00Z";
     let (accepted, ignored) = vault.capture(json!([
         message("s 1", "user", "Where is the aardvark?"),
@@ -92,9 +81,7 @@ fn events_become_markdown_that_is_found() {
 
     let conversation = vault.read("conversations/2026-01-05-s-1.md");
     for part in [
-        "title: Where is the aardvark?\n",
-        "session: s 1\n",
-        "participants:\n- user\n- Maya\n",
+        "title: Where is the aardvark?\n", "session: s 1\n", "participants:\n- user\n- Maya\n",
         "tags:\n- conversation\n",
     ] {
         assert!(conversation.contains(part), "{part} in {conversation}");
@@ -125,16 +112,14 @@ fn events_become_markdown_that_is_found() {
 
 #[test]
 fn a_conversation_is_one_file_and_its_order_stays() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let texts: Vec<String> = (0..300).map(|at| format!("said{at}")).collect();
     for (at, texts) in texts.chunks(30).enumerate() {
         let events: Vec<Value> = texts.iter().map(|text| message("long", "user", text)).collect();
         vault.capture(events.into());
         if at == 4 {
             vault.captured();
-            vault.terminate();
-            vault.start();
+            vault.restart();
         }
     }
     // On the next day, and another whose name is alike.
@@ -154,8 +139,7 @@ fn a_conversation_is_one_file_and_its_order_stays() {
 
 #[test]
 fn what_the_person_edits_in_between_stays() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let path = "conversations/2026-01-05-s.md";
     vault.capture(message("s", "user", "one"));
     vault.captured();
@@ -211,8 +195,7 @@ fn notes_bookmarks_and_snippets_are_recognised() {
 
 #[test]
 fn the_same_id_counts_once_also_after_a_start() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let event = |id: &str, text: &str| {
         let mut event = message("s", "user", text);
         event["id"] = id.into();
@@ -225,18 +208,16 @@ fn the_same_id_counts_once_also_after_a_start() {
     vault.start();
     assert_eq!(vault.capture(json!([event("1", "one"), event("3", "three")])), (1, 1));
     vault.captured();
-    vault.terminate();
-    vault.start();
+    vault.restart();
     assert_eq!(vault.capture(json!([event("3", "three"), event("2", "two")])), (0, 2));
     assert_eq!(vault.read("conversations/2026-01-05-s.md").matches(":** ").count(), 3);
 }
 
 #[test]
 fn capture_tokens_send_events_and_nothing_else() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let token = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
-    let with = |request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+    let with = |request: Request| vault.send(&request.bearer(&token));
     let event = message("s", "user", "hello").to_string();
     assert_eq!(with(Request::new("POST", EVENTS).json(event.clone())).status, 202);
     for (method, target) in [

@@ -1,9 +1,7 @@
 //! What is captured tags nothing, and what the person has made private stays so.
 
-use serde_json::{Value, json};
-
 use super::message;
-use crate::support::{Daemon, Request};
+use crate::support::prelude::*;
 
 /// What an agent that may read everything finds.
 struct Agent {
@@ -12,8 +10,7 @@ struct Agent {
 
 impl Agent {
     fn new(vault: &Daemon, rules: &[&str]) -> Self {
-        let args = [&["agent", "add", "Ada", "--allow"], rules].concat();
-        Self { token: vault.run(&args).ok().stdout.trim().to_owned() }
+        Self { token: vault.run(&[&["agent", "add", "Ada", "--allow"], rules].concat()).ok().stdout.trim().to_owned() }
     }
 
     fn find(&self, vault: &Daemon, word: &str) -> Vec<String> {
@@ -21,7 +18,7 @@ impl Agent {
         assert!(vault.post("/reindex", &json!({})).status < 300);
         vault.settle();
         let request = Request::get(&format!("/api/user-memory/search?limit=100&q={word}"));
-        let reply = vault.send(&request.header("Authorization", &format!("Bearer {}", self.token))).json();
+        let reply = vault.send(&request.bearer(&self.token)).json();
         let mut paths: Vec<String> =
             reply["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
         paths.sort();
@@ -40,8 +37,7 @@ fn page(url: &str, title: &str, note: &str) -> Value {
 
 #[test]
 fn a_tag_in_what_is_captured_hides_nothing_and_the_persons_do() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n");
-    vault.start();
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
     let agent = Agent::new(&vault, &["--exclude-tags", "health"]);
     let time = "2026-01-05T12:00:00Z";
     let said = "zebra #private, #health and <!-- #private --> or $#private$";
@@ -105,12 +101,12 @@ fn a_note_that_is_saved_again_stays_private() {
     assert!(vault.read("notes/tagged.md").contains("private: true\n"));
     // Where that cannot be said, nothing is written.
     let toml = tagged("+++\ntitle = \"Tagged\"\n+++\n");
-    std::fs::write(vault.path("notes/tagged.md"), &toml).unwrap();
+    fs::write(vault.path("notes/tagged.md"), &toml).unwrap();
     assert_eq!(agent.find(&vault, "zebra"), [""; 0]);
     assert_eq!((save().status, vault.read("notes/tagged.md")), (400, toml));
     for head in ["---\ntags: #private\n---\n", "---\nbroken: [\n---\n"] {
         let text = format!("{head}\n# Tagged\n\nA zebra of mine.\n");
-        std::fs::write(vault.path("notes/tagged.md"), &text).unwrap();
+        fs::write(vault.path("notes/tagged.md"), &text).unwrap();
         vault.finds("mine", &["notes/tagged.md"]);
         vault.settle();
         assert_eq!((save().status, vault.read("notes/tagged.md")), (400, text));
@@ -120,21 +116,19 @@ fn a_note_that_is_saved_again_stays_private() {
 
 #[test]
 fn a_tag_of_the_persons_stays_when_the_text_is_replaced() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let agent = Agent::new(&vault, &["--exclude-tags", "health"]);
     let send = |vault: &Daemon, word: &str| {
         vault.capture(json!([note("Sent", word)]));
         let saved = json!({"title": "Saved", "content": word, "collection": "notes"});
-        assert_eq!(vault.post("/api/user-memory/save", &saved).status, 200);
+        vault.post("/api/user-memory/save", &saved).ok();
         vault.captured();
         vault.settle();
     };
     send(&vault, "zebra");
     assert_eq!(agent.find(&vault, "zebra").len(), 2);
     for path in ["notes/sent.md", "notes/saved.md"] {
-        let text = vault.read(path).replace("zebra", "zebra, and my #health");
-        vault.write(path, text);
+        vault.write(path, vault.read(path).replace("zebra", "zebra, and my #health"));
     }
     vault.settle();
     assert_eq!(agent.find(&vault, "zebra"), [""; 0]);
@@ -143,7 +137,7 @@ fn a_tag_of_the_persons_stays_when_the_text_is_replaced() {
     assert!(vault.read("notes/sent.md").contains("health") && vault.read("notes/saved.md").contains("health"));
     // A tag that is nowhere to be put is no reason to lose it.
     let toml = "+++\ntitle = \"Saved\"\n+++\n\nA zebra. #health\n";
-    std::fs::write(vault.path("notes/saved.md"), toml).unwrap();
+    fs::write(vault.path("notes/saved.md"), toml).unwrap();
     vault.settle();
     let saved = json!({"title": "Saved", "content": "lion", "collection": "notes"});
     assert_eq!(vault.post("/api/user-memory/save", &saved).status, 400);
@@ -154,13 +148,13 @@ fn a_tag_of_the_persons_stays_when_the_text_is_replaced() {
 fn what_is_saved_under_the_title_of_a_private_note_is_private() {
     let mut vault = Daemon::vault();
     vault.write("journal/mine.md", "---\ntitle: Moved\nprivate: true\n---\n\nA zebra.\n").start();
-    std::fs::create_dir_all(vault.path("notes")).unwrap();
-    std::fs::write(vault.path("notes/latin.md"), b"---\ntitle: Latin\nprivate: true\n---\n\nA z\xe9bra.\n").unwrap();
+    fs::create_dir_all(vault.path("notes")).unwrap();
+    fs::write(vault.path("notes/latin.md"), b"---\ntitle: Latin\nprivate: true\n---\n\nA z\xe9bra.\n").unwrap();
     vault.settle();
     let agent = Agent::new(&vault, &[]);
     for (title, seen) in [("Moved", false), ("Latin", false), ("Other", true)] {
         let save = json!({"title": title, "content": format!("okapi of {title}"), "collection": "notes"});
-        assert_eq!(vault.post("/api/user-memory/save", &save).status, 200);
+        vault.post("/api/user-memory/save", &save).ok();
         assert!(!vault.find(&format!("okapi of {title}")).is_empty());
         assert_eq!(agent.find(&vault, title).iter().any(|path| path.starts_with("notes/")), seen, "{title}");
     }
@@ -170,8 +164,7 @@ fn what_is_saved_under_the_title_of_a_private_note_is_private() {
 
 #[test]
 fn what_the_person_made_private_gets_no_public_twin() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let agent = Agent::new(&vault, &[]);
     let clip = |content: &str| json!({"type": "clipboard", "content": content});
     let send = |vault: &Daemon, word: &str| {
@@ -192,8 +185,7 @@ fn what_the_person_made_private_gets_no_public_twin() {
     send(&vault, "zebra");
     assert_eq!(agent.find(&vault, "zebra").len(), 9);
     let change = |vault: &mut Daemon, path: &str, change: &dyn Fn(String) -> String| {
-        let text = change(vault.read(path));
-        vault.write(path, text);
+        vault.write(path, change(vault.read(path)));
     };
     let private = |text: String| text.replacen("---\n", "---\nprivate: true\n", 1);
     let broken = |text: String| text.replacen("---\n", "---\nbroken: [\n", 1);
@@ -212,8 +204,8 @@ fn what_the_person_made_private_gets_no_public_twin() {
     {
         let how: &dyn Fn(String) -> String = if to.starts_with("conversations") { &broken } else { &private };
         change(&mut vault, from, how);
-        std::fs::create_dir_all(vault.path(to).parent().unwrap()).unwrap();
-        std::fs::rename(vault.path(from), vault.path(to)).unwrap();
+        fs::create_dir_all(vault.path(to).parent().unwrap()).unwrap();
+        fs::rename(vault.path(from), vault.path(to)).unwrap();
     }
     let before = agent.find(&vault, "zebra");
     assert_eq!(before, [""; 0], "all of them are private now");
@@ -225,8 +217,7 @@ fn what_the_person_made_private_gets_no_public_twin() {
         assert_eq!(agent.find(&vault, word), [""; 0]);
         assert!(!vault.find(word).is_empty(), "it is there for the person");
         // And so it is where the program has forgotten all that it knew.
-        vault.terminate();
-        vault.start();
+        vault.restart();
     }
     send(&vault, "okapi");
     assert_eq!(agent.find(&vault, "okapi"), [""; 0]);
@@ -259,8 +250,7 @@ fn a_private_text_is_not_told_by_what_a_guess_becomes() {
     let private = |rest: &str| format!("---\nprivate: true\n{rest}");
     vault.write("snippets/key.md", private("source: capture\n---\n\nzebra 4711\n"));
     vault.write("bookmarks/bank.md", "#private\n\n<https://bank.example/zebra?pin=4711>\n");
-    vault.write("journal/2026-01-04-therapy.md", private("title: Zebra plan\n---\n\nMine.\n"));
-    vault.start();
+    vault.write("journal/2026-01-04-therapy.md", private("title: Zebra plan\n---\n\nMine.\n")).start();
     let agent = Agent::new(&vault, &[]);
     vault.capture(json!([
         {"type": "clipboard", "content": "zebra 4"},

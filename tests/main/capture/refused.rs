@@ -1,9 +1,7 @@
 //! What is not right is refused with its field, and what is switched off is stored nowhere.
 
-use serde_json::{Value, json};
-
 use super::{EVENTS, SETTINGS, files_below, message};
-use crate::support::{Daemon, Request, eventually};
+use crate::support::prelude::*;
 
 /// The files of the vault, its own included, that hold a text.
 pub(super) fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
@@ -14,8 +12,7 @@ pub(super) fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
 
 #[test]
 fn what_is_not_right_is_refused_whole_and_named() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let good = message("s", "user", "a good one");
     let long = "x".repeat(60_000);
     for (event, expected) in [
@@ -59,20 +56,14 @@ fn what_is_not_right_is_refused_whole_and_named() {
 
 #[test]
 fn settings_are_those_of_memory_toml() {
-    let mut vault = Daemon::with_config("# mine\n[embed]\nmodel = \"none\" # for now\n");
-    vault.start();
+    let vault = Daemon::with_config("# mine\n[embed]\nmodel = \"none\" # for now\n").started();
     let settings = vault.get(SETTINGS).json();
     let names: Vec<&String> = settings.as_object().unwrap().keys().collect();
     assert_eq!(
         names,
         [
-            "capture_conversations",
-            "capture_files",
-            "capture_searches",
-            "capture_notes",
-            "capture_snippets",
-            "capture_agent_activity",
-            "capture_bookmarks"
+            "capture_conversations", "capture_files", "capture_searches", "capture_notes", "capture_snippets",
+            "capture_agent_activity", "capture_bookmarks"
         ]
     );
     assert_eq!((&settings["capture_searches"], &settings["capture_files"]), (&json!(false), &json!(true)));
@@ -96,7 +87,7 @@ fn settings_are_those_of_memory_toml() {
     assert_eq!(with_text(&vault, "said aloud").iter().filter(|path| path.ends_with(".md")).count(), 1);
     // By hand it counts at once, too.
     let text = text.replace("searches = true", "searches = false");
-    std::fs::write(vault.path("memory.toml"), text).unwrap();
+    fs::write(vault.path("memory.toml"), text).unwrap();
     assert_eq!(vault.get(SETTINGS).json()["capture_searches"], false);
     assert_eq!(vault.capture(json!({"type": "search", "query": "not said"})), (0, 1));
     assert_eq!(with_text(&vault, "not said"), Vec::<String>::new());
@@ -104,10 +95,9 @@ fn settings_are_those_of_memory_toml() {
 
 #[test]
 fn what_is_switched_off_while_it_waits_is_dropped() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     // No file can be made in its place.
-    std::fs::create_dir_all(vault.path("files/2026-01-05.md")).unwrap();
+    fs::create_dir_all(vault.path("files/2026-01-05.md")).unwrap();
     let time = "2026-01-05T12:00:00Z";
     let waits = json!({"type": "file", "path": "waiting-path", "action": "opened", "time": time});
     vault.capture(json!([waits, message("s", "user", "other")]));
@@ -118,7 +108,7 @@ fn what_is_switched_off_while_it_waits_is_dropped() {
     eventually("the others to be written", || (vault.notes_in("conversations").len() == 1).then_some(()));
     assert_eq!(vault.status()["capture"]["pending"], 2, "what comes after counts as pending, too");
     let off = json!({"capture_files": false}).to_string();
-    assert_eq!(vault.ask(Request::new("PUT", SETTINGS).json(off)).status, 200);
+    vault.ask(Request::new("PUT", SETTINGS).json(off)).ok();
     assert_eq!(with_text(&vault, "waiting-path"), Vec::<String>::new(), "it is gone when that is answered");
     vault.captured();
     assert_eq!(vault.status()["capture"].get("failure"), None);
@@ -126,8 +116,7 @@ fn what_is_switched_off_while_it_waits_is_dropped() {
 
 #[test]
 fn secrets_are_written_nowhere() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n");
-    vault.start();
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
     let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
     let said = |before: &str| format!("{before} {secret} after");
     vault.capture(json!([
@@ -146,7 +135,7 @@ fn secrets_are_written_nowhere() {
     assert!(with_text(&vault, "[redacted: GitHub token]").len() >= 7);
     // As the person wants it.
     let text = vault.read("memory.toml") + "redact = false\n";
-    std::fs::write(vault.path("memory.toml"), text).unwrap();
+    fs::write(vault.path("memory.toml"), text).unwrap();
     vault.capture(message("open", "user", &said("kept")));
     vault.captured();
     assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));

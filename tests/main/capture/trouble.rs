@@ -1,13 +1,10 @@
 //! The disk is full, the folder is away, what is kept was damaged: nothing that was accepted is lost.
 
-use std::fs;
 use std::io::Write;
-
-use serde_json::{Value, json};
 
 use super::{EVENTS, message};
 use crate::disk::Disk;
-use crate::support::{Daemon, Request, eventually};
+use crate::support::prelude::*;
 
 fn turns(vault: &Daemon) -> Vec<String> {
     let files = vault.notes_in("conversations");
@@ -18,8 +15,7 @@ fn turns(vault: &Daemon) -> Vec<String> {
 #[test]
 fn a_full_disk_refuses_and_loses_nothing() {
     let Some(disk) = Disk::new(8) else { return };
-    let mut vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n");
-    vault.start();
+    let vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n").started();
     vault.capture(message("s", "user", "before"));
     vault.captured();
     let (mut accepted, mut refused) = (vec!["before".to_owned()], 0);
@@ -49,8 +45,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
 
 #[test]
 fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     vault.capture(message("s", "user", "one"));
     vault.captured();
     let (there, away) = (vault.path(""), vault.path("").with_extension("away"));
@@ -65,8 +60,7 @@ fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
 
 #[test]
 fn a_journal_that_is_deleted_under_the_daemon_is_made_anew() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     for at in 0..3 {
         vault.capture(message("s", "user", &format!("said{at}")));
         vault.captured();
@@ -97,16 +91,14 @@ fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     assert_eq!(turns(&vault), ["one", "two"]);
     vault.capture(message("s", "user", "three"));
     vault.captured();
-    vault.terminate();
-    vault.start();
+    vault.restart();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two", "three"]);
 }
 
 #[test]
 fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let in_its_place = vault.path("conversations/2026-01-05-s.md");
     fs::create_dir_all(&in_its_place).unwrap();
     for at in 0..60 {
@@ -133,7 +125,7 @@ fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written()
     assert!(failure.contains("state.db.damaged") && failure.contains("vault token add"), "{failure}");
     // Nobody is let in by what is damaged, and the person is not kept out.
     let event = Request::new("POST", EVENTS).json(message("s", "user", "x").to_string());
-    let with = |token: &str| event.clone().header("Authorization", &format!("Bearer {}", token.trim()));
+    let with = |token: &str| event.clone().bearer(token.trim());
     assert_eq!(vault.send(&with(&token)).status, 401);
     let token = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout;
     assert_eq!(vault.send(&with(&token)).status, 202);
@@ -141,12 +133,10 @@ fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written()
 
 #[test]
 fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let mut vault = Daemon::vault().started();
     let events: Vec<Value> = (0..500).map(|at| message("s", "user", &format!("said{at}"))).collect();
     vault.capture(events.into());
-    vault.terminate();
-    vault.start();
+    vault.restart();
     vault.captured();
     let expected: Vec<String> = (0..500).map(|at| format!("said{at}")).collect();
     assert_eq!(turns(&vault), expected);
@@ -154,8 +144,7 @@ fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
 
 #[test]
 fn a_folder_that_cannot_be_written_refuses_its_events_and_keeps_no_others() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     let page = |at: usize| json!({"type": "bookmark", "url": format!("https://x.example/{at}"), "title": "Page"});
     // Each name that these would have is a folder.
     fs::create_dir_all(vault.path("bookmarks/page.md")).unwrap();
@@ -183,8 +172,7 @@ fn a_folder_that_cannot_be_written_refuses_its_events_and_keeps_no_others() {
 
 #[test]
 fn many_of_one_name_keep_nothing_else() {
-    let mut vault = Daemon::vault();
-    vault.start();
+    let vault = Daemon::vault().started();
     for part in 0..3 {
         let clip = |at: usize| json!({"type": "clipboard", "content": format!("import React\nn{}", part * 2000 + at)});
         vault.capture((0..2000).map(clip).collect());

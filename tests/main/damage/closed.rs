@@ -1,12 +1,10 @@
 //! Damage while nobody had the stores open: the next start finds it, or the check does.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use memory_vault::engine_local::keyword::FORMAT;
 
 use super::Noticed::{Perhaps, Said, Unsaid};
 use super::{Fixture, Noticed, cut, find_all, flip, length, remove, replace, segment_files};
+use crate::support::prelude::*;
 
 type Damage = fn(&Path);
 
@@ -253,7 +251,7 @@ fn the_words_are_older_than_the_catalog() {
     assert_eq!(vault.words("lateword").paths(), ["notes/late.md"]);
     assert!(!vault.words("subject5").paths().contains(&"notes/5.md"));
     let healed = vault.answers(&super::QUERIES);
-    crate::support::assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
+    assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
 }
 
 #[test]
@@ -264,5 +262,5 @@ fn another_stemmer_is_configured_and_nothing_is_embedded_again() {
     assert_eq!(vault.embedded_by(|_| {}), 0);
     assert!(vault.status().rebuilt.unwrap().contains("English"));
     let healed = vault.answers(&super::QUERIES);
-    crate::support::assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
+    assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
 }

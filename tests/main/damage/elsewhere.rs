@@ -1,10 +1,9 @@
 //! Stores that came from elsewhere: another vault, another folder, another machine.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use super::{Fixture, QUERIES};
-use crate::support::{TestVault, assert_same, contents};
+use crate::support::prelude::*;
 
 /// Puts files of one vault's index into another's.
 fn copy(from: &TestVault, to: &TestVault, part: &str) {

@@ -5,11 +5,9 @@ mod elsewhere;
 mod random;
 mod running;
 
-use std::fs;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
 
-use crate::support::{Answers, TestVault, assert_same, contents, eventually};
+use crate::support::prelude::*;
 
 const QUERIES: [&str; 3] = ["river boat", "\"green garden\"", "subject3"];
 
@@ -46,7 +44,6 @@ impl Fixture {
     fn new() -> Self {
         let mut vault = TestVault::new();
         vault.config.index.graph_threshold = 4;
-        vault.config.index.verify_hours = 0;
         for at in 0..12 {
             let text = format!(
                 "---\ntags: [tag{at}]\nkey{at}: metadata{at}\n---\n# Note {at}\n\nA river and a boat{at}. A green garden.\n\n\
@@ -59,8 +56,7 @@ impl Fixture {
         vault.sync().write("notes/3.md", "# Note 3\n\nsubject3 was edited: green garden").sync();
         let graph = vault.index_dir().join("graph/vectors.graph");
         eventually("a saved graph", || graph.exists().then_some(()));
-        vault.restart();
-        vault.write("notes/4.md", "# Note 4\n\nsubject4 was edited: a boat").sync();
+        vault.restart().write("notes/4.md", "# Note 4\n\nsubject4 was edited: a boat").sync();
         let open = contents(&vault.index_dir());
         vault.stop();
         let closed = contents(&vault.index_dir());

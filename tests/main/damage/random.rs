@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 
 use super::Noticed::Perhaps;
 use super::{Fixture, flip};
-use crate::support::proptest_config;
+use crate::support::prelude::*;
 
 #[test]
 fn flipped_bytes_anywhere_are_healed() {

@@ -1,26 +1,19 @@
 //! Damage under the running indexer: a check finds it, or the search that meets it has one made.
 
-use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use memory_vault::access::Scope;
-use memory_vault::access::Turn;
-use memory_vault::config::{Config, Mode};
+use memory_vault::access::{Scope, Turn};
 use memory_vault::derive::words::Stemming;
 use memory_vault::engine::{ChangeBatch, Filter, Reader};
 use memory_vault::engine_local::{Settings, Store};
 use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::notes;
-use memory_vault::path::VaultPath;
 use memory_vault::search::{Degraded, SearchRequest, Visible, search};
 use memory_vault::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::vault::globs;
-use memory_vault::wire::SearchQuery;
 
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
-use crate::support::{Daemon, Over, eventually};
+use crate::support::prelude::*;
 
 #[test]
 fn a_check_finds_what_is_damaged_and_has_it_mended() {
@@ -80,7 +73,7 @@ fn a_damaged_passage_is_never_shown_and_meeting_it_has_it_mended() {
     assert!(whole.results.iter().all(|hit| !hit.chunk.content.contains("XXX")));
     assert!(vault.status().rebuilt.unwrap().contains("fails its checksum"));
     vault.verify();
-    crate::support::assert_same(&vault.answers(&super::QUERIES), &fixture.expected);
+    assert_same(&vault.answers(&super::QUERIES), &fixture.expected);
 }
 
 #[test]
@@ -204,7 +197,7 @@ fn the_command_finds_damage_once_and_the_daemon_says_it_once() {
     );
     assert!(daemon.status()["verified"]["damage"][0].as_str().unwrap().contains("fails its checksum"));
     daemon.finds("passage3", &["notes/3.md"]);
-    assert_eq!(daemon.run(&["verify", "--json"]).ok().json()["damage"], serde_json::json!([]));
+    assert_eq!(daemon.run(&["verify", "--json"]).ok().json()["damage"], json!([]));
     let log = daemon.log();
     assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
     assert!(daemon.run(&["status"]).ok().stdout.contains("rebuilt     the keyword index"));

@@ -1,11 +1,9 @@
 //! `docs/api.md`, out of the OpenAPI document.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use serde_json::Value;
-
 use super::{cell, hold};
+use crate::support::prelude::*;
 
 const INTRODUCTION: &str = "# The HTTP API
 

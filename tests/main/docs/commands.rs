@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{cell, hold, plain};
-use crate::support::{Ran, vault_command};
+use crate::support::prelude::*;
 
 const INTRODUCTION: &str = "# Commands
 

@@ -1,11 +1,11 @@
 //! `docs/configuration.md`, out of `memory.toml`; and that the comments there name the ranges of the code.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use memory_vault::config::{Config, SHIPPED};
+use memory_vault::config::SHIPPED;
 
 use super::{cell, hold, plain};
+use crate::support::prelude::*;
 
 const INTRODUCTION: &str = "# Configuration
 

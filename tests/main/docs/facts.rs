@@ -1,12 +1,7 @@
 //! `docs/facts.md`: what it shows is what the program says, and its five questions have one answer in three ways.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-
 use super::recorded::{assert_recorded, words};
-use crate::support::{Daemon, Mcp, vault_command};
+use crate::support::prelude::*;
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/facts.md")).unwrap()
@@ -14,24 +9,13 @@ fn page() -> String {
 
 /// A vault with the starter's facts, and a daemon.
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("vault-template");
     for file in ["facts.md", "facts.history.md", "conversations/2026-01-05-tool-library-meeting.md"] {
         vault.write(file, fs::read(template.join(file)).unwrap());
     }
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
     vault
-}
-
-#[test]
-fn the_page_of_facts_shows_what_the_program_says() {
-    let (vault, page) = (vault(), page());
-    let recorded = assert_recorded(&vault, &page);
-    assert!(recorded > 20, "{recorded}");
-    let shown = page.split("```markdown\n").nth(1).unwrap().split("```").next().unwrap();
-    let template = include_str!("../../../vault-template/facts.md");
-    assert!(template.contains(shown), "the page shows what the starter's file has");
 }
 
 /// Names, values and states.
@@ -41,8 +25,9 @@ fn answers(found: &Value) -> Vec<String> {
 }
 
 #[test]
-fn five_questions_have_one_answer_in_three_ways() {
+fn the_page_of_facts_shows_what_the_program_says_in_three_ways() {
     let (vault, page) = (vault(), page());
+    // Five questions have one answer in three ways.
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("| `vault fact ")).collect();
     assert_eq!(rows.len(), 5, "get, list, as of, history, by tag");
@@ -59,6 +44,12 @@ fn five_questions_have_one_answer_in_three_ways() {
         assert_eq!((&by_http, &by_mcp), (&by_command, &by_command), "{row}");
     }
     mcp.finish();
+    // The page of facts shows what the program says.
+    let recorded = assert_recorded(&vault, &page);
+    assert!(recorded > 20, "{recorded}");
+    let shown = page.split("```markdown\n").nth(1).unwrap().split("```").next().unwrap();
+    let template = include_str!("../../../vault-template/facts.md");
+    assert!(template.contains(shown), "the page shows what the starter's file has");
 }
 
 /// A new vault answers about its past at once, without a daemon; a folder that was adopted gets no history unasked.
@@ -67,7 +58,7 @@ fn a_new_vault_has_a_past_and_an_adopted_one_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let run = |args: &[&str], vault: &Path| {
         let mut command = vault_command();
-        crate::support::Ran::of(command.args(args).arg("--vault").arg(vault))
+        Ran::of(command.args(args).arg("--vault").arg(vault))
     };
     let new = folder.path().join("new");
     assert!(vault_command().args(["init", "--no-git"]).arg(&new).output().unwrap().status.success());

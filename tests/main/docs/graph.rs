@@ -1,12 +1,7 @@
 //! `docs/graph.md`: what it shows is what the program says of the notes that it shows, and its questions have one answer in three ways.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value;
-
 use super::recorded::{assert_recorded, words};
-use crate::support::{Daemon, Mcp};
+use crate::support::prelude::*;
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/graph.md")).unwrap()
@@ -21,21 +16,15 @@ fn vault(page: &str) -> Daemon {
         vault.write(path, pair[1].split("```").next().unwrap());
     }
     assert_eq!(parts.len(), 5, "four notes");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    vault.start().settle();
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
     vault
 }
 
 #[test]
-fn the_page_of_the_graph_shows_what_the_program_says() {
-    let page = page();
-    assert_eq!(assert_recorded(&vault(&page), &page), 8);
-}
-
-#[test]
-fn five_questions_about_the_graph_have_one_answer_in_three_ways() {
+fn the_page_of_the_graph_shows_what_the_program_says_in_three_ways() {
     let page = page();
     let vault = vault(&page);
+    // Five questions about the graph have one answer in three ways.
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("| `vault graph ")).collect();
     assert_eq!(rows.len(), 5, "around, along, as of, of a relation, of a type");
@@ -52,4 +41,6 @@ fn five_questions_about_the_graph_have_one_answer_in_three_ways() {
         assert_eq!((&by_http, &by_mcp), (&by_command, &by_command), "{row}");
     }
     mcp.finish();
+    // The page of the graph shows what the program says.
+    assert_eq!(assert_recorded(&vault, &page), 8);
 }

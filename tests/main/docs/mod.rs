@@ -1,8 +1,5 @@
 //! The reference pages of `docs/`, written out of the code. `UPDATE_DOCS=1 cargo test --test main docs::` writes them anew.
 
-use std::fs;
-use std::path::Path;
-
 mod api;
 mod commands;
 mod configuration;
@@ -13,6 +10,8 @@ mod readme;
 mod recorded;
 mod summaries;
 mod sync;
+
+use crate::support::prelude::*;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]

@@ -1,13 +1,10 @@
 //! `README.md`: its demos of an import and of `qmd` say what the program says.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::recorded::is_as_recorded;
+use crate::support::prelude::*;
 
 /// A person's home, with the program on their path.
 struct Person(tempfile::TempDir);

@@ -1,6 +1,6 @@
 //! What pages show of commands, held against what the program says.
 
-use crate::support::Daemon;
+use crate::support::prelude::*;
 
 /// The words of a command, as a shell takes them apart.
 pub fn words(line: &str) -> Vec<String> {

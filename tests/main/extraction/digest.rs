@@ -1,11 +1,8 @@
 //! What a model says a day was.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
+use super::kills::die_at;
 use super::{config, conversation, likes, sync};
-use crate::support::{Asked, Daemon, Endpoint, Fault, Request, eventually};
+use crate::support::prelude::*;
 
 const DAY: &str = "2026-01-05";
 const PAGE: &str = "summaries/days/2026-01-05.md";
@@ -58,14 +55,13 @@ fn of_days(endpoint: &Endpoint) -> usize {
 
 /// A vault with a note of the day, and the page that rules have made of it.
 fn with_page(config: &str) -> Daemon {
-    let mut vault = Daemon::with_config(config);
-    vault.write("notes/trip.md", NOTE);
+    let vault = Daemon::with_config(config).with("notes/trip.md", NOTE);
     vault.run(&["digest", DAY, "--write"]).ok();
     vault
 }
 
 fn page(vault: &Daemon) -> String {
-    fs::read_to_string(vault.path(PAGE)).unwrap()
+    vault.read(PAGE)
 }
 
 /// The lines of a digest's short text, as an answer gives them.
@@ -117,7 +113,7 @@ fn a_week_begins_with_sentences_of_its_days_and_stays_the_persons_once_it_is_edi
         .write("notes/monday.md", of_day("2026-01-05", "We decided to visit Lisbon."))
         .write("notes/friday.md", of_day("2026-01-09", "- [ ] buy a raincoat"))
         .write("notes/before.md", of_day("2026-01-04", "We decided to visit Porto in 12 weeks."));
-    let week = |vault: &Daemon| fs::read_to_string(vault.path(WEEK_PAGE)).unwrap();
+    let week = |vault: &Daemon| vault.read(WEEK_PAGE);
     vault.run(&["digest", WEEK, "--write"]).ok();
     let rules = week(&vault);
     assert!(rules.contains("decided to visit Lisbon") && !rules.contains("Porto"), "{rules}");
@@ -148,15 +144,14 @@ fn a_daemon_does_it_by_itself_and_who_does_not_see_all_sources_is_told_nothing_o
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), "summary_debounce_seconds = 10"));
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    let long_ago = SystemTime::now() - Duration::from_secs(3_600);
     fs::File::options().write(true).open(vault.path(PAGE)).unwrap().set_modified(long_ago).unwrap();
     vault.start();
     eventually("the text", || page(&vault).contains(TEXT).then_some(()));
     vault.settle();
-    let token = vault.run(&["agent", "rotate", "ada"]).ok().stdout.trim().to_owned();
+    let token = vault.token_of("ada");
     let ask = |vault: &Daemon| {
-        let request = Request::get("/api/digest?day=2026-01-05").header("Authorization", &format!("Bearer {token}"));
-        vault.connection().send(&request).unwrap().json()
+        vault.connection().send(&Request::get("/api/digest?day=2026-01-05").bearer(&token)).unwrap().json()
     };
     let told = json!([{"text": GOOD, "citations": ["notes/trip.md#L6", "notes/trip.md#L8"]}]);
     let own = vault.get("/api/digest?day=2026-01-05").json();
@@ -179,8 +174,7 @@ fn a_daemon_does_it_by_itself_and_who_does_not_see_all_sources_is_told_nothing_o
 fn a_day_with_a_private_note_goes_to_no_model_on_another_machine() {
     let endpoint = good();
     let elsewhere = endpoint.address().replace("127.0.0.1", "http://0.0.0.0");
-    let mut vault = with_page(&config(&elsewhere, ""));
-    vault.write("notes/secret.md", SECRET);
+    let mut vault = with_page(&config(&elsewhere, "")).with("notes/secret.md", SECRET);
     vault.run(&["digest", DAY, "--write"]).ok();
     let rules = page(&vault);
     let view = sync(&vault);
@@ -245,8 +239,7 @@ fn a_page_that_a_person_has_edited_and_one_that_only_counts_are_left_alone() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), ""));
     let mine = page(&vault) + "- mine\n";
-    vault.write(PAGE, &mine);
-    vault.write(
+    vault.write(PAGE, &mine).write(
         "bookmarks/a.md",
         "---\ncreated: 2026-02-03T10:00:00Z\nsource: capture\n---\n# Quokkas\n\nWe decided to buy one.\n",
     );
@@ -316,9 +309,7 @@ fn a_kill_at_any_step_asks_once_more_at_most_and_writes_one_text() {
     ] {
         let endpoint = good();
         let mut vault = with_page(&config(&endpoint.address(), ""));
-        assert!(vault.launch(Some(&format!("{step}:1"))), "{step}");
-        vault.run(&["memory", "sync"]);
-        eventually(step, || vault.was_killed().then_some(()));
+        die_at(&mut vault, step);
         vault.start();
         let view = sync(&vault);
         assert_eq!((&view["queued"], &view["dead"]), (&json!(0), &json!(0)), "{step}: {view}");

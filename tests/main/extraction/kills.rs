@@ -1,9 +1,7 @@
 //! The daemon is killed at every step between a conversation and its proposals.
 
-use serde_json::json;
-
 use super::{config, conversation, good, pending, sync};
-use crate::support::{Daemon, eventually};
+use crate::support::prelude::*;
 
 /// A step, and how many calls are made in all when the program dies there.
 const STEPS: [(&str, usize); 9] = [
@@ -23,6 +21,17 @@ pub fn points() -> impl Iterator<Item = &'static str> {
     STEPS.into_iter().map(|(point, _)| point).filter(|point| point.starts_with("extraction"))
 }
 
+/// Has a daemon extract that dies at a point. A command would do the work itself where the daemon is dead by then.
+pub fn die_at(vault: &mut Daemon, point: &str) {
+    if vault.launch(Some(&format!("{point}:1")))
+        && let Some(mut connection) = Connection::try_open(vault.address())
+    {
+        let request = Request::new("POST", "/api/processing/sync");
+        connection.send(&request.header("Authorization", &format!("Bearer {}", vault.token())));
+    }
+    eventually(point, || vault.was_killed().then_some(()));
+}
+
 #[test]
 fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
     for (step, calls) in STEPS {
@@ -30,9 +39,7 @@ fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
         let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
         vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
         let talk = std::fs::read(vault.path("conversations/tea.md")).unwrap();
-        assert!(vault.launch(Some(&format!("{step}:1"))), "{step}");
-        vault.run(&["memory", "sync"]);
-        eventually(step, || vault.was_killed().then_some(()));
+        die_at(&mut vault, step);
         vault.start();
         let view = sync(&vault);
         assert_eq!(
@@ -59,9 +66,7 @@ fn a_conversation_on_which_the_program_dies_each_time_is_put_aside() {
     let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
     vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
     for _ in 0..4 {
-        assert!(vault.launch(Some("extraction-answered:1")));
-        vault.run(&["memory", "sync"]);
-        eventually("the kill", || vault.was_killed().then_some(()));
+        die_at(&mut vault, "extraction-answered");
     }
     vault.start();
     let view = sync(&vault);

@@ -1,26 +1,20 @@
 //! Clearing the derived layers.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::json;
-
 use super::{config, conversation, good, pending, sync};
-use crate::support::{Daemon, eventually};
+use crate::support::prelude::*;
 
 const SUMMARY: &str = "---\ngenerated: true\nsources: [conversations/tea.md]\ndigest: 0\n---\n\n- Tea\n";
 
 #[test]
 fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault
-        .write("conversations/tea.md", conversation(&[("user", "I like green tea.")]))
-        .write("notes/own.md", "# Own\n\nMine.\n")
-        .write("memories/user.md", "# Entries\n\n- [fact] Lives in Bonn\n")
-        .write("agents/ada/entries.md", "- Prefers tabs\n")
-        .write("summaries/mine.md", "# Mine\n\nNo program made it.\n")
-        .write("summaries/edited.md", SUMMARY);
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""))
+        .with("conversations/tea.md", conversation(&[("user", "I like green tea.")]))
+        .with("notes/own.md", "# Own\n\nMine.\n")
+        .with("memories/user.md", "# Entries\n\n- [fact] Lives in Bonn\n")
+        .with("agents/ada/entries.md", "- Prefers tabs\n")
+        .with("summaries/mine.md", "# Mine\n\nNo program made it.\n")
+        .with("summaries/edited.md", SUMMARY);
     sync(&vault);
     let before = pending(&vault);
     vault.start();
@@ -43,7 +37,7 @@ fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
     restore.extend(cleared["files"].as_array().unwrap().iter().map(|file| file["checkpoint_id"].as_str().unwrap()));
     vault.run(&restore).ok();
     assert_eq!(pending(&vault), before);
-    assert!(fs::read_to_string(vault.path("memories/user.md")).unwrap().contains("Lives in Bonn"));
+    assert!(vault.read("memories/user.md").contains("Lives in Bonn"));
     let purged = vault.run(&["memory", "clear", "--purge", "--json"]).ok().json();
     assert!(purged["files"][0]["checkpoint_id"].is_null(), "{purged}");
     let state = fs::read_dir(vault.path(".vault/state/checkpoints")).unwrap();
@@ -85,8 +79,7 @@ fn profile(vault: &Daemon, word: &str) -> String {
 
 #[test]
 fn a_purge_takes_the_profile_that_was_made_a_moment_ago_and_what_is_kept_of_it() {
-    let mut vault = slow_vault();
-    vault.start().settle();
+    let mut vault = slow_vault().settled();
     vault.run(&["memory", "add", "--kind", "fact", "Owns a yacht named Zorilla"]).ok();
     profile(&vault, "Zorilla");
     vault.run(&["memory", "clear", "--purge"]).ok();
@@ -102,17 +95,16 @@ fn a_purge_takes_the_profile_that_was_made_a_moment_ago_and_what_is_kept_of_it()
     vault.write("profile/profile.md", &mine);
     let cleared = vault.run(&["memory", "clear", "--purge", "--json"]).ok().json();
     assert_eq!(cleared["kept"], json!(["profile/profile.md"]));
-    assert_eq!(fs::read_to_string(vault.path("profile/profile.md")).unwrap(), mine);
+    assert_eq!(vault.read("profile/profile.md"), mine);
     assert_eq!(places.map(|place| is_anywhere(&vault.path(place), "Quagga")), [false; 3]);
 }
 
 #[test]
 fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault
-        .write("memories/user.md", "- [fact] Keeps a newt ^e-1\n")
-        .write("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n");
-    vault.start().settle();
+    let mut vault = Daemon::vault()
+        .with("memories/user.md", "- [fact] Keeps a newt ^e-1\n")
+        .with("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
+        .settled();
     let before = profile(&vault, "newt");
     let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
     let anew = profile(&vault, "Wien");
@@ -120,8 +112,8 @@ fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
     let mut restore = vec!["restore"];
     restore.extend(cleared["files"].as_array().unwrap().iter().map(|file| file["checkpoint_id"].as_str().unwrap()));
     let restored = vault.run(&restore).ok().stdout;
-    assert!(fs::read_to_string(vault.path("memories/user.md")).unwrap().contains("Keeps a newt"), "{restored}");
-    assert_eq!(fs::read_to_string(vault.path("profile/profile.md")).unwrap(), before);
+    assert!(vault.read("memories/user.md").contains("Keeps a newt"), "{restored}");
+    assert_eq!(vault.read("profile/profile.md"), before);
     // What a person wrote in its place is not written over.
     let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
     profile(&vault, "Wien");

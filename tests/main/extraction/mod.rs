@@ -9,11 +9,7 @@ mod purged;
 mod score;
 mod summary;
 
-use std::fs;
-
-use serde_json::{Value, json};
-
-use crate::support::{Asked, Daemon, Endpoint, Fault, Ran, Request, eventually, vault_command};
+use crate::support::prelude::*;
 
 /// `[memory]` for a model at an address.
 pub fn config(address: &str, memory: &str) -> String {
@@ -74,8 +70,7 @@ pub fn sync(vault: &Daemon) -> Value {
 #[test]
 fn a_conversation_becomes_proposals_that_cite_their_lines() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault.write(
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
         "conversations/tea.md",
         conversation(&[("user", "I like green tea."), ("bot", "Noted."), ("user", "Bye.")]),
     );
@@ -188,8 +183,7 @@ fn nothing_is_read_twice_and_what_was_edited_is_read_again() {
 #[test]
 fn what_programs_put_into_a_conversation_is_not_sent() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault.write(
+    let vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
         "conversations/all.md",
         conversation(&[
             ("system", "I like quokkas."),
@@ -236,10 +230,9 @@ fn private_conversations_go_to_no_model_on_another_machine() {
 #[test]
 fn beyond_the_calls_of_a_day_nothing_is_asked_after_a_start_either() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "calls_per_day = 1"));
-    vault
-        .write("conversations/a.md", conversation(&[("user", "I like green tea.")]))
-        .write("conversations/b.md", conversation(&[("user", "I like black tea.")]));
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), "calls_per_day = 1"))
+        .with("conversations/a.md", conversation(&[("user", "I like green tea.")]))
+        .with("conversations/b.md", conversation(&[("user", "I like black tea.")]));
     for with_daemon in [false, true] {
         if with_daemon {
             vault.start();
@@ -265,11 +258,11 @@ fn a_quiet_conversation_is_read_by_itself() {
     let endpoint = good();
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "summary_debounce_seconds = 10"));
     vault.write("conversations/old.md", conversation(&[("user", "I like green tea.")]));
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    let long_ago = SystemTime::now() - Duration::from_secs(3_600);
     fs::File::options().write(true).open(vault.path("conversations/old.md")).unwrap().set_modified(long_ago).unwrap();
     // One that an ahead clock has dated is quiet from now on, and not for years.
     vault.write("conversations/new.md", conversation(&[("user", "I like black tea.")]));
-    let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400 * 3_650);
+    let ahead = SystemTime::now() + Duration::from_secs(86_400 * 3_650);
     fs::File::options().write(true).open(vault.path("conversations/new.md")).unwrap().set_modified(ahead).unwrap();
     vault.start();
     eventually("the orphan to be read", || pending(&vault).contains("Likes green tea").then_some(()));
@@ -285,11 +278,10 @@ fn a_quiet_conversation_is_read_by_itself() {
 #[test]
 fn what_it_costs_is_the_persons_to_see() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault.start();
+    let vault = Daemon::with_config(&config(&endpoint.address(), "")).started();
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
-    let token = vault.run(&["agent", "rotate", "ada"]).ok().stdout.trim().to_owned();
-    let as_agent = |request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}"))).status;
+    let token = vault.token_of("ada");
+    let as_agent = |request: Request| vault.send(&request.bearer(&token)).status;
     assert_eq!(as_agent(Request::get("/api/processing")), 403);
     for way in ["retry", "sync", "clear"] {
         assert_eq!(as_agent(Request::new("POST", &format!("/api/processing/{way}")).json("{}")), 403, "{way}");
@@ -316,7 +308,7 @@ fn what_would_take_anothers_place_is_not_accepted_by_itself() {
     vault.write("memories/user.md", known);
     vault.write("conversations/talk.md", conversation(&said.map(|said| ("user", said))));
     sync(&vault);
-    let (now, waits) = (fs::read_to_string(vault.path("memories/user.md")).unwrap(), pending(&vault));
+    let (now, waits) = (vault.read("memories/user.md"), pending(&vault));
     assert!(now.contains(known) && now.contains("Plays the cello"), "{now}");
     assert!(!now.contains("superseded") && !now.contains("not like") && !now.contains("at 11"), "{now}");
     assert!(waits.contains("Does not like tea") && waits.contains("Flight leaves at 11"), "{waits}");
@@ -368,19 +360,18 @@ fn what_was_removed_or_rejected_is_not_proposed_again() {
 #[test]
 fn a_conversation_that_says_so_is_read_by_no_model() {
     let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault.start().settle();
+    let vault = Daemon::with_config(&config(&endpoint.address(), "")).settled();
     let capture = vault.run(&["token", "add", "--capture", "osaurus"]).ok().stdout.trim().to_owned();
     let turns = |id: &str, skip: bool| {
         let turns = json!([{ "user": format!("I like {id} tea."), "assistant": "Noted." }]);
         let body = json!({ "agent_id": "a", "conversation_id": id, "turns": turns, "skip_extraction": skip });
-        let request = Request::new("POST", "/memory/ingest").header("Authorization", &format!("Bearer {capture}"));
+        let request = Request::new("POST", "/memory/ingest").bearer(&capture);
         assert_eq!(vault.send(&request.json(body.to_string())).status, 200);
         eventually("the turns", || vault.find(id).first().cloned())
     };
     let (read, left) = (turns("green", false), turns("black", true));
-    assert!(fs::read_to_string(vault.path(&left)).unwrap().contains("extraction: false"));
-    assert!(!fs::read_to_string(vault.path(&read)).unwrap().contains("extraction"));
+    assert!(vault.read(&left).contains("extraction: false"));
+    assert!(!vault.read(&read).contains("extraction"));
     assert_eq!(sync(&vault)["calls"], 1);
     assert!(pending(&vault).contains("Likes green tea") && !pending(&vault).contains("black"));
 }

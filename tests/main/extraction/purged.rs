@@ -1,11 +1,9 @@
 //! What is forgotten for good while the model reads it.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
 use super::{config, conversation, likes, pending, sync};
-use crate::support::{Daemon, Endpoint, Fault, eventually};
+use crate::support::prelude::*;
 
 #[test]
 fn what_is_purged_while_the_model_reads_is_neither_proposed_nor_sent_again() {

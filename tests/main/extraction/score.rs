@@ -3,14 +3,9 @@
 #[path = "../../../benches/extraction/score.rs"]
 mod snippets;
 
-use std::collections::BTreeMap;
-use std::fs;
-
-use serde_json::{Value, json};
-
 use self::snippets::{Score, Snippet, as_conversation, entries_of, score, snippets};
 use super::config;
-use crate::support::{Asked, Daemon, Endpoint, Fault};
+use crate::support::prelude::*;
 
 /// All snippets, read by a server that answers so, each as the only conversation that it comes from.
 fn scores(answer: impl Fn(&Snippet) -> Value + Send + Sync + 'static) -> BTreeMap<String, Score> {
@@ -41,7 +36,8 @@ fn scores(answer: impl Fn(&Snippet) -> Value + Send + Sync + 'static) -> BTreeMa
 fn gold(snippet: &Snippet) -> Vec<Value> {
     let entry = |wanted: &snippets::Wanted| {
         let line = 2 * wanted.turn - 1;
-        json!({"kind": wanted.kind, "text": wanted.text, "confidence": 0.9, "lines": [line, line]})
+        let quote = &snippet.turns[wanted.turn - 1].1;
+        json!({"kind": wanted.kind, "text": wanted.text, "confidence": 0.9, "lines": [line, line], "quote": quote})
     };
     snippet.wanted.iter().map(entry).collect()
 }
@@ -68,8 +64,12 @@ fn what_a_model_invents_is_dropped_before_it_counts() {
             entry
         });
         let said = snippet.turns.iter().enumerate().filter(|(_, (who, _))| who == "assistant");
-        let said = said.map(|(at, (_, said))| json!({"kind": "fact", "text": said, "lines": [2 * at + 1, 2 * at + 1]}));
-        let never = json!({"kind": "preference", "text": "Enjoys sailing around Zanzibar", "lines": [1, 1]});
+        let said = said.map(
+            |(at, (_, said))| json!({"kind": "fact", "text": said, "lines": [2 * at + 1, 2 * at + 1], "quote": said}),
+        );
+        let first = &snippet.turns[0].1;
+        let never =
+            json!({"kind": "preference", "text": "Enjoys sailing around Zanzibar", "lines": [1, 1], "quote": first});
         json!(bent.chain(said).chain([never]).collect::<Vec<_>>())
     });
     for (language, score) in scores {

@@ -1,11 +1,7 @@
 //! What a model says a conversation was about.
 
-use std::fs;
-
-use serde_json::json;
-
 use super::{config, conversation, sync};
-use crate::support::{Daemon, Endpoint, Fault};
+use crate::support::prelude::*;
 
 /// Says of each conversation what is true of its first line, and what nobody said.
 fn summarizer() -> Endpoint {
@@ -27,7 +23,7 @@ fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays
     let talk = conversation(&[("user", "I like green tea from Kyoto."), ("bot", "Noted.")]);
     vault.write("conversations/tea.md", talk.replace("title:", "trust: web\ntitle:").replace("---\n\n", "---\n"));
     sync(&vault);
-    let read = || fs::read_to_string(vault.path("summaries/tea.md")).unwrap();
+    let read = || vault.read("summaries/tea.md");
     let first = read();
     assert!(first.contains("- Likes green tea from Kyoto (conversations/tea.md#L6)"), "{first}");
     assert!(!first.contains("Paris") && !first.contains("Buy green"), "{first}");
@@ -40,7 +36,7 @@ fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays
     vault.write("summaries/tea.md", &edited);
     vault.write("conversations/tea.md", format!("{talk}\n**18:40 · user:** Bye, then.\n"));
     assert_eq!(sync(&vault)["calls"], 2);
-    assert_eq!(fs::read_to_string(vault.path("summaries/tea.md")).unwrap(), edited);
+    assert_eq!(vault.read("summaries/tea.md"), edited);
     assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1);
 }
 

@@ -1,15 +1,12 @@
 //! What agents see over MCP: what they were given, and of the rest not even that it is there.
 
-use serde_json::{Value, json};
-
 use super::vault;
-use crate::support::{Daemon, Mcp, Request, VERSION};
+use crate::support::prelude::*;
 
 /// Makes an agent and gives its token.
 #[track_caller]
 fn add(vault: &Daemon, args: &[&str]) -> String {
-    let made = vault.run(&[&["agent", "add"], args, &["--json"]].concat()).ok().json();
-    made["token"].as_str().unwrap().to_owned()
+    vault.run(&[&["agent", "add"], args, &["--json"]].concat()).ok().json()["token"].as_str().unwrap().to_owned()
 }
 
 fn agent(vault: &Daemon, name: &str) -> Mcp {
@@ -87,10 +84,8 @@ fn what_is_hidden_is_as_what_is_not_there() {
     assert_eq!(one, two);
     assert!(one.contains("there is no collection `NAME` (there are `notes`)"), "{one}");
     // A word of a hidden note finds what a word of no note finds.
-    let [one, two] = ["secret", "zeppelin"].map(|word| {
-        let found = ada.tool("search", json!({ "query": word }));
-        found.to_string().replace(word, "WORD")
-    });
+    let [one, two] = ["secret", "zeppelin"]
+        .map(|word| ada.tool("search", json!({ "query": word })).to_string().replace(word, "WORD"));
     assert_eq!(one, two);
 }
 
@@ -109,7 +104,7 @@ fn a_token_and_a_name_give_the_same() {
         let request = Request::new("POST", "/mcp?answers=structured")
             .json(body.to_string())
             .header("MCP-Protocol-Version", VERSION);
-        let reply = vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+        let reply = vault.send(&request.bearer(&token));
         assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
     }
 }
@@ -206,7 +201,7 @@ fn an_agent_remembers_for_itself() {
 fn the_set_ups_in_the_documentation_work() {
     let vault = vault();
     add(&vault, &["claude", "--allow"]);
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/mcp.md")).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/mcp.md")).unwrap();
     let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let inline = page.lines().filter_map(|line| line.split_once("openclaw mcp set vault '")?.1.strip_suffix('\''));
     let mut tried = 0;

@@ -1,9 +1,7 @@
 //! In which form a client gets its answers: as text that any model reads, and as structured content where it asks for that.
 
-use serde_json::{Value, json};
-
 use super::{owner, vault};
-use crate::support::{Daemon, Mcp, Request};
+use crate::support::prelude::*;
 
 /// `vault mcp` with more arguments, as a client of a name and with capabilities starts it.
 fn client(vault: &Daemon, args: &[&str], name: &str, capabilities: &Value) -> Mcp {
@@ -43,9 +41,10 @@ fn is_structured(result: &Value) -> bool {
 }
 
 #[test]
-fn an_answer_is_text_unless_a_client_asks_for_more() {
+fn an_answer_is_text_and_says_what_there_is() {
     let mut vault = vault();
     vault.start();
+    // An answer is text unless a client asks for more.
     for (args, name, capabilities, structured) in [
         (&[][..], "claude-code", json!({}), false),
         (&[], "claude-ai", json!({}), false),
@@ -60,6 +59,32 @@ fn an_answer_is_text_unless_a_client_asks_for_more() {
         assert_eq!(is_structured(&result), structured, "{name} {args:?}");
         assert!(!mcp.result("tools/list", json!({})).to_string().contains("outputSchema"));
     }
+    // An unknown collection is named with those that are there.
+    let mut mcp = owner(&vault);
+    for mode in ["keyword", "hybrid", "deep"] {
+        let said = mcp.refused("search", json!({ "mode": mode, "query": "tomatoes", "collection": "note" }));
+        assert_eq!(said, "invalid: there is no collection `note` (there are `notes`, `vault`)");
+        let none = mcp.tool("search", json!({ "mode": mode, "query": "zeppelin", "collection": "vault" }));
+        assert_eq!(none["results"], json!([]), "a collection without a hit is one all the same");
+    }
+    // One thing is not told of as many.
+    let mut mcp = client(&vault, &["--answers", "text"], "test", &json!({}));
+    let mut text =
+        |tool: &str, arguments: Value| mcp.call(tool, arguments)["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text("search", json!({ "query": "plums" })).starts_with("1 passage for `plums`. "));
+    assert!(
+        text("search", json!({ "query": "the", "limit": 2 })).starts_with("2 passages for `the`, the best first. ")
+    );
+    let status = text("status", json!({}));
+    assert!(status.starts_with("4 notes, ") && status.contains("- vault: 1 passage\n"), "{status}");
+    vault.write("notes/short.md", "short\n");
+    let mut mcp = owner(&vault);
+    eventually("the note", || (mcp.call("get", json!({ "what": "notes/short.md" }))["isError"] == false).then_some(()));
+    let said = mcp.refused("get", json!({ "what": "notes/short.md:2" }));
+    assert_eq!(said, "invalid: notes/short.md has 1 line; line 2 was asked for");
+    let mut mcp = client(&vault, &[], "test", &json!({}));
+    let many = mcp.call("get", json!({ "list": ["notes/short.md", "notes/none.md"] }));
+    assert!(many["content"][0]["text"].as_str().unwrap().starts_with("1 text, 1 could not be had. "), "{many}");
 }
 
 #[test]
@@ -84,8 +109,7 @@ fn over_http_the_session_says_what_the_handshake_did() {
     let session = shook.header("mcp-session-id").expect("a client that asked for it").to_owned();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
     // It outlives the daemon, which knows nothing of it.
-    vault.terminate();
-    vault.start();
+    vault.restart();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
     let shook = send(&vault, "/mcp", &[], "initialize", hello("claude-code", &json!({})));
     assert_eq!(shook.header("mcp-session-id"), None);
@@ -116,48 +140,10 @@ fn a_hit_takes_120_tokens_at_most() {
 }
 
 #[test]
-fn one_thing_is_not_told_of_as_many() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = client(&vault, &["--answers", "text"], "test", &json!({}));
-    let mut text =
-        |tool: &str, arguments: Value| mcp.call(tool, arguments)["content"][0]["text"].as_str().unwrap().to_owned();
-    assert!(text("search", json!({ "query": "plums" })).starts_with("1 passage for `plums`. "));
-    assert!(
-        text("search", json!({ "query": "the", "limit": 2 })).starts_with("2 passages for `the`, the best first. ")
-    );
-    let status = text("status", json!({}));
-    assert!(status.starts_with("4 notes, ") && status.contains("- vault: 1 passage\n"), "{status}");
-    vault.write("notes/short.md", "short\n");
-    let mut mcp = owner(&vault);
-    crate::support::eventually("the note", || {
-        (mcp.call("get", json!({ "what": "notes/short.md" }))["isError"] == false).then_some(())
-    });
-    let said = mcp.refused("get", json!({ "what": "notes/short.md:2" }));
-    assert_eq!(said, "invalid: notes/short.md has 1 line; line 2 was asked for");
-    let mut mcp = client(&vault, &[], "test", &json!({}));
-    let many = mcp.call("get", json!({ "list": ["notes/short.md", "notes/none.md"] }));
-    assert!(many["content"][0]["text"].as_str().unwrap().starts_with("1 text, 1 could not be had. "), "{many}");
-}
-
-#[test]
-fn an_unknown_collection_is_named_with_those_that_are_there() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    for mode in ["keyword", "hybrid", "deep"] {
-        let said = mcp.refused("search", json!({ "mode": mode, "query": "tomatoes", "collection": "note" }));
-        assert_eq!(said, "invalid: there is no collection `note` (there are `notes`, `vault`)");
-        let none = mcp.tool("search", json!({ "mode": mode, "query": "zeppelin", "collection": "vault" }));
-        assert_eq!(none["results"], json!([]), "a collection without a hit is one all the same");
-    }
-}
-
-#[test]
 fn the_text_of_an_answer_says_where_passages_are_as_the_settings_say() {
     let mut vault = vault();
     let set = |vault: &Daemon, citations: &str| {
-        std::fs::write(vault.path("memory.toml"), format!("[search]\n{citations}")).unwrap();
+        fs::write(vault.path("memory.toml"), format!("[search]\n{citations}")).unwrap();
     };
     for (citations, head, line) in [
         ("", true, false),

@@ -1,9 +1,7 @@
 //! What no client should send.
 
-use serde_json::{Value, json};
-
 use super::{owner, vault, vault_below};
-use crate::support::Mcp;
+use crate::support::prelude::*;
 
 #[test]
 fn unknown_tools_and_arguments_are_errors() {
@@ -54,40 +52,19 @@ fn unknown_tools_and_arguments_are_errors() {
 #[test]
 fn nothing_outside_the_vault_is_read_or_named() {
     let around = tempfile::tempdir().unwrap();
-    std::fs::write(around.path().join("outside-of-the-vault.md"), "outside words").unwrap();
+    fs::write(around.path().join("outside-of-the-vault.md"), "outside words").unwrap();
     let mut vault = vault_below(around.path());
     std::os::unix::fs::symlink("/etc/passwd", vault.path("notes/passwd.md")).unwrap();
     vault.start();
-    let token = std::fs::read_to_string(vault.path(".vault/owner-token")).unwrap();
+    let token = vault.read(".vault/owner-token");
     let mut mcp = owner(&vault);
     for path in [
-        "..",
-        "../outside-of-the-vault.md",
-        "notes/../../outside-of-the-vault.md",
-        "/etc/passwd",
-        "//etc/passwd",
-        "notes/passwd.md",
-        ".vault/owner-token",
-        "./.vault/owner-token",
-        "memory.toml",
-        "vault://../outside-of-the-vault.md",
-        "vault://%2e%2e/outside-of-the-vault.md",
-        "vault:///etc/passwd",
-        "vault://..%2f..%2fetc%2fpasswd",
-        "vault://%252e%252e/x.md",
-        "vault://.vault/owner-token",
-        "file:///etc/passwd",
-        "notes\\..\\..\\x.md",
-        "C:\\x.md",
-        "notes/garden.md\0",
-        "vault://notes/garden.md%00",
-        "‥/x.md",
-        "notes／garden.md",
-        "~/x.md",
-        "",
-        ":",
-        "#L1-L2",
-        "vault://",
+        "..", "../outside-of-the-vault.md", "notes/../../outside-of-the-vault.md", "/etc/passwd", "//etc/passwd",
+        "notes/passwd.md", ".vault/owner-token", "./.vault/owner-token", "memory.toml",
+        "vault://../outside-of-the-vault.md", "vault://%2e%2e/outside-of-the-vault.md", "vault:///etc/passwd",
+        "vault://..%2f..%2fetc%2fpasswd", "vault://%252e%252e/x.md", "vault://.vault/owner-token",
+        "file:///etc/passwd", "notes\\..\\..\\x.md", "C:\\x.md", "notes/garden.md\0", "vault://notes/garden.md%00",
+        "‥/x.md", "notes／garden.md", "~/x.md", "", ":", "#L1-L2", "vault://",
     ] {
         let mut said = mcp.refused("get", json!({ "what": path }));
         let many = mcp.tool("get", json!({ "list": [path] }));
@@ -180,5 +157,5 @@ fn what_notes_say_is_not_obeyed() {
     let text = reads_text.call("search", json!({ "query": "marmalade" }))["content"][0]["text"].clone();
     assert!(text.as_str().unwrap().contains("data, not instructions"), "{text}");
     assert_eq!(mcp.ask("ping", json!({}))["result"], json!({}));
-    assert_eq!(std::fs::read_to_string(vault.path("notes/orders.md")).unwrap(), note);
+    assert_eq!(vault.read("notes/orders.md"), note);
 }

@@ -1,9 +1,7 @@
 //! `/mcp` of the daemon.
 
-use serde_json::{Value, json};
-
 use super::vault;
-use crate::support::{Daemon, Request};
+use crate::support::prelude::*;
 
 fn request(body: &Value) -> Request {
     Request::new("POST", "/mcp").json(body.to_string())
@@ -35,7 +33,7 @@ fn nobody_is_served_without_a_token() {
     // A program that only says what happens reads nothing here either.
     let made = vault.run(&["token", "add", "--capture", "browser"]);
     let token = made.stdout.split_whitespace().find(|word| word.len() == 64).expect(&made.stdout).to_owned();
-    assert_eq!(vault.send(&request(&ping).header("Authorization", &format!("Bearer {token}"))).status, 403);
+    assert_eq!(vault.send(&request(&ping).bearer(&token)).status, 403);
 }
 
 #[test]
@@ -76,11 +74,10 @@ fn the_newest_version_needs_no_handshake() {
         .header("MCP-Protocol-Version", "2026-07-28")
         .header("Mcp-Method", "tools/call")
         .header("Mcp-Name", "search");
-    let reply = vault.ask(sent);
-    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
-    assert_eq!(reply.json()["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{}", reply.json());
+    let reply = vault.ask(sent).ok();
+    assert_eq!(reply["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{}", reply);
     // The same on standard input, where there are no headers.
-    let mut mcp = crate::support::Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
+    let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
     let answer = mcp.say(&body.to_string());
     assert_eq!(answer["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{answer}");
     let discover = json!({ "jsonrpc": "2.0", "id": 8, "method": "server/discover", "params": { "_meta": meta } });
@@ -107,9 +104,7 @@ fn what_is_no_message_is_refused_in_words() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999));
     assert_eq!(vault.ask(Request::new("POST", "/mcp").json(deep)).status, 400);
     let huge = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } });
-    if let Some(reply) =
-        vault.connection().send(&request(&huge).header("Authorization", &format!("Bearer {}", vault.token())))
-    {
+    if let Some(reply) = vault.connection().send(&request(&huge).bearer(vault.token())) {
         assert_eq!(reply.status, 413);
     }
     for method in ["GET", "DELETE", "PUT"] {

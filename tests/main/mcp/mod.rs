@@ -7,9 +7,7 @@ mod http;
 mod stdio;
 mod tools;
 
-use std::path::Path;
-
-use crate::support::{Daemon, Mcp};
+use crate::support::prelude::*;
 
 /// A vault with a few notes; one of them is private.
 fn vault() -> Daemon {
@@ -17,16 +15,14 @@ fn vault() -> Daemon {
 }
 
 fn vault_below(folder: &Path) -> Daemon {
-    let mut vault = Daemon::below(folder, "[embed]\nmodel = \"none\"\n");
-    vault
-        .write(
+    Daemon::below(folder, "[embed]\nmodel = \"none\"\n")
+        .with(
             "notes/garden.md",
             "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n",
         )
-        .write("notes/my cellar ü.md", "# Cellar\n\nThere are twelve jars of plums.\n")
-        .write("facts.md", "# Facts\n\n- The gate code changed in May.\n")
-        .write("notes/diary.md", "---\nprivate: true\n---\n# Diary\n\nThe tomatoes are a secret.\n");
-    vault
+        .with("notes/my cellar ü.md", "# Cellar\n\nThere are twelve jars of plums.\n")
+        .with("facts.md", "# Facts\n\n- The gate code changed in May.\n")
+        .with("notes/diary.md", "---\nprivate: true\n---\n# Diary\n\nThe tomatoes are a secret.\n")
 }
 
 /// `vault mcp` as the owner of a vault that a daemon may serve.

@@ -1,13 +1,10 @@
 //! `vault mcp`: with a daemon, without one, and when one comes and goes.
 
-use serde_json::json;
-
 use super::{owner, vault};
-use crate::support::{Daemon, Mcp, Ran, eventually};
+use crate::support::prelude::*;
 
 fn finds(mcp: &mut Mcp, word: &str) -> bool {
-    let found = mcp.tool("search", json!({ "query": word }));
-    !found["results"].as_array().unwrap().is_empty()
+    !mcp.tool("search", json!({ "query": word }))["results"].as_array().unwrap().is_empty()
 }
 
 #[test]
@@ -31,7 +28,7 @@ fn without_a_daemon_it_does_the_work_itself() {
     assert!(finds(&mut one, "tomatoes"));
     // What is saved is found, by others that were started beside it too, and by commands.
     let mut two = owner(&vault);
-    std::fs::write(vault.path("notes/new.md"), "# New\n\nA zeppelin came by.\n").unwrap();
+    fs::write(vault.path("notes/new.md"), "# New\n\nA zeppelin came by.\n").unwrap();
     eventually("the new note", || finds(&mut two, "zeppelin").then_some(()));
     assert!(finds(&mut one, "zeppelin"));
     assert_eq!(vault.run(&["search", "zeppelin"]).code, 0);
@@ -41,7 +38,7 @@ fn without_a_daemon_it_does_the_work_itself() {
     // The one that did the work ends; the other takes over.
     let (code, said) = one.finish();
     assert_eq!((code, said.as_str()), (0, ""));
-    std::fs::write(vault.path("notes/newer.md"), "# Newer\n\nA walrus came by.\n").unwrap();
+    fs::write(vault.path("notes/newer.md"), "# Newer\n\nA walrus came by.\n").unwrap();
     eventually("the newer note", || finds(&mut two, "walrus").then_some(()));
     assert_eq!(two.finish().0, 0);
     assert!(!vault.path(".vault/daemon.json").exists(), "nobody serves it any more");
@@ -53,8 +50,7 @@ fn a_restart_of_the_daemon_is_not_noticed() {
     vault.start();
     let mut mcp = owner(&vault);
     assert!(finds(&mut mcp, "tomatoes"));
-    vault.terminate();
-    vault.start();
+    vault.restart();
     assert!(finds(&mut mcp, "tomatoes"));
     // Killed: the socket is there, and nobody listens. The request waits for the next daemon.
     vault.kill();
@@ -102,9 +98,9 @@ fn the_last_answer_is_out_before_the_program_ends() {
     // Nobody can answer, so nothing is open whose closing would take a moment.
     let vault = Daemon::with_config("not toml");
     let request = vault.path("request.json");
-    std::fs::write(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+    fs::write(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
     for _ in 0..20 {
-        let input = std::fs::File::open(&request).unwrap();
+        let input = fs::File::open(&request).unwrap();
         let ran = Ran::of(vault.command(&["mcp", "--owner"]).stdin(input)).ok();
         assert!(ran.json()["error"]["message"].as_str().unwrap().contains("memory.toml"), "{}", ran.stdout);
     }
@@ -115,7 +111,7 @@ fn a_client_that_dies_ends_it() {
     let mut vault = vault();
     vault.start();
     let mut command = vault.command(&["mcp", "--owner"]);
-    let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // Nobody reads what it writes, though its input stays open.
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();

@@ -1,19 +1,17 @@
 //! What each tool, resource and prompt gives.
 
-use serde_json::{Value, json};
-
 use super::{owner, vault};
-use crate::support::Mcp;
+use crate::support::prelude::*;
 
 fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
     list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap()).collect()
 }
 
 #[test]
-fn searches_give_passages_with_citations() {
-    let mut vault = vault();
-    vault.start();
+fn every_tool_resource_and_prompt_gives_what_it_says() {
+    let vault = vault().started();
     let mut mcp = owner(&vault);
+    // Searches give passages with citations.
     for mode in ["keyword", "hybrid", "deep"] {
         let found = mcp.tool("search", json!({ "mode": mode, "query": "water tomatoes", "collection": "notes" }));
         let hit = &found["results"][0];
@@ -28,6 +26,76 @@ fn searches_give_passages_with_citations() {
     assert_eq!(mcp.tool("search", json!({ "query": "zeppelin" }))["results"], json!([]));
     let one = mcp.tool("search", json!({ "query": "the", "limit": 1 }));
     assert_eq!(one["results"].as_array().unwrap().len(), 1);
+    // `get` takes whatever names a passage or a note.
+    let hit = mcp.tool("search", json!({ "query": "roses" }))["results"][0].clone();
+    let passage = mcp.tool("get", json!({ "what": hit["hash"] }));
+    assert_eq!((&passage["citation"], &passage["hash"]), (&hit["citation"], &hit["hash"]));
+    assert!(passage["text"].as_str().unwrap().contains("Cut them in March"), "{passage}");
+    for (arguments, citation, text) in [
+        (json!({ "what": "notes/garden.md:7" }), "notes/garden.md#L7", "Cut them in March.\n"),
+        (json!({ "what": "notes/garden.md:5-7" }), "notes/garden.md#L5-L7", "## Roses\n\nCut them in March.\n"),
+        (json!({ "what": "notes/garden.md#L5-L5" }), "notes/garden.md#L5", "## Roses\n"),
+        (json!({ "what": "notes/garden.md", "line": 5, "lines": 1 }), "notes/garden.md#L5", "## Roses\n"),
+        (
+            json!({ "what": "vault://notes/my%20cellar%20%C3%BC.md", "lines": 1 }),
+            "notes/my cellar ü.md#L1",
+            "# Cellar\n",
+        ),
+    ] {
+        let got = mcp.tool("get", arguments);
+        assert_eq!((got["citation"].as_str(), got["text"].as_str()), (Some(citation), Some(text)), "{got}");
+    }
+    let whole = mcp.tool("get", json!({ "what": "facts.md" }));
+    assert_eq!((&whole["total_lines"], &whole["line_end"]), (&json!(3), &json!(3)), "{whole}");
+    assert!(mcp.refused("get", json!({ "what": "facts.md:4" })).starts_with("invalid: facts.md has 3 lines"));
+    assert!(mcp.refused("get", json!({ "what": "facts.md:3-2" })).starts_with("invalid: "));
+    assert!(mcp.refused("get", json!({ "what": hit["hash"], "line": 1 })).starts_with("invalid: "));
+    assert!(mcp.refused("get", json!({ "what": "notes/none.md" })).starts_with("not_found: "));
+    assert!(mcp.refused("get", json!({ "what": "ffffffffffffffff" })).starts_with("not_found: "));
+    // Status says what there is.
+    let status = mcp.tool("status", json!({}));
+    assert_eq!((&status["notes"], &status["collections"]["vault"]), (&json!(4), &json!(1)), "{status}");
+    assert_eq!(status["vault"]["caught_up"], true, "{status}");
+    // Every tool says what it does.
+    let tools = owner(&vault).result("tools/list", json!({}))["tools"].clone();
+    let names = texts(&tools, "name");
+    for name in ["search", "get", "context", "related", "graph", "status", "fetch"] {
+        let tool = &tools[names.iter().position(|known| *known == name).expect(name)];
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+    }
+    // Paths are completed.
+    let mut complete = |uri: &str, name: &str, value: &str, arguments: Value| {
+        let reference = json!({ "type": "ref/resource", "uri": uri });
+        let params = json!({ "ref": reference, "argument": { "name": name, "value": value }, "context": { "arguments": arguments } });
+        mcp.result("completion/complete", params)["completion"].clone()
+    };
+    let found = complete("vault://{+path}", "path", "gar", json!({}));
+    assert_eq!(found, json!({ "values": ["notes/garden.md"], "total": 1, "hasMore": false }));
+    let found = complete("vault://{collection}/{+path}", "collection", "", json!({}));
+    assert_eq!(found["values"], json!(["notes", "vault"]));
+    let found = complete("vault://{collection}/{+path}", "path", "my", json!({ "collection": "notes" }));
+    assert_eq!(found["values"], json!(["my cellar ü.md"]));
+    let prompt =
+        json!({ "ref": { "type": "ref/prompt", "name": "recall" }, "argument": { "name": "topic", "value": "x" } });
+    assert_eq!(mcp.result("completion/complete", prompt)["completion"]["values"], json!([]));
+    let unknown =
+        json!({ "ref": { "type": "ref/prompt", "name": "nothing" }, "argument": { "name": "topic", "value": "x" } });
+    assert_eq!(mcp.error("completion/complete", unknown)["code"], -32602);
+    // Prompts take their argument.
+    let prompts = mcp.result("prompts/list", json!({}))["prompts"].clone();
+    assert_eq!(texts(&prompts, "name"), ["recall", "context"], "only agents have a memory of their own to remember in");
+    for (name, argument) in [("recall", "topic"), ("context", "question"), ("remember", "text")] {
+        let got = mcp.result("prompts/get", json!({ "name": name, "arguments": { argument: "the plums" } }));
+        assert_eq!(got["messages"][0]["role"], "user");
+        assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("\n\nthe plums\n\n"), "{got}");
+        for arguments in
+            [json!({}), json!({ argument: 7 }), json!({ argument: " " }), json!({ argument: "x", "more": "y" })]
+        {
+            assert_eq!(mcp.error("prompts/get", json!({ "name": name, "arguments": arguments }))["code"], -32602);
+        }
+    }
+    assert_eq!(mcp.error("prompts/get", json!({ "name": "forget" }))["code"], -32602);
 }
 
 /// ChatGPT reads JSON out of the text, and nothing but that.
@@ -59,38 +127,6 @@ fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
     let text = mcp.call("fetch", json!({ "id": "notes/garden.md#L1-L3" }))["content"][0]["text"].clone();
     assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), got);
-}
-
-#[test]
-fn get_takes_whatever_names_a_passage_or_a_note() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    let hit = mcp.tool("search", json!({ "query": "roses" }))["results"][0].clone();
-    let passage = mcp.tool("get", json!({ "what": hit["hash"] }));
-    assert_eq!((&passage["citation"], &passage["hash"]), (&hit["citation"], &hit["hash"]));
-    assert!(passage["text"].as_str().unwrap().contains("Cut them in March"), "{passage}");
-    for (arguments, citation, text) in [
-        (json!({ "what": "notes/garden.md:7" }), "notes/garden.md#L7", "Cut them in March.\n"),
-        (json!({ "what": "notes/garden.md:5-7" }), "notes/garden.md#L5-L7", "## Roses\n\nCut them in March.\n"),
-        (json!({ "what": "notes/garden.md#L5-L5" }), "notes/garden.md#L5", "## Roses\n"),
-        (json!({ "what": "notes/garden.md", "line": 5, "lines": 1 }), "notes/garden.md#L5", "## Roses\n"),
-        (
-            json!({ "what": "vault://notes/my%20cellar%20%C3%BC.md", "lines": 1 }),
-            "notes/my cellar ü.md#L1",
-            "# Cellar\n",
-        ),
-    ] {
-        let got = mcp.tool("get", arguments);
-        assert_eq!((got["citation"].as_str(), got["text"].as_str()), (Some(citation), Some(text)), "{got}");
-    }
-    let whole = mcp.tool("get", json!({ "what": "facts.md" }));
-    assert_eq!((&whole["total_lines"], &whole["line_end"]), (&json!(3), &json!(3)), "{whole}");
-    assert!(mcp.refused("get", json!({ "what": "facts.md:4" })).starts_with("invalid: facts.md has 3 lines"));
-    assert!(mcp.refused("get", json!({ "what": "facts.md:3-2" })).starts_with("invalid: "));
-    assert!(mcp.refused("get", json!({ "what": hit["hash"], "line": 1 })).starts_with("invalid: "));
-    assert!(mcp.refused("get", json!({ "what": "notes/none.md" })).starts_with("not_found: "));
-    assert!(mcp.refused("get", json!({ "what": "ffffffffffffffff" })).starts_with("not_found: "));
 }
 
 #[test]
@@ -138,29 +174,6 @@ fn get_keeps_to_its_room() {
 }
 
 #[test]
-fn status_says_what_there_is() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    let status = mcp.tool("status", json!({}));
-    assert_eq!((&status["notes"], &status["collections"]["vault"]), (&json!(4), &json!(1)), "{status}");
-    assert_eq!(status["vault"]["caught_up"], true, "{status}");
-}
-
-#[test]
-fn every_tool_says_what_it_does() {
-    let mut vault = vault();
-    vault.start();
-    let tools = owner(&vault).result("tools/list", json!({}))["tools"].clone();
-    let names = texts(&tools, "name");
-    for name in ["search", "get", "context", "related", "graph", "status", "fetch"] {
-        let tool = &tools[names.iter().position(|known| *known == name).expect(name)];
-        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
-        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
-    }
-}
-
-#[test]
 fn notes_are_resources() {
     let mut vault = vault();
     for number in 0..150 {
@@ -195,48 +208,4 @@ fn notes_are_resources() {
     for cursor in ["", "after:", "notes/a.md", "after:vault://%zz"] {
         assert_eq!(mcp.error("resources/list", json!({ "cursor": cursor }))["code"], -32602, "{cursor}");
     }
-}
-
-#[test]
-fn paths_are_completed() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    let mut complete = |uri: &str, name: &str, value: &str, arguments: Value| {
-        let reference = json!({ "type": "ref/resource", "uri": uri });
-        let params = json!({ "ref": reference, "argument": { "name": name, "value": value }, "context": { "arguments": arguments } });
-        mcp.result("completion/complete", params)["completion"].clone()
-    };
-    let found = complete("vault://{+path}", "path", "gar", json!({}));
-    assert_eq!(found, json!({ "values": ["notes/garden.md"], "total": 1, "hasMore": false }));
-    let found = complete("vault://{collection}/{+path}", "collection", "", json!({}));
-    assert_eq!(found["values"], json!(["notes", "vault"]));
-    let found = complete("vault://{collection}/{+path}", "path", "my", json!({ "collection": "notes" }));
-    assert_eq!(found["values"], json!(["my cellar ü.md"]));
-    let prompt =
-        json!({ "ref": { "type": "ref/prompt", "name": "recall" }, "argument": { "name": "topic", "value": "x" } });
-    assert_eq!(mcp.result("completion/complete", prompt)["completion"]["values"], json!([]));
-    let unknown =
-        json!({ "ref": { "type": "ref/prompt", "name": "nothing" }, "argument": { "name": "topic", "value": "x" } });
-    assert_eq!(mcp.error("completion/complete", unknown)["code"], -32602);
-}
-
-#[test]
-fn prompts_take_their_argument() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    let prompts = mcp.result("prompts/list", json!({}))["prompts"].clone();
-    assert_eq!(texts(&prompts, "name"), ["recall", "context"], "only agents have a memory of their own to remember in");
-    for (name, argument) in [("recall", "topic"), ("context", "question"), ("remember", "text")] {
-        let got = mcp.result("prompts/get", json!({ "name": name, "arguments": { argument: "the plums" } }));
-        assert_eq!(got["messages"][0]["role"], "user");
-        assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("\n\nthe plums\n\n"), "{got}");
-        for arguments in
-            [json!({}), json!({ argument: 7 }), json!({ argument: " " }), json!({ argument: "x", "more": "y" })]
-        {
-            assert_eq!(mcp.error("prompts/get", json!({ "name": name, "arguments": arguments }))["code"], -32602);
-        }
-    }
-    assert_eq!(mcp.error("prompts/get", json!({ "name": "forget" }))["code"], -32602);
 }

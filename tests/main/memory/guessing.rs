@@ -1,13 +1,9 @@
 //! What an agent saves is embedded anew: nothing tells whether a note that it does not see says the same.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use serde_json::{Value, json};
-
 use super::{Agent, agent};
-use crate::support::{Daemon, Endpoint, Request, encode};
+use crate::support::prelude::*;
 
 const RIGHT: &str = "The spare key is under the third flower pot.";
 const WRONG: &str = "The spare key is under the garden gnome.";
@@ -31,7 +27,7 @@ fn in_own_memory(agent: &Agent) -> Vec<String> {
 
 fn in_notes(vault: &Daemon, agent: &Agent) -> Vec<String> {
     let target = format!("/api/user-memory/search?q={}", encode("spare key"));
-    let found = vault.send(&Request::get(&target).header("Authorization", &format!("Bearer {}", agent.token))).json();
+    let found = vault.send(&Request::get(&target).bearer(&agent.token)).json();
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
     embedded(&found)
 }
@@ -45,8 +41,7 @@ fn the_score_of_a_guess_told_that_a_hidden_note_says_just_that() {
     ));
     vault.write("notes/private/keys.md", format!("---\nprivate: true\n---\n{RIGHT}\n"));
     vault.write("journal/keys.md", format!("---\ntitle: Keys\n---\n{RIGHT}\n"));
-    vault.write("agents/zoe/memory/keys.md", format!("{RIGHT}\n"));
-    vault.write("agents/ada/keys.md", format!("{RIGHT}\n"));
+    vault.write("agents/zoe/memory/keys.md", format!("{RIGHT}\n")).write("agents/ada/keys.md", format!("{RIGHT}\n"));
     vault.start().settle();
     let ada = agent(&vault, "ada", "can_read_user_memory: true\ncollections: [notes]");
     let sent = endpoint.sent("flower");

@@ -1,14 +1,167 @@
 //! What an agent may write, and where.
 
-use std::fs;
-
-use serde_json::json;
-
 use super::{agent, all, page, vault};
+use crate::support::prelude::*;
+
+#[cfg(unix)]
+#[test]
+fn a_link_leads_nowhere() {
+    use std::os::unix::fs::symlink;
+    let vault = vault();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret.md"), "A secret walrus.\n").unwrap();
+    let coder = agent(&vault, "coder", "");
+    let folder = vault.path("agents/coder");
+    symlink(outside.path(), folder.join("memory")).unwrap();
+    symlink(outside.path().join("secret.md"), folder.join("MEMORY.md")).unwrap();
+    let refused = |file: &str| {
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 400, "{file}");
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x", "append": false})).0, 400, "{file}");
+        assert_eq!(coder.refused("delete", json!({"file": file, "whole_file": true})).0, 400, "{file}");
+        assert_eq!(coder.refused("delete", json!({"file": file, "text": "secret"})).0, 400, "{file}");
+        assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file}");
+    };
+    for file in ["memory/secret.md", "memory/new.md", "MEMORY.md"] {
+        refused(file);
+    }
+    // One that takes the place of a file that was its own.
+    let (bob, folder) = (agent(&vault, "bob", ""), vault.path("agents/bob"));
+    bob.save("memory/secret.md", "Of my own.");
+    fs::rename(folder.join("memory"), folder.join("gone")).unwrap();
+    symlink(outside.path(), folder.join("memory")).unwrap();
+    assert_eq!(bob.refused("get", json!({"path": "memory/secret.md"})).0, 404);
+    assert_eq!(bob.refused("save", json!({"file": "memory/secret.md", "content": "x"})).0, 400);
+    let found = bob.call("search", json!({"query": "walrus"}));
+    assert_eq!(found["results"], json!([]));
+    assert_eq!(fs::read_to_string(outside.path().join("secret.md")).unwrap(), "A secret walrus.\n");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
 
 #[test]
-fn the_person_says_what_may_be_written() {
+fn texts_are_bounded_plain_and_without_secrets() {
+    let mut vault = Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[index]\nmax_file_bytes = 120000\nexclude = [\"agents/*/memory/left-out.md\"]\n\
+         [access]\nprivate = [\"agents/*/memory/kept.md\"]\n[agents]\ntimeout_ms = 60000\n",
+    );
+    vault.start();
+    let coder = agent(&vault, "coder", "");
+    let text = |bytes: usize| "word ".repeat(bytes / 5);
+    assert_eq!(coder.refused("save", json!({"content": text(51_300)})).0, 400);
+    for bad in ["", "  \n", "a\u{1b}[2Jb", "a\0b", "a\rb"] {
+        assert_eq!(coder.refused("save", json!({"content": bad})).0, 400, "{bad:?}");
+    }
+    assert!(!vault.path("agents/coder/MEMORY.md").exists());
+    coder.save("MEMORY.md", &text(51_200));
+    coder.save("MEMORY.md", &text(51_200));
+    let (status, message) = coder.refused("save", json!({"content": text(51_200)}));
+    assert!(status == 400 && message.contains("more than is indexed"), "{message}");
+    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap().len(), 2 * 51_199 + 3);
+    for file in ["memory/left-out.md", "memory/kept.md", "memory/a.tmp.md", "memory/~a.md"] {
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 403, "{file}");
+    }
+    let key = ["gh", "p_", "a8F3kZ0qL9xT2mB7a8F3kZ0qL9xT2mB7a8F3"].concat();
+    let saved = coder.call("save", json!({"file": "memory/k.md", "content": format!("The key is {key}.")}));
+    assert_eq!(saved["redacted"], true);
+    let text = coder.text(&vault, "memory/k.md").unwrap();
+    assert!(text.contains("[redacted: ") && !text.contains(&key), "{text}");
+}
+
+#[test]
+fn what_is_written_is_never_answered_with_an_error() {
+    let mut vault =
+        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 250\n");
+    vault.start();
+    let coder = agent(&vault, "coder", "");
+    // So large that reading it takes about as long as the agent's time.
+    let line = "A line of what it remembers, as long as a line may well be.\n\n";
+    fs::create_dir_all(vault.path("agents/coder/memory")).unwrap();
+    fs::write(vault.path("agents/coder/memory/big.md"), line.repeat(60_000)).unwrap();
+    for at in 0..12 {
+        let (file, mark) = (["memory/big.md", "memory/small.md"][at % 2], format!("mark-{at}-here"));
+        let (status, answer) = coder.ask("save", json!({"file": file, "content": mark}));
+        assert!(matches!(status, 200 | 503), "{status}: {answer}");
+        assert!(status != 200 || answer["searchable"].is_boolean(), "{answer}");
+        // An answer that came late is late for good.
+        let has = coder.text(&vault, file).is_some_and(|text| text.contains(&mark));
+        assert_eq!(has, status == 200, "{at}: {answer}");
+    }
+    eventually("the index", || (vault.status()["caught_up"] == true).then_some(()));
+    for at in 0..12 {
+        let file = ["memory/big.md", "memory/small.md"][at % 2];
+        let text = coder.text(&vault, file).unwrap_or_default();
+        assert!(text.matches(&format!("mark-{at}-here")).count() <= 1, "{at}");
+    }
+}
+
+#[test]
+fn an_agent_writes_and_keeps_so_much_and_no_more() {
+    let mut vault = Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_files = 3\n\
+         max_written_bytes_per_day = 4000\nmax_checkpoints = 10\n",
+    );
+    vault.start();
+    let (coder, other) = (agent(&vault, "coder", ""), agent(&vault, "other", "limits: {max_files: 1}"));
+    for file in ["MEMORY.md", "memory/a.md", "memory/b.md"] {
+        coder.save(file, "One.");
+    }
+    let (status, message) = coder.refused("save", json!({"file": "memory/c.md", "content": "x"}));
+    assert!(status == 403 && message.contains("3 files"), "{status} {message}");
+    other.save("MEMORY.md", "One.");
+    assert_eq!(other.refused("save", json!({"file": "memory/a.md", "content": "x"})).0, 403, "by its page");
+    coder.call("delete", json!({"file": "memory/b.md", "whole_file": true}));
+    coder.save("memory/c.md", "One.");
+    // Only the last of its changes can be undone, and the person's stay.
+    vault.post("/api/user-memory/save", &json!({"content": "A.", "title": "N", "collection": "notes"}));
+    vault.post("/api/user-memory/save", &json!({"content": "B.", "title": "N", "collection": "notes"}));
+    let ids: Vec<_> = (0..20).map(|at| coder.save("memory/a.md", &format!("Line {at}."))).collect();
+    let listed = vault.get("/api/user-memory/checkpoints").json();
+    let by = |who: &str| listed["checkpoints"].as_array().unwrap().iter().filter(|kept| kept["by"] == who).count();
+    assert!((1..=10).contains(&by("coder")) && by("other") == 1, "{listed}");
+    assert!(listed["checkpoints"].as_array().unwrap().iter().any(|kept| kept["by"].is_null()), "{listed}");
+    assert_eq!(coder.refused("restore", json!({"checkpoint_id": ids[0]})).0, 404);
+    coder.call("restore", json!({"checkpoint_id": ids[19]}));
+    assert!(coder.text(&vault, "memory/a.md").unwrap().ends_with("Line 18.\n"));
+    // So many bytes a day, also after a start. What takes away is never refused.
+    coder.save("MEMORY.md", &"x".repeat(3500));
+    let (status, message) = coder.refused("save", json!({"content": "y".repeat(500)}));
+    assert!(status == 429 && message.contains("4000 bytes"), "{status} {message}");
+    assert!(!coder.text(&vault, "MEMORY.md").unwrap().contains('y'));
+    vault.restart();
+    let coder = super::Agent { address: vault.address().into(), ..coder };
+    assert_eq!(coder.refused("save", json!({"content": "y".repeat(500)})).0, 429);
+    coder.call("delete", json!({"file": "memory/c.md", "whole_file": true}));
+    super::Agent { address: vault.address().into(), ..other }.save("MEMORY.md", &"z".repeat(500));
+}
+
+#[test]
+fn an_agent_writes_what_and_where_the_person_says() {
     let vault = vault();
+    // A file that grows is not copied for every line.
+    let coder = agent(&vault, "grower", "");
+    fs::create_dir_all(vault.path("agents/grower/memory")).unwrap();
+    let before = "A line of the person's.\n\n".repeat(20_000);
+    fs::write(vault.path("agents/grower/memory/big.md"), &before).unwrap();
+    let ids: Vec<_> = (0..8)
+        .map(|at| {
+            let saved = coder.call("save", json!({"file": "memory/big.md", "content": format!("Line {at}.")}));
+            saved["checkpoint_id"].clone()
+        })
+        .collect();
+    let kept = contents(&vault.path(".vault/state/checkpoints"));
+    let bytes: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(bytes < 2 * before.len(), "{bytes} bytes for a file of {}", before.len());
+    // Each can be undone, the last first, by the agent.
+    for (at, id) in ids.iter().enumerate().rev().take(4) {
+        coder.call("restore", json!({"checkpoint_id": id}));
+        let text = coder.text(&vault, "memory/big.md").unwrap();
+        let last = if at == 0 { "A line of the person's.".to_owned() } else { format!("Line {}.", at - 1) };
+        assert!(text.trim_end().ends_with(&last), "{at}");
+    }
+    // And any of them by the person.
+    let id = ids[0].as_str().unwrap();
+    vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({"force": true})).ok();
+    assert_eq!(coder.text(&vault, "memory/big.md").unwrap(), before);
+    // The person says what may be written.
     let coder = agent(&vault, "coder", "");
     for (mode, prompt, searched, default) in [
         ("hybrid", true, true, "MEMORY.md"),
@@ -49,66 +202,26 @@ fn the_person_says_what_may_be_written() {
     assert_eq!(coder.find("aardvark").len(), 1);
     let forgotten = coder.call("forget", json!({"query": "green aardvark"}));
     assert_eq!((&forgotten["deleted"], &forgotten["candidates"]), (&json!([]), &json!([])));
-}
-
-#[test]
-fn no_other_file_is_written_or_named() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
+    // No other file is written or named.
+    let coder = agent(&vault, "writer", "");
     coder.save("memory/a.md", "Mine.");
     vault.post("/api/user-memory/save", &json!({"content": "The person's.", "title": "N", "collection": "notes"}));
     let before = all(&vault);
     let long = format!("memory/{}.md", "a".repeat(300));
+    let look_alikes = ["memory/\u{2024}\u{2024}\u{2215}agent.md", "memory/\u{ff0e}\u{ff0e}\u{ff0f}agent.md"];
     for file in [
-        "",
-        ".",
-        "..",
-        "agent.md",
-        "AGENT.MD",
-        "facts.md",
-        "Memory.md",
-        "MEMORY.md/",
-        "MEMORY.md\0",
-        "MEMORY.md\n",
-        " MEMORY.md",
-        "memory",
-        "memory/",
-        "memory/agent.md",
-        "memory/AGENT.md",
-        "memory/ａｇｅｎｔ.md",
-        "memory/../agent.md",
-        "memory/../../../notes/n.md",
-        "memory/..%2fagent.md",
-        "memory/%2e%2e/agent.md",
-        "memory/..\\agent.md",
-        "memory\\..\\agent.md",
-        "memory/a/b.md",
-        "memory//a.md",
-        "memory/./a.md",
-        "memory/.a.md",
-        "memory/a.txt",
-        "memory/a.md.exe",
-        "memory/a\0.md",
-        "memory/a\u{7f}.md",
-        "memory/a\u{202e}.md",
-        "memory/\u{2024}\u{2024}\u{2215}agent.md",
-        "memory/\u{ff0e}\u{ff0e}\u{ff0f}agent.md",
-        "memory/..\u{2044}agent.md",
-        "memory/..\u{29f8}agent.md",
-        "../other/MEMORY.md",
-        "../../notes/n.md",
-        "notes/n.md",
-        "/etc/passwd",
-        "/MEMORY.md",
-        "//MEMORY.md",
-        "C:\\MEMORY.md",
-        "file:///MEMORY.md",
-        "~/MEMORY.md",
-        "agents/coder/MEMORY.md",
-        ".vault/state/agents.json",
-        "memory.toml",
-        &long,
-    ] {
+        "", ".", "..", "agent.md", "AGENT.MD", "facts.md", "Memory.md", "MEMORY.md/", "MEMORY.md\0", "MEMORY.md\n",
+        " MEMORY.md", "memory", "memory/", "memory/agent.md", "memory/AGENT.md", "memory/ａｇｅｎｔ.md",
+        "memory/../agent.md", "memory/../../../notes/n.md", "memory/..%2fagent.md", "memory/%2e%2e/agent.md",
+        "memory/..\\agent.md", "memory\\..\\agent.md", "memory/a/b.md", "memory//a.md", "memory/./a.md",
+        "memory/.a.md", "memory/a.txt", "memory/a.md.exe", "memory/a\0.md", "memory/a\u{7f}.md", "memory/a\u{202e}.md",
+        "memory/..\u{2044}agent.md", "memory/..\u{29f8}agent.md", "../other/MEMORY.md", "../../notes/n.md",
+        "notes/n.md", "/etc/passwd", "/MEMORY.md", "//MEMORY.md", "C:\\MEMORY.md", "file:///MEMORY.md", "~/MEMORY.md",
+        "agents/writer/MEMORY.md", ".vault/state/agents.json", "memory.toml", &long,
+    ]
+    .into_iter()
+    .chain(look_alikes)
+    {
         for (tool, body) in [
             ("save", json!({"file": file, "content": "owned"})),
             ("save", json!({"file": file, "content": "owned", "append": false})),
@@ -117,52 +230,14 @@ fn no_other_file_is_written_or_named() {
         ] {
             assert_eq!(coder.refused(tool, body).0, 400, "{tool} {file:?}");
         }
-        if !matches!(file, "facts.md" | "agents/coder/MEMORY.md") {
+        if !matches!(file, "facts.md" | "agents/writer/MEMORY.md") {
             assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file:?}");
         }
-        assert_eq!(coder.refused("get", json!({"path": format!("agents/coder/{file}")})).0, 404, "{file:?}");
+        assert_eq!(coder.refused("get", json!({"path": format!("agents/writer/{file}")})).0, 404, "{file:?}");
     }
     assert_eq!(all(&vault), before);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_leads_nowhere() {
-    use std::os::unix::fs::symlink;
-    let vault = vault();
-    let outside = tempfile::tempdir().unwrap();
-    fs::write(outside.path().join("secret.md"), "A secret walrus.\n").unwrap();
-    let coder = agent(&vault, "coder", "");
-    let folder = vault.path("agents/coder");
-    symlink(outside.path(), folder.join("memory")).unwrap();
-    symlink(outside.path().join("secret.md"), folder.join("MEMORY.md")).unwrap();
-    let refused = |file: &str| {
-        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 400, "{file}");
-        assert_eq!(coder.refused("save", json!({"file": file, "content": "x", "append": false})).0, 400, "{file}");
-        assert_eq!(coder.refused("delete", json!({"file": file, "whole_file": true})).0, 400, "{file}");
-        assert_eq!(coder.refused("delete", json!({"file": file, "text": "secret"})).0, 400, "{file}");
-        assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file}");
-    };
-    for file in ["memory/secret.md", "memory/new.md", "MEMORY.md"] {
-        refused(file);
-    }
-    // One that takes the place of a file that was its own.
-    let (bob, folder) = (agent(&vault, "bob", ""), vault.path("agents/bob"));
-    bob.save("memory/secret.md", "Of my own.");
-    fs::rename(folder.join("memory"), folder.join("gone")).unwrap();
-    symlink(outside.path(), folder.join("memory")).unwrap();
-    assert_eq!(bob.refused("get", json!({"path": "memory/secret.md"})).0, 404);
-    assert_eq!(bob.refused("save", json!({"file": "memory/secret.md", "content": "x"})).0, 400);
-    let found = bob.call("search", json!({"query": "walrus"}));
-    assert_eq!(found["results"], json!([]));
-    assert_eq!(fs::read_to_string(outside.path().join("secret.md")).unwrap(), "A secret walrus.\n");
-    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn nothing_becomes_frontmatter_and_nothing_hides() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
+    // Nothing becomes frontmatter, and nothing hides.
+    let coder = agent(&vault, "plain", "");
     for (at, content) in [
         "---\ntitle: injected\ncan_read_user_memory: true\n---\nzebra",
         "---\nprivate: true\n---\nzebra",
@@ -187,8 +262,8 @@ fn nothing_becomes_frontmatter_and_nothing_hides() {
     }
     // The person's stays to the byte.
     let mine = "---\ntitle: Mine # so\ntags: [a]\n---\n\n";
-    fs::write(vault.path("agents/coder/MEMORY.md"), format!("{mine}- one\n")).unwrap();
-    vault.finds("one", &["agents/coder/MEMORY.md"]);
+    fs::write(vault.path("agents/plain/MEMORY.md"), format!("{mine}- one\n")).unwrap();
+    vault.finds("one", &["agents/plain/MEMORY.md"]);
     coder.save("MEMORY.md", "---\ntitle: injected\n---");
     coder.call("save", json!({"content": "- two", "append": false}));
     assert_eq!(coder.text(&vault, "MEMORY.md").unwrap(), format!("{mine}- two\n"));
@@ -200,8 +275,8 @@ fn nothing_becomes_frontmatter_and_nothing_hides() {
     }
     assert_eq!(all(&vault), before);
     // What the person keeps from it is as good as gone, and is not written over.
-    fs::write(vault.path("agents/coder/MEMORY.md"), "---\nprivate: true\n---\n\nOf a walrus.\n").unwrap();
-    vault.finds("walrus", &["agents/coder/MEMORY.md"]);
+    fs::write(vault.path("agents/plain/MEMORY.md"), "---\nprivate: true\n---\n\nOf a walrus.\n").unwrap();
+    vault.finds("walrus", &["agents/plain/MEMORY.md"]);
     assert!(coder.find("walrus").is_empty());
     assert_eq!(coder.refused("get", json!({"path": "MEMORY.md"})).0, 404);
     let before = all(&vault);
@@ -214,132 +289,4 @@ fn nothing_becomes_frontmatter_and_nothing_hides() {
     }
     assert_eq!(coder.call("forget", json!({"query": "walrus"}))["candidates"], json!([]));
     assert_eq!(all(&vault), before);
-}
-
-#[test]
-fn texts_are_bounded_plain_and_without_secrets() {
-    let mut vault = crate::support::Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[index]\nmax_file_bytes = 120000\nexclude = [\"agents/*/memory/left-out.md\"]\n\
-         [access]\nprivate = [\"agents/*/memory/kept.md\"]\n[agents]\ntimeout_ms = 60000\n",
-    );
-    vault.start();
-    let coder = agent(&vault, "coder", "");
-    let text = |bytes: usize| "word ".repeat(bytes / 5);
-    assert_eq!(coder.refused("save", json!({"content": text(51_300)})).0, 400);
-    for bad in ["", "  \n", "a\u{1b}[2Jb", "a\0b", "a\rb"] {
-        assert_eq!(coder.refused("save", json!({"content": bad})).0, 400, "{bad:?}");
-    }
-    assert!(!vault.path("agents/coder/MEMORY.md").exists());
-    coder.save("MEMORY.md", &text(51_200));
-    coder.save("MEMORY.md", &text(51_200));
-    let (status, message) = coder.refused("save", json!({"content": text(51_200)}));
-    assert!(status == 400 && message.contains("more than is indexed"), "{message}");
-    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap().len(), 2 * 51_199 + 3);
-    for file in ["memory/left-out.md", "memory/kept.md", "memory/a.tmp.md", "memory/~a.md"] {
-        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 403, "{file}");
-    }
-    let key = ["gh", "p_", "a8F3kZ0qL9xT2mB7a8F3kZ0qL9xT2mB7a8F3"].concat();
-    let saved = coder.call("save", json!({"file": "memory/k.md", "content": format!("The key is {key}.")}));
-    assert_eq!(saved["redacted"], true);
-    let text = coder.text(&vault, "memory/k.md").unwrap();
-    assert!(text.contains("[redacted: ") && !text.contains(&key), "{text}");
-}
-
-#[test]
-fn what_is_written_is_never_answered_with_an_error() {
-    let mut vault = crate::support::Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 250\n",
-    );
-    vault.start();
-    let coder = agent(&vault, "coder", "");
-    // So large that reading it takes about as long as the agent's time.
-    let line = "A line of what it remembers, as long as a line may well be.\n\n";
-    fs::create_dir_all(vault.path("agents/coder/memory")).unwrap();
-    fs::write(vault.path("agents/coder/memory/big.md"), line.repeat(60_000)).unwrap();
-    for at in 0..12 {
-        let (file, mark) = (["memory/big.md", "memory/small.md"][at % 2], format!("mark-{at}-here"));
-        let (status, answer) = coder.ask("save", json!({"file": file, "content": mark}));
-        assert!(matches!(status, 200 | 503), "{status}: {answer}");
-        assert!(status != 200 || answer["searchable"].is_boolean(), "{answer}");
-        // An answer that came late is late for good.
-        let has = coder.text(&vault, file).is_some_and(|text| text.contains(&mark));
-        assert_eq!(has, status == 200, "{at}: {answer}");
-    }
-    crate::support::eventually("the index", || (vault.status()["caught_up"] == true).then_some(()));
-    for at in 0..12 {
-        let file = ["memory/big.md", "memory/small.md"][at % 2];
-        let text = coder.text(&vault, file).unwrap_or_default();
-        assert!(text.matches(&format!("mark-{at}-here")).count() <= 1, "{at}");
-    }
-}
-
-#[test]
-fn an_agent_writes_and_keeps_so_much_and_no_more() {
-    let mut vault = crate::support::Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_files = 3\n\
-         max_written_bytes_per_day = 4000\nmax_checkpoints = 10\n",
-    );
-    vault.start();
-    let (coder, other) = (agent(&vault, "coder", ""), agent(&vault, "other", "limits: {max_files: 1}"));
-    for file in ["MEMORY.md", "memory/a.md", "memory/b.md"] {
-        coder.save(file, "One.");
-    }
-    let (status, message) = coder.refused("save", json!({"file": "memory/c.md", "content": "x"}));
-    assert!(status == 403 && message.contains("3 files"), "{status} {message}");
-    other.save("MEMORY.md", "One.");
-    assert_eq!(other.refused("save", json!({"file": "memory/a.md", "content": "x"})).0, 403, "by its page");
-    coder.call("delete", json!({"file": "memory/b.md", "whole_file": true}));
-    coder.save("memory/c.md", "One.");
-    // Only the last of its changes can be undone, and the person's stay.
-    vault.post("/api/user-memory/save", &json!({"content": "A.", "title": "N", "collection": "notes"}));
-    vault.post("/api/user-memory/save", &json!({"content": "B.", "title": "N", "collection": "notes"}));
-    let ids: Vec<_> = (0..20).map(|at| coder.save("memory/a.md", &format!("Line {at}."))).collect();
-    let listed = vault.get("/api/user-memory/checkpoints").json();
-    let by = |who: &str| listed["checkpoints"].as_array().unwrap().iter().filter(|kept| kept["by"] == who).count();
-    assert!((1..=10).contains(&by("coder")) && by("other") == 1, "{listed}");
-    assert!(listed["checkpoints"].as_array().unwrap().iter().any(|kept| kept["by"].is_null()), "{listed}");
-    assert_eq!(coder.refused("restore", json!({"checkpoint_id": ids[0]})).0, 404);
-    coder.call("restore", json!({"checkpoint_id": ids[19]}));
-    assert!(coder.text(&vault, "memory/a.md").unwrap().ends_with("Line 18.\n"));
-    // So many bytes a day, also after a start. What takes away is never refused.
-    coder.save("MEMORY.md", &"x".repeat(3500));
-    let (status, message) = coder.refused("save", json!({"content": "y".repeat(500)}));
-    assert!(status == 429 && message.contains("4000 bytes"), "{status} {message}");
-    assert!(!coder.text(&vault, "MEMORY.md").unwrap().contains('y'));
-    vault.terminate();
-    vault.start();
-    let coder = super::Agent { address: vault.address().into(), ..coder };
-    assert_eq!(coder.refused("save", json!({"content": "y".repeat(500)})).0, 429);
-    coder.call("delete", json!({"file": "memory/c.md", "whole_file": true}));
-    super::Agent { address: vault.address().into(), ..other }.save("MEMORY.md", &"z".repeat(500));
-}
-
-#[test]
-fn a_file_that_grows_is_not_copied_for_every_line() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
-    fs::create_dir_all(vault.path("agents/coder/memory")).unwrap();
-    let before = "A line of the person's.\n\n".repeat(20_000);
-    fs::write(vault.path("agents/coder/memory/big.md"), &before).unwrap();
-    let ids: Vec<_> = (0..8)
-        .map(|at| {
-            let saved = coder.call("save", json!({"file": "memory/big.md", "content": format!("Line {at}.")}));
-            saved["checkpoint_id"].clone()
-        })
-        .collect();
-    let kept = crate::support::contents(&vault.path(".vault/state/checkpoints"));
-    let bytes: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
-    assert!(bytes < 2 * before.len(), "{bytes} bytes for a file of {}", before.len());
-    // Each can be undone, the last first, by the agent.
-    for (at, id) in ids.iter().enumerate().rev().take(4) {
-        coder.call("restore", json!({"checkpoint_id": id}));
-        let text = coder.text(&vault, "memory/big.md").unwrap();
-        let last = if at == 0 { "A line of the person's.".to_owned() } else { format!("Line {}.", at - 1) };
-        assert!(text.trim_end().ends_with(&last), "{at}");
-    }
-    // And any of them by the person.
-    let id = ids[0].as_str().unwrap();
-    let restored = vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({"force": true}));
-    assert_eq!(restored.status, 200, "{}", restored.json());
-    assert_eq!(coder.text(&vault, "memory/big.md").unwrap(), before);
 }

@@ -1,12 +1,9 @@
 //! Whose memory is whose, and what many do at a time.
 
-use std::fs;
-
 use memory_vault::access::Session;
-use serde_json::{Value, json};
 
 use super::{agent, agent_in, page, vault};
-use crate::support::Request;
+use crate::support::prelude::*;
 
 #[test]
 fn agents_do_not_see_each_others_memory_unless_both_say_so() {

@@ -1,13 +1,12 @@
 //! What each tool does.
 
-use serde_json::{Value, json};
-
 use super::{agent, all, vault};
-use crate::support::{Daemon, Endpoint, Fault, Request};
+use crate::support::prelude::*;
 
 #[test]
-fn what_is_saved_is_found_and_read_at_once() {
+fn every_tool_does_what_it_says_for_the_agent_that_asks() {
     let vault = vault();
+    // What is saved is found and read at once.
     let coder = agent(&vault, "coder", "");
     let saved = coder.call("save", json!({"content": "The person likes aardvarks."}));
     assert_eq!((&saved["path"], &saved["chunks"]), (&json!("agents/coder/MEMORY.md"), &json!(1)));
@@ -41,7 +40,7 @@ fn what_is_saved_is_found_and_read_at_once() {
     let whole = coder.call("get", json!({"path": "memory/2026-01-05.md"}));
     assert_eq!((&whole["text"], &whole["cut"]), (&json!("No zebra.\n"), &json!(false)));
     // What others derive is read, and never written.
-    std::fs::write(vault.path("agents/coder/facts.md"), "- A fact on giraffes.\n").unwrap();
+    fs::write(vault.path("agents/coder/facts.md"), "- A fact on giraffes.\n").unwrap();
     vault.finds("giraffes", &["agents/coder/facts.md"]);
     assert_eq!(coder.find("giraffes"), ["agents/coder/facts.md#L1"]);
     assert_eq!(coder.refused("save", json!({"content": "x", "file": "facts.md"})).0, 400);
@@ -63,12 +62,8 @@ fn what_is_saved_is_found_and_read_at_once() {
         assert_eq!(coder.refused("get", body.clone()).0, status, "{body}");
     }
     assert!(coder.find("policy").is_empty(), "who it is, it is not told");
-}
-
-#[test]
-fn a_text_is_deleted_exactly() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
+    // A text is deleted exactly.
+    let coder = agent(&vault, "deleter", "");
     coder.save("MEMORY.md", "- one\n- two\n- one");
     let delete = |body: Value| coder.ask("delete", body);
     let (status, answer) = delete(json!({"text": "- one"}));
@@ -99,13 +94,9 @@ fn a_text_is_deleted_exactly() {
     let gone = coder.call("delete", json!({"file": "memory/a.md", "whole_file": true}));
     assert_eq!((&gone["file_deleted"], &gone["matches_removed"]), (&json!(true), &Value::Null));
     assert!(coder.find("four").is_empty());
-    assert!(vault.path(".trash/agents/coder/memory/a.md").exists());
-}
-
-#[test]
-fn the_names_that_moltis_has_are_understood() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
+    assert!(vault.path(".trash/agents/deleter/memory/a.md").exists());
+    // The names that Moltis has are understood.
+    let coder = agent(&vault, "moltis", "");
     let saved = coder.call("save", json!({"content": "- The person likes green tea.\n- The person likes green ink."}));
     assert_eq!(saved["checkpointId"], saved["checkpoint_id"]);
     let hit = coder.call("search", json!({"query": "green tea"}))["results"][0].clone();
@@ -118,6 +109,69 @@ fn the_names_that_moltis_has_are_understood() {
     assert_eq!(gone["file_deleted"], true);
     coder.call("restore", json!({"checkpointId": gone["checkpointId"]}));
     assert!(coder.text(&vault, "MEMORY.md").unwrap().contains("green ink"));
+    // Only what is clear is forgotten.
+    let coder = agent(&vault, "forgetter", "");
+    coder.save("MEMORY.md", "# Likes\n\n- The person likes green tea.\n- The person likes dark mode.");
+    coder.save("memory/health.md", "The dentist is on Monday.\n\nGreen is good for the eyes.");
+    let before = all(&vault);
+    let forget = |body: Value| coder.call("forget", body);
+    let hashes = |answer: &Value| -> Vec<Value> {
+        answer["candidates"].as_array().unwrap().iter().map(|candidate| candidate["hash"].clone()).collect()
+    };
+    // Two places have it.
+    let unclear = forget(json!({"query": "green"}));
+    assert_eq!(unclear["needs_confirmation"], true);
+    let shown = |at: usize| unclear["candidates"][at]["text"].as_str().unwrap().to_lowercase();
+    assert!(shown(0).contains("green") && shown(1).contains("green") && !shown(2).contains("green"), "{unclear}");
+    assert_eq!((&unclear["deleted"], &unclear["checkpoint_ids"]), (&json!([]), &json!([])));
+    let nothing = forget(json!({"query": "swimming"}));
+    assert_eq!((&nothing["needs_confirmation"], hashes(&nothing).len()), (&json!(false), 0));
+    // What would go.
+    let dry = forget(json!({"query": "dentist", "dry_run": true}));
+    assert_eq!(
+        (&dry["needs_confirmation"], &dry["candidates"][0]["text"]),
+        (&json!(false), &json!("The dentist is on Monday."))
+    );
+    assert_eq!(all(&vault), before, "nothing was deleted so far");
+
+    let gone = forget(json!({"query": "dentist"}));
+    assert_eq!(gone["deleted"][0]["citation"], "agents/forgetter/memory/health.md#L1");
+    assert_eq!(gone["checkpoint_ids"].as_array().unwrap().len(), 1);
+    assert_eq!(coder.text(&vault, "memory/health.md").unwrap(), "Green is good for the eyes.\n");
+    assert!(coder.find("dentist").is_empty());
+    // By the name of a candidate, and of that alone.
+    let tea = unclear["candidates"].as_array().unwrap().iter();
+    let tea = tea.clone().find(|candidate| candidate["text"].as_str().unwrap().contains("tea")).unwrap();
+    forget(json!({"query": tea["hash"]}));
+    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap(), "# Likes\n\n- The person likes dark mode.\n");
+    // The last takes the file along; of one with the person's frontmatter that stays.
+    forget(json!({"query": "good for the eyes"}));
+    assert_eq!(coder.text(&vault, "memory/health.md"), None);
+    fs::write(vault.path("agents/forgetter/memory/p.md"), "---\ntitle: Mine\n---\n\nA lonely walrus.\n").unwrap();
+    vault.finds("walrus", &["agents/forgetter/memory/p.md"]);
+    forget(json!({"query": "lonely walrus"}));
+    assert_eq!(coder.text(&vault, "memory/p.md").unwrap(), "---\ntitle: Mine\n---\n");
+    assert_eq!(coder.refused("forget", json!({"query": " "})).0, 400);
+    // Requests that make no sense are refused.
+    let coder = agent(&vault, "nobody", "");
+    for (tool, body, status) in [
+        ("search", json!({}), 422),
+        ("search", json!({"query": "x", "limit": 0}), 400),
+        ("search", json!({"query": "x".repeat(20_000)}), 400),
+        ("save", json!({"content": 1}), 422),
+        ("save", json!({"content": "x", "file": null, "append": "yes"}), 422),
+        ("save", json!(["x"]), 422),
+        ("forget", json!({"query": "x".repeat(60_000)}), 400),
+        ("restore", json!({"checkpoint_id": "../../agents.json"}), 404),
+        ("restore", json!({"checkpoint_id": "20260105T183000123-a1b2"}), 404),
+    ] {
+        assert_eq!(coder.refused(tool, body.clone()).0, status, "{tool} {body}");
+    }
+    assert_eq!(coder.ask("nothing", json!({})).0, 404);
+    let bearer = format!("Bearer {}", coder.token);
+    let get = vault.send(&Request::get("/api/memory/search").header("Authorization", &bearer));
+    assert_eq!(get.status, 405);
+    assert_eq!(vault.send(&Request::new("POST", "/api/memory/search").json("{\"query\": \"x\"}")).status, 401);
 }
 
 #[test]
@@ -125,8 +179,7 @@ fn where_several_may_be_meant_a_chat_model_says_which() {
     let endpoint = Endpoint::start();
     let config =
         format!("[embed]\nmodel = \"none\"\n[chat]\nendpoint = \"{}\"\nmodel = \"judge\"\n", endpoint.address());
-    let mut vault = Daemon::with_config(&format!("{config}[agents]\ntimeout_ms = 60000\n"));
-    vault.start();
+    let vault = Daemon::with_config(&format!("{config}[agents]\ntimeout_ms = 60000\n")).started();
     let coder = agent(&vault, "coder", "");
     coder.save(
         "MEMORY.md",
@@ -159,75 +212,4 @@ fn where_several_may_be_meant_a_chat_model_says_which() {
     let asked = endpoint.asked().len();
     let clear = coder.call("forget", json!({"query": "green tea"}));
     assert_eq!((clear["deleted"].as_array().unwrap().len(), endpoint.asked().len()), (1, asked));
-}
-
-#[test]
-fn only_what_is_clear_is_forgotten() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
-    coder.save("MEMORY.md", "# Likes\n\n- The person likes green tea.\n- The person likes dark mode.");
-    coder.save("memory/health.md", "The dentist is on Monday.\n\nGreen is good for the eyes.");
-    let before = all(&vault);
-    let forget = |body: Value| coder.call("forget", body);
-    let hashes = |answer: &Value| -> Vec<Value> {
-        answer["candidates"].as_array().unwrap().iter().map(|candidate| candidate["hash"].clone()).collect()
-    };
-    // Two places have it.
-    let unclear = forget(json!({"query": "green"}));
-    assert_eq!(unclear["needs_confirmation"], true);
-    let shown = |at: usize| unclear["candidates"][at]["text"].as_str().unwrap().to_lowercase();
-    assert!(shown(0).contains("green") && shown(1).contains("green") && !shown(2).contains("green"), "{unclear}");
-    assert_eq!((&unclear["deleted"], &unclear["checkpoint_ids"]), (&json!([]), &json!([])));
-    let nothing = forget(json!({"query": "swimming"}));
-    assert_eq!((&nothing["needs_confirmation"], hashes(&nothing).len()), (&json!(false), 0));
-    // What would go.
-    let dry = forget(json!({"query": "dentist", "dry_run": true}));
-    assert_eq!(
-        (&dry["needs_confirmation"], &dry["candidates"][0]["text"]),
-        (&json!(false), &json!("The dentist is on Monday."))
-    );
-    assert_eq!(all(&vault), before, "nothing was deleted so far");
-
-    let gone = forget(json!({"query": "dentist"}));
-    assert_eq!(gone["deleted"][0]["citation"], "agents/coder/memory/health.md#L1");
-    assert_eq!(gone["checkpoint_ids"].as_array().unwrap().len(), 1);
-    assert_eq!(coder.text(&vault, "memory/health.md").unwrap(), "Green is good for the eyes.\n");
-    assert!(coder.find("dentist").is_empty());
-    // By the name of a candidate, and of that alone.
-    let tea = unclear["candidates"].as_array().unwrap().iter();
-    let tea = tea.clone().find(|candidate| candidate["text"].as_str().unwrap().contains("tea")).unwrap();
-    forget(json!({"query": tea["hash"]}));
-    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap(), "# Likes\n\n- The person likes dark mode.\n");
-    // The last takes the file along; of one with the person's frontmatter that stays.
-    forget(json!({"query": "good for the eyes"}));
-    assert_eq!(coder.text(&vault, "memory/health.md"), None);
-    std::fs::write(vault.path("agents/coder/memory/p.md"), "---\ntitle: Mine\n---\n\nA lonely walrus.\n").unwrap();
-    vault.finds("walrus", &["agents/coder/memory/p.md"]);
-    forget(json!({"query": "lonely walrus"}));
-    assert_eq!(coder.text(&vault, "memory/p.md").unwrap(), "---\ntitle: Mine\n---\n");
-    assert_eq!(coder.refused("forget", json!({"query": " "})).0, 400);
-}
-
-#[test]
-fn requests_that_make_no_sense_are_refused() {
-    let vault = vault();
-    let coder = agent(&vault, "coder", "");
-    for (tool, body, status) in [
-        ("search", json!({}), 422),
-        ("search", json!({"query": "x", "limit": 0}), 400),
-        ("search", json!({"query": "x".repeat(20_000)}), 400),
-        ("save", json!({"content": 1}), 422),
-        ("save", json!({"content": "x", "file": null, "append": "yes"}), 422),
-        ("save", json!(["x"]), 422),
-        ("forget", json!({"query": "x".repeat(60_000)}), 400),
-        ("restore", json!({"checkpoint_id": "../../agents.json"}), 404),
-        ("restore", json!({"checkpoint_id": "20260105T183000123-a1b2"}), 404),
-    ] {
-        assert_eq!(coder.refused(tool, body.clone()).0, status, "{tool} {body}");
-    }
-    assert_eq!(coder.ask("nothing", json!({})).0, 404);
-    let bearer = format!("Bearer {}", coder.token);
-    let get = vault.send(&Request::get("/api/memory/search").header("Authorization", &bearer));
-    assert_eq!(get.status, 405);
-    assert_eq!(vault.send(&Request::new("POST", "/api/memory/search").json("{\"query\": \"x\"}")).status, 401);
 }

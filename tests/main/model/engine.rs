@@ -1,17 +1,14 @@
 //! The indexer, and a watcher whose signals it is handed as the test likes.
 
 use std::fs::File;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use memory_vault::config::WatchMode;
 use memory_vault::jobs;
-use memory_vault::path::VaultPath;
 use memory_vault::vault::{Change, NoteRules, Signal, WatchedBy, Watcher};
 
 use super::op::News;
-use crate::support::{Dice, PATIENCE, TestVault, eventually};
+use crate::support::prelude::*;
 
 /// Opened and closed to learn that all events before have come. No note of the vault's.
 const SENTINEL: &str = "sentinel.md";

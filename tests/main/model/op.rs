@@ -125,19 +125,8 @@ const FOLDERS: [&str; 9] =
 
 /// Names, of which some are twins but for case or Unicode normalisation, and some no names of notes.
 const NAMES: [&str; 13] = [
-    "a.md",
-    "A.md",
-    "caf\u{e9}.md",
-    "cafe\u{301}.md",
-    "🌱 seed.md",
-    "יומן.md",
-    "日記.markdown",
-    "#1? 50%.MD",
-    ".hidden.md",
-    "deep",
-    "notes",
-    "x y",
-    "journal",
+    "a.md", "A.md", "caf\u{e9}.md", "cafe\u{301}.md", "🌱 seed.md", "יומן.md", "日記.markdown", "#1? 50%.MD",
+    ".hidden.md", "deep", "notes", "x y", "journal",
 ];
 
 impl Place {

@@ -1,20 +1,14 @@
 //! The property, and random operations to try it with.
 
-use std::collections::BTreeSet;
-use std::fs;
-
-use memory_vault::access::Scope;
-use memory_vault::access::Turn;
-use memory_vault::config::Mode;
+use memory_vault::access::{Scope, Turn};
 use memory_vault::engine::Filter;
 use memory_vault::search::{SearchRequest, Visible, search};
-use memory_vault::wire::SearchQuery;
 use proptest::prelude::*;
 
 use super::engine::Engine;
 use super::op::{Change, News, Op, change, op};
 use super::tree::Tree;
-use crate::support::{TestVault, difference, proptest_config, skipped};
+use crate::support::prelude::*;
 
 const QUERIES: [&str; 7] =
     ["river boat", "garden", "\"green apple\"", "apple -river", "code_name tea", "unheard of", "café"];
@@ -83,23 +77,22 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 /// Where those find a word who see nothing private.
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
     let snapshot = vault.app().shared().snapshot().unwrap();
-    let request = SearchRequest {
-        parts: Vec::new(),
-        text: word.to_owned(),
-        mode: Mode::Keyword,
-        limit: 100,
-        filter: Filter::default(),
-        at: jiff::Timestamp::UNIX_EPOCH,
-        min_relevance: None,
-        context: None,
-        turn: Turn::default(),
-    };
     let found = search(
         snapshot.as_ref(),
         None,
         &Visible::of(&Scope::public(), snapshot.files()),
         &vault.config.search,
-        &request,
+        &SearchRequest {
+            parts: Vec::new(),
+            text: word.to_owned(),
+            mode: Mode::Keyword,
+            limit: 100,
+            filter: Filter::default(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+            min_relevance: None,
+            context: None,
+            turn: Turn::default(),
+        },
     )
     .unwrap();
     found.hits.into_iter().map(|hit| hit.file.path.to_string()).collect()

@@ -1,11 +1,8 @@
 //! What the property found, and what its like found before.
 
-use std::fs;
-
-use memory_vault::path::VaultPath;
 use memory_vault::vault::{Change, Signal};
 
-use crate::support::{TestVault, assert_same};
+use crate::support::prelude::*;
 
 /// Has a place looked at as the watcher would, and holds the index against one made from nothing.
 fn notice(vault: &mut TestVault, path: &str, change: Change) {
@@ -26,8 +23,7 @@ fn a_touched_note_has_its_new_time() {
 
 #[test]
 fn a_file_in_the_place_of_a_folder_was_listed_as_a_folder_that_cannot_be_read() {
-    let mut vault = TestVault::new();
-    vault.write("notes/a.md", "river").sync();
+    let mut vault = TestVault::new().with("notes/a.md", "river").synced();
     fs::remove_dir_all(vault.path("notes")).unwrap();
     vault.write("notes", "no note");
     notice(&mut vault, "notes/a.md", Change::Removed);
@@ -35,8 +31,7 @@ fn a_file_in_the_place_of_a_folder_was_listed_as_a_folder_that_cannot_be_read() 
 
 #[test]
 fn a_note_in_the_place_of_a_folder_left_findable_what_had_been_in_it() {
-    let mut vault = TestVault::new();
-    vault.write("a.md/deep/b.md", "river").write("c.md", "boat").sync();
+    let mut vault = TestVault::new().with("a.md/deep/b.md", "river").with("c.md", "boat").synced();
     // Moved away as a whole, so that no event names what was in it.
     fs::rename(vault.path("a.md"), vault.path("aside")).unwrap();
     fs::remove_dir_all(vault.path("aside")).unwrap();

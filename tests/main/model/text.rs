@@ -85,24 +85,8 @@ pub fn mark(number: usize) -> String {
 
 fn sentence() -> impl Strategy<Value = String> {
     let words = vec![
-        "river",
-        "rivers",
-        "boat",
-        "garden",
-        "gardening",
-        "green",
-        "apple",
-        "apples",
-        "tea",
-        "code_name",
-        "the",
-        "of",
-        "and",
-        "stone",
-        "#work",
-        "東京の庭",
-        "naïve",
-        "it's",
+        "river", "rivers", "boat", "garden", "gardening", "green", "apple", "apples", "tea", "code_name", "the", "of",
+        "and", "stone", "#work", "東京の庭", "naïve", "it's",
     ];
     prop::collection::vec(prop::sample::select(words), 3..40).prop_map(|words| words.join(" "))
 }

@@ -1,16 +1,11 @@
 //! The model: what is where in the vault, kept in memory beside the real files.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, SystemTime};
-
-use tempfile::TempDir;
 
 use super::op::{Change, Place};
 use super::text::{Text, mark};
+use crate::support::prelude::*;
 
 /// A file, whose names share what it holds; or a symbolic link.
 #[derive(Debug, Clone)]
@@ -91,8 +86,7 @@ impl Tree {
             Change::MoveIn { item, to } => self.move_in(*item, *to),
             Change::Copy { note, to } => {
                 if let Some((_, text)) = self.file(*note) {
-                    let text = text.borrow().clone();
-                    self.write(&to.path(), text);
+                    self.write(&to.path(), text.borrow().clone());
                 }
             }
             Change::HardLink { note, to } => self.hard_link(*note, *to),

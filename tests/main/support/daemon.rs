@@ -138,6 +138,27 @@ impl Daemon {
         self
     }
 
+    pub fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    pub fn started(mut self) -> Self {
+        self.start();
+        self
+    }
+
+    pub fn settled(self) -> Self {
+        let vault = self.started();
+        vault.settle();
+        vault
+    }
+
+    #[track_caller]
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
     /// A command on this vault.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = vault_command();
@@ -156,13 +177,17 @@ impl Daemon {
         self
     }
 
+    pub fn restart(&mut self) -> &mut Self {
+        self.terminate();
+        self.start()
+    }
+
     /// Starts the daemon, and waits for nothing. It may be told to die at a point: `words-committed:2`.
     pub fn spawn(&mut self, crash_at: Option<&str>) {
         let mut command = self.command(&["serve", "--port", "0"]);
         if let Some(point) = crash_at {
             command.env("VAULT_CRASH_AT", point);
         }
-        command.env("VAULT_STALL", self.held());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
         self.running = Some(Running { child, address: String::new(), token: String::new(), output });
@@ -184,23 +209,6 @@ impl Daemon {
         let running = self.running.as_mut().expect("it was not killed");
         (running.address, running.token) = (address, token);
         true
-    }
-
-    /// Where it says which files' reads hang.
-    fn held(&self) -> PathBuf {
-        self.path(".vault/held")
-    }
-
-    /// From now on, whoever reads a file whose path ends so waits, as on a disk that does not answer.
-    pub fn hold(&self, end: &str) {
-        let made = self.path(".vault/held.new");
-        fs::write(&made, end).unwrap();
-        fs::rename(made, self.held()).unwrap();
-    }
-
-    /// The disk answers again.
-    pub fn let_go(&self) {
-        fs::remove_file(self.held()).unwrap();
     }
 
     /// Whether the daemon has died of a `SIGKILL`. It may end in no other way.
@@ -290,7 +298,7 @@ impl Daemon {
     /// Sends a request with the token.
     #[track_caller]
     pub fn ask(&self, request: Request) -> Reply {
-        self.send(&request.header("Authorization", &format!("Bearer {}", self.token())))
+        self.send(&request.bearer(self.token()))
     }
 
     #[track_caller]
@@ -301,6 +309,12 @@ impl Daemon {
     #[track_caller]
     pub fn post(&self, target: &str, body: &Value) -> Reply {
         self.ask(Request::new("POST", target).json(body.to_string()))
+    }
+
+    /// A new token for an agent.
+    #[track_caller]
+    pub fn token_of(&self, agent: &str) -> String {
+        self.post(&format!("/api/agents/{agent}/rotate"), &json!({})).ok()["token"].as_str().unwrap().to_owned()
     }
 
     pub fn status(&self) -> Value {

@@ -30,6 +30,10 @@ impl Request {
         self
     }
 
+    pub fn bearer(self, token: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {token}"))
+    }
+
     pub fn json(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self.header("Content-Type", "application/json")
@@ -69,6 +73,13 @@ impl Reply {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("not JSON ({error}): {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// What a good answer says.
+    #[track_caller]
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        self.json()
     }
 
     /// The message of an error, which must be shaped as all errors are.

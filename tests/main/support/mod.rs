@@ -36,6 +36,28 @@ pub use screen::{At, Shown, at_terminal};
 pub use vault::{TestVault, contents, notes_of};
 pub use victim::{Victim, Work};
 
+/// What nearly every test uses.
+pub mod prelude {
+    pub use std::collections::{BTreeMap, BTreeSet};
+    pub use std::fs;
+    pub use std::os::unix::fs::PermissionsExt;
+    pub use std::path::{Path, PathBuf};
+    pub use std::process::{Command, Stdio};
+    pub use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    pub use std::sync::{Arc, Mutex};
+    pub use std::time::{Duration, Instant, SystemTime};
+
+    pub use memory_vault::app::App;
+    pub use memory_vault::config::{Config, Mode};
+    pub use memory_vault::notes;
+    pub use memory_vault::path::VaultPath;
+    pub use memory_vault::wire::SearchQuery;
+    pub use serde_json::{Value, json};
+    pub use tempfile::TempDir;
+
+    pub use super::*;
+}
+
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 

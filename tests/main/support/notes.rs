@@ -30,22 +30,8 @@ impl Random {
 }
 
 const WORDS: [&str; 16] = [
-    "river",
-    "boat",
-    "garden",
-    "green",
-    "apple",
-    "tea",
-    "code_name",
-    "stone",
-    "bridge",
-    "winter",
-    "letter",
-    "of",
-    "and",
-    "über",
-    "東京の庭",
-    "#work",
+    "river", "boat", "garden", "green", "apple", "tea", "code_name", "stone", "bridge", "winter", "letter", "of",
+    "and", "über", "東京の庭", "#work",
 ];
 const FOLDERS: [&str; 4] = ["notes", "notes/deep", "journal", "work/x y"];
 

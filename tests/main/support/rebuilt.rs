@@ -37,14 +37,8 @@ fn targets(daemon: &Daemon, queries: &[&str]) -> Vec<String> {
         targets.push(format!("/api/entries?limit=1000&status={status}"));
     }
     let more = [
-        "/api/user-memory/stats",
-        "/api/user-memory/collections",
-        "/api/graph?type=person",
-        "/api/review",
-        "/api/summaries?all=true",
-        "/api/digest",
-        "/api/digest?week=now",
-        "/api/profile",
+        "/api/user-memory/stats", "/api/user-memory/collections", "/api/graph?type=person", "/api/review",
+        "/api/summaries?all=true", "/api/digest", "/api/digest?week=now", "/api/profile",
     ];
     targets.extend(more.map(str::to_owned));
     targets

@@ -71,6 +71,21 @@ impl TestVault {
         self
     }
 
+    pub fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    #[track_caller]
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn synced(mut self) -> Self {
+        self.sync();
+        self
+    }
+
     pub fn rename(&mut self, from: &str, to: &str) -> &mut Self {
         let to = self.path(to);
         fs::create_dir_all(to.parent().unwrap()).unwrap();

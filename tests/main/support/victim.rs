@@ -28,15 +28,8 @@ pub enum Work {
 
 /// Points that a start passes, for a second death in the middle of the recovery from the first.
 const RECOVERY: [&str; 9] = [
-    "file-written",
-    "marked",
-    "skipped-written",
-    "catalog-written",
-    "catalog-committed",
-    "words-prepared",
-    "words-committed",
-    "words-merging",
-    "publishing",
+    "file-written", "marked", "skipped-written", "catalog-written", "catalog-committed", "words-prepared",
+    "words-committed", "words-merging", "publishing",
 ];
 
 /// An agent that sees a part of the notes.

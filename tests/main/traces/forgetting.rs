@@ -1,9 +1,7 @@
 //! Secrets are taken out before anything is written, and what the person forgets for good goes out of every agent's traces.
 
-use serde_json::{Value, json};
-
-use super::{files, get, post, said, token_of, vault};
-use crate::support::{Daemon, eventually};
+use super::{files, get, post, said, vault};
+use crate::support::prelude::*;
 
 const SECRET: &str = "The spare key of the cabin lies under the third pot.";
 const NOTE: &str = "notes/cabin.md";
@@ -24,9 +22,8 @@ fn on_disk(vault: &Daemon, agent: &str) -> String {
 /// A vault with a note, and events of two agents that say what it does.
 fn told() -> (Daemon, String) {
     let (mut vault, ada) = vault("");
-    vault.write(NOTE, format!("# Cabin\n\nIt is small.\n\n{SECRET}\n"));
-    vault.settle();
-    let zoe = token_of(&vault, "zoe");
+    vault.write(NOTE, format!("# Cabin\n\nIt is small.\n\n{SECRET}\n")).settle();
+    let zoe = vault.token_of("zoe");
     for (token, id) in [(&ada, "a1"), (&zoe, "z1")] {
         assert_eq!(post(&vault, token, &recalled(id)).status, 200);
         assert_eq!(post(&vault, token, &said(&format!("{id}-other"), "Nothing of it.")).status, 200);
@@ -78,7 +75,7 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
     assert_eq!(left_out["by"], "agent ada");
     // What can be undone takes nothing out of them.
     assert_eq!(post(&vault, &ada, &said("a3", "The shed has two doors and a green roof.")).status, 200);
-    std::fs::write(vault.path("notes/shed.md"), "The shed has two doors and a green roof.\n").unwrap();
+    fs::write(vault.path("notes/shed.md"), "The shed has two doors and a green roof.\n").unwrap();
     vault.settle();
     vault.run(&["forget", "notes/shed.md", "--yes"]).ok();
     assert!(on_disk(&vault, "ada").contains("green roof"));
@@ -86,21 +83,15 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
 
 #[test]
 fn a_purge_that_was_killed_is_done_by_the_next_start() {
-    // The first file is done, and the second is not.
-    for point in ["trace-swept:2", "trace-sweeping:2"] {
-        a_purge_is_killed_at(point);
-    }
-}
-
-fn a_purge_is_killed_at(point: &str) {
     let (mut vault, _) = told();
     vault.terminate();
-    assert!(vault.launch(Some(point)));
+    // The first file is done, and the second is not.
+    assert!(vault.launch(Some("trace-swept:2")));
     // While the index is not open yet, nothing is purged.
     vault.settle();
     let died = vault.run(&["forget", NOTE, "--purge", "--yes"]);
-    assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
-    eventually(&format!("{point}, as forgetting said: {}", died.stderr), || vault.was_killed().then_some(()));
+    assert_ne!(died.code, 0, "{} {}", died.stdout, died.stderr);
+    eventually(&format!("the end, as forgetting said: {}", died.stderr), || vault.was_killed().then_some(()));
     assert!(
         on_disk(&vault, "ada").matches("third pot").count() + on_disk(&vault, "zoe").matches("third pot").count() > 0
     );
@@ -126,9 +117,8 @@ fn a_purge_is_killed_at(point: &str) {
 #[test]
 fn a_purge_takes_nothing_out_of_the_traces_of_who_could_not_read_it() {
     let (mut vault, ada) = told();
-    let zoe = token_of(&vault, "zoe");
-    vault.write("agents/zoe/agent.md", "---\ncan_read_user_memory: true\ncollections: [journal]\n---\n");
-    vault.settle();
+    let zoe = vault.token_of("zoe");
+    vault.write("agents/zoe/agent.md", "---\ncan_read_user_memory: true\ncollections: [journal]\n---\n").settle();
     let before = get(&vault, &zoe, "/api/agents/zoe/trace").json();
     let purged = vault.run(&["forget", NOTE, "--purge", "--yes", "--json"]).ok().json();
     assert_eq!(purged["purged"]["traces"], 1, "{purged}");

@@ -1,24 +1,16 @@
 //! The daemon is killed at every point between an event and its line, and at random instants while events come in. What was answered
 //! is in the files once; what was not, and is sent again, too.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
 
 use super::{EVENT, files, get, ids, post, said, vault};
-use crate::support::{Connection, Daemon, Dice, Request, eventually, seed, soak_minutes};
+use crate::support::prelude::*;
 
 /// Points that every event passes, and which passings of them.
 const CASES: [(&str, usize); 5] =
     [("trace-written", 1), ("trace-written", 3), ("trace-synced", 1), ("trace-synced", 2), ("trace-synced", 5)];
 /// Those that files pass as time passes, and while a text is swept out of them.
-const OTHERS: [&str; 4] = ["trace-set-aside", "trace-sealing", "trace-swept", "trace-sweeping"];
+const OTHERS: [&str; 2] = ["trace-sealing", "trace-swept"];
 
 /// Events a second: 500.
 const PACE: Duration = Duration::from_millis(2);
@@ -89,18 +81,14 @@ fn killed_at_every_point_between_an_event_and_its_line() {
 }
 
 #[test]
-fn a_torn_line_is_mended_at_the_start_whenever_that_is_killed() {
+fn a_torn_line_is_cut_off_at_the_start() {
     let (mut vault, ada) = vault("");
     assert_eq!(post(&vault, &ada, &event(0)).status, 200);
     vault.terminate();
     let (path, whole) = files(&vault, "ada")[0].clone();
     fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
-    vault.spawn(Some("trace-set-aside:1"));
-    eventually("the daemon's end", || vault.was_killed().then_some(()));
     vault.start();
     eventually("the line to be cut off", || (fs::read_to_string(&path).unwrap() == whole).then_some(()));
-    let aside = fs::read_to_string(path.with_extension("torn")).unwrap();
-    assert!(aside.starts_with(&whole[..whole.len() / 2]), "{aside}");
     eventually("the log", || vault.log().contains("was torn").then_some(()));
     assert_eq!(post(&vault, &ada, &event(1)).status, 200);
     all_are_there_once(&vault, 2);

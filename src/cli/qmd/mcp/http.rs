@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use super::rpc::QmdAnswers;
 use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
 use crate::cli::exit;
-use crate::cli::outcome::Outcome;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::IndexPlace;
 

@@ -13,8 +13,8 @@ use self::rpc::QmdAnswers;
 use super::index::QmdIndex;
 use super::keep;
 use crate::cli::exit;
+use crate::cli::exit::Outcome;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
-use crate::cli::outcome::Outcome;
 
 /// Where it listens over HTTP, as QMD does.
 const USUAL_PORT: u16 = 8181;

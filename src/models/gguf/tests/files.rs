@@ -1,8 +1,7 @@
 //! The files of models: those that are none, damaged ones, and what is unpacked and converted.
 
-use std::fs;
 use std::path::PathBuf;
-use std::thread;
+use std::{fs, thread};
 
 use super::super::super::{Embedder, ModelError};
 use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};

@@ -1,0 +1,119 @@
+//! The task that notes what people change in their facts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::away::SETTLE_MS;
+use super::{FactsBook, Ledger, NoticedFacts};
+use crate::derive::facts::FactPhase;
+use crate::fs::FsError;
+use crate::sync::Shared;
+use crate::tasks::{Task, TaskSignal};
+use crate::vault::{Files, Lock};
+
+/// The longest time between two looks, where nothing is heard of a change.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// What the task works with.
+pub(crate) struct FactsParts {
+    /// The facts.
+    pub(crate) ledger: Arc<Ledger>,
+    /// Who writes the histories.
+    pub(crate) files: Arc<Files>,
+    /// Tells that notes have changed.
+    pub(crate) shared: Arc<Shared>,
+    /// The right to write in the vault.
+    pub(crate) lock: Arc<Lock>,
+}
+
+/// What the task has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FactsSeen {
+    /// Facts that are true now.
+    pub(crate) current: usize,
+    /// Facts whose time is over.
+    pub(crate) expired: usize,
+    /// Facts whose time has not come.
+    pub(crate) future: usize,
+    /// What is wrong in the files: path, line, message.
+    pub(crate) problems: Vec<(String, Option<usize>, String)>,
+}
+
+/// What was counted, and until when it stays so.
+#[derive(Default)]
+struct CountedFacts {
+    books: Vec<Arc<FactsBook>>,
+    until: Option<i64>,
+}
+
+impl CountedFacts {
+    /// Whether the same would be counted again.
+    fn is_so(&self, books: &[Arc<FactsBook>], now: i64) -> bool {
+        let same =
+            books.len() == self.books.len() && books.iter().zip(&self.books).all(|(one, two)| Arc::ptr_eq(one, two));
+        same && self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl FactsParts {
+    /// Starts the task.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(crate) fn start(self) -> Result<Task<FactsSeen>, FsError> {
+        let (mut counted, signal) = (CountedFacts::default(), TaskSignal::default());
+        self.shared.wakes(&signal);
+        Task::start("facts", signal, move |_, seen| {
+            let now = Timestamp::now().as_millisecond();
+            let next = self.look(now, seen, &mut counted);
+            Some(next.map_or(LOOK_EVERY, |at| Duration::from_millis(at.abs_diff(now)).min(LOOK_EVERY)))
+        })
+    }
+
+    /// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
+    fn look(&self, now: i64, seen: &Mutex<FactsSeen>, counted: &mut CountedFacts) -> Option<i64> {
+        let (mut books, mut failed) = (Vec::new(), Vec::new());
+        let mut waits = self.lock.is_held() && self.ledger.let_go(now);
+        for scope in self.ledger.scopes() {
+            match self.lock.is_held().then(|| self.ledger.notice(&self.files, &scope)) {
+                None | Some(Ok(NoticedFacts::All)) => {}
+                Some(Ok(NoticedFacts::Waits)) => waits = true,
+                Some(Err(error)) => {
+                    tracing::warn!("the facts of `{scope}` are not followed: {error}");
+                    failed
+                        .extend(self.ledger.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())));
+                }
+            }
+            books.extend(self.ledger.book(&scope));
+        }
+        let again = waits.then_some(now + SETTLE_MS);
+        if failed.is_empty() && counted.is_so(&books, now) {
+            return counted.until.into_iter().chain(again).min();
+        }
+        let mut kept = FactsSeen { problems: failed, ..FactsSeen::default() };
+        let mut next = None::<i64>;
+        for book in &books {
+            for fact in book.facts.facts() {
+                let standing = book.history.standing(fact, now);
+                match fact.phase(now) {
+                    _ if standing.is_some() => kept.current += 1,
+                    Some(FactPhase::Current) => kept.current += 1,
+                    Some(FactPhase::Expired) => kept.expired += 1,
+                    Some(FactPhase::Future) => kept.future += 1,
+                    None => {}
+                }
+                let begin = fact.window.from.as_ref().and_then(|from| from.ms);
+                let ends = standing.and_then(|window| window.until);
+                let turns = [begin, fact.window.end(), ends].into_iter().flatten().filter(|at| *at > now);
+                next = turns.chain(next).min();
+            }
+            kept.problems.extend(book.problems());
+        }
+        self.shared.show_expired_facts(kept.expired);
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        *counted = CountedFacts { books, until: next };
+        next.into_iter().chain(again).min()
+    }
+}

@@ -1,0 +1,481 @@
+//! Changing facts, and noting what changed, by whomever.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+
+use super::away::is_settled;
+use super::paths::{copies_of_history, history_of};
+use super::{FactsBook, Ledger};
+use crate::config::MemoryScope;
+use crate::derive::ItemEditError;
+use crate::derive::facts::{
+    EditedFacts, FactChange, FactChangeKind, FactsFile, FactsHistory, NewFact, NoticedBy, Validity, lines_after,
+    read_value, with_fact, with_retraction, without_changes, without_fact, without_sources,
+};
+use crate::fs::crash;
+use crate::items::ItemError;
+use crate::path::VaultPath;
+use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at, git_is_busy, until_written};
+
+/// Who changes a fact.
+#[derive(Clone, Copy)]
+pub(crate) struct FactWriter<'a> {
+    /// Who writes the files.
+    pub(crate) files: &'a Files,
+    /// By the history: `owner`, `agent ada`.
+    pub(crate) by: &'a str,
+    /// Where it was learned.
+    pub(crate) source: Option<&'a str>,
+    /// As whom the file is written.
+    pub(crate) act: Act<'a>,
+    /// Whether nothing is written, and all else is as if it were.
+    pub(crate) leaves: bool,
+}
+
+/// What became of a fact.
+#[derive(Debug)]
+pub(crate) struct FactWritten {
+    /// Undoes it; `None` where the file says what it said.
+    pub(crate) checkpoint: Option<CheckpointId>,
+    /// The value before, as it was written.
+    pub(crate) before: Option<String>,
+}
+
+/// What became of a look at what somebody has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoticedFacts {
+    /// All of it is noted.
+    All,
+    /// Facts of a file have gone, only just: it may be on its way. All else is noted.
+    Waits,
+}
+
+impl Ledger {
+    /// Sets a fact. `expected` is the value that it is to have before, as written; `Some(None)` is none.
+    ///
+    /// # Errors
+    /// When it has another, the file cannot be changed so, or the disk refuses.
+    pub(crate) fn set(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        new: &NewFact<'_>,
+        expected: Option<Option<&str>>,
+    ) -> Result<FactWritten, ItemError> {
+        let edit = |text: &str, book: &FactsBook| {
+            is_as_expected(book, namespace, key, expected)?;
+            with_fact(text, &book.facts, namespace, key, new).map_err(|source| edit_error(book, source))
+        };
+        self.change(writer, scope, (namespace, key), edit)
+    }
+
+    /// Notes that a fact had another value in a span that is over. The file stays as it is.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn note_past(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        (text, window): (String, Validity),
+        expected: Option<Option<&str>>,
+    ) -> Result<FactWritten, ItemError> {
+        let _one = self.store.one_change();
+        self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
+        let book = self.book(scope)?;
+        is_as_expected(&book, namespace, key, expected)?;
+        let kind = FactChangeKind::Was { text, window };
+        let noticed = noticed_by(writer);
+        self.append(writer.files, scope, &book, writer.act, |history| {
+            vec![history.change(namespace, key, None, kind.clone(), &noticed)]
+        })?;
+        Ok(FactWritten { checkpoint: None, before: value_of(&book, namespace, key) })
+    }
+
+    /// Notes that what is known of a fact in a span that is over was never true. The file stays as it is. Gives the values that it was.
+    ///
+    /// # Errors
+    /// When nothing is known of that span, or the disk refuses.
+    pub(crate) fn retract_past(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        span: &Validity,
+    ) -> Result<FactWritten, ItemError> {
+        let _one = self.store.one_change();
+        self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
+        let book = self.book(scope)?;
+        let known = |history: &FactsHistory| history.values_in(namespace, key, span);
+        let before = known(&book.history);
+        if before.is_empty() {
+            return Err(edit_error(&book, ItemEditError::Absent("fact")));
+        }
+        let noticed = noticed_by(writer);
+        self.append(writer.files, scope, &book, writer.act, |history| {
+            let mut with = history.clone();
+            let take_back = |value: String| {
+                let kind = FactChangeKind::WasNot { window: span.clone() };
+                let change = with.change(namespace, key, Some(&value), kind, &noticed);
+                with = with.with(std::slice::from_ref(&change));
+                change
+            };
+            known(history).into_iter().map(take_back).collect()
+        })?;
+        Ok(FactWritten { checkpoint: None, before: Some(before.join(", ")) })
+    }
+
+    /// Takes a fact out of its file: it is true no more.
+    ///
+    /// # Errors
+    /// When it is not there, the file cannot be changed so, or the disk refuses.
+    pub(crate) fn unset(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+    ) -> Result<FactWritten, ItemError> {
+        self.take_away(writer, scope, name, without_fact)
+    }
+
+    /// Strikes a fact out: it was never true.
+    ///
+    /// # Errors
+    /// As [`Ledger::unset`].
+    pub(crate) fn retract(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+    ) -> Result<FactWritten, ItemError> {
+        self.take_away(writer, scope, name, with_retraction)
+    }
+
+    fn take_away(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+        edit: fn(&str, &FactsFile, &str, &str) -> Result<EditedFacts, ItemEditError>,
+    ) -> Result<FactWritten, ItemError> {
+        self.change(writer, scope, name, |text, book| {
+            edit(text, &book.facts, name.0, name.1).map_err(|source| edit_error(book, source))
+        })
+    }
+
+    /// Works out what the file says after a change, writes that over what it said, as often as somebody else was faster, and notes it.
+    fn change(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, ItemError>,
+    ) -> Result<FactWritten, ItemError> {
+        let _one = self.store.one_change();
+        let written = self.try_change(writer, scope, (namespace, key), edit);
+        *self.writing() = None;
+        written
+    }
+
+    fn try_change(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, ItemError>,
+    ) -> Result<FactWritten, ItemError> {
+        let path = self.path(scope)?;
+        until_written(|| {
+            // What somebody has edited before is theirs.
+            self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
+            let book = self.book(scope)?;
+            let before = value_of(&book, namespace, key);
+            let (text, hash) = match writer.files.read(&path)? {
+                Some((bytes, hash)) => {
+                    let text = String::from_utf8(bytes);
+                    (text.map_err(|_| edit_error(&book, ItemEditError::Unreadable))?, Some(hash))
+                }
+                None => (String::new(), None),
+            };
+            if hash != book.hash {
+                return Ok(Err(WriteError::Changed(path.clone())));
+            }
+            let (now, facts) = edit(&text, &book)?;
+            if now == text {
+                return Ok(Ok(FactWritten { checkpoint: None, before }));
+            }
+            if writer.leaves {
+                let checkpoint = Some(writer.files.leave(&path, hash, writer.act)?);
+                return Ok(Ok(FactWritten { checkpoint, before }));
+            }
+            let after = blake3::hash(now.as_bytes());
+            *self.writing() = Some(after);
+            let id = match writer.files.replace_or_create(&path, hash, &now, writer.act) {
+                Ok(id) => id,
+                Err(error) => return Ok(Err(error)),
+            };
+            crash::point("fact-written");
+            // Whoever asks next reads the files, and parses nothing of what was just written.
+            let known = book.with_facts(facts, after);
+            let (known, noticed) = (Arc::new(known), noticed_by(writer));
+            self.store.known().insert(path.clone(), Arc::clone(&known));
+            self.append(writer.files, scope, &known, writer.act, |history| {
+                let mut changes = history.unnoticed(&known.facts, &noticed);
+                // What somebody else has changed meanwhile is theirs, and noted as that.
+                changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
+                changes
+            })?;
+            Ok(Ok(FactWritten { checkpoint: Some(id), before }))
+        })
+    }
+
+    /// Notes what somebody has changed in a scope's file since it was last looked at.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the history not be written.
+    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<NoticedFacts, ItemError> {
+        self.notice_at(files, scope, Timestamp::now().as_millisecond())
+    }
+
+    /// The same at a moment, in milliseconds since 1970.
+    pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, ItemError> {
+        if !self.keeps_history {
+            return Ok(NoticedFacts::All);
+        }
+        let book = self.book(scope)?;
+        // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
+        let is_being_written = || book.hash.is_some() && *self.writing() == book.hash;
+        if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
+            return Ok(NoticedFacts::All);
+        }
+        if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
+            self.saw(&book.path);
+            book.is_noticed.store(true, Ordering::SeqCst);
+            return Ok(NoticedFacts::All);
+        }
+        let _one = self.store.one_change();
+        self.notice_now(files, scope, now)
+    }
+
+    fn notice_now(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, ItemError> {
+        let book = self.book(scope)?;
+        // A file that is not there may be on its way: only who has seen it can say that it is gone.
+        if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
+            return Ok(NoticedFacts::All);
+        }
+        if book.stamp.is_some() {
+            self.saw(&book.path);
+        }
+        let found = book.unnoticed(&book.history, now, "edit");
+        if found.is_empty() {
+            book.is_noticed.store(true, Ordering::SeqCst);
+            if book.stamp.is_none() {
+                self.saw_it_go(&book.path);
+            }
+            return Ok(NoticedFacts::All);
+        }
+        // Who writes a file anew may take it away first, or empty it, or has written a part of it.
+        let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
+        let some_gone = found.iter().any(has_gone);
+        let stays_so = !some_gone || is_settled(self.root(), &book.path, now);
+        // Git is asked once for each state of the file.
+        if !stays_so && book.waits.load(Ordering::SeqCst) && found.iter().all(has_gone) {
+            return Ok(NoticedFacts::Waits);
+        }
+        let committed = committed_at(self.root(), &book.path);
+        let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
+        // What came with a commit is as old as that.
+        let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
+        self.append(files, scope, &book, Action::Edit.into(), |history| {
+            let mut changes = book.unnoticed(history, learned, by);
+            changes.retain(|change| !waits || !has_gone(change));
+            changes
+        })?;
+        book.waits.store(waits, Ordering::SeqCst);
+        if waits {
+            return Ok(NoticedFacts::Waits);
+        }
+        if book.stamp.is_none() {
+            self.saw_it_go(&book.path);
+        }
+        Ok(NoticedFacts::All)
+    }
+
+    /// Puts the changes that follow a history at its end. Where somebody else writes it meanwhile, they are those that follow what it says then.
+    fn append(
+        &self,
+        files: &Files,
+        scope: &MemoryScope,
+        known: &Arc<FactsBook>,
+        act: Act<'_>,
+        changes: impl Fn(&FactsHistory) -> Vec<FactChange>,
+    ) -> Result<(), ItemError> {
+        if !self.keeps_history {
+            return Ok(());
+        }
+        let mut is_first = true;
+        until_written(|| {
+            let book = if std::mem::take(&mut is_first) { Arc::clone(known) } else { self.book(scope)? };
+            let changes = book.history.by_clock(changes(&book.history), Timestamp::now().as_millisecond());
+            if changes.is_empty() {
+                return Ok(Ok(()));
+            }
+            crash::point("fact-noticed");
+            let path = history_of(&book.path);
+            let had = files.read(&path)?;
+            let hash = had.as_ref().map(|(_, hash)| *hash);
+            if !book.is_of_history(hash) {
+                return Ok(Err(WriteError::Changed(path)));
+            }
+            let mut bytes = had.map(|(bytes, _)| bytes).unwrap_or_default();
+            // What in it is no text stays as it is.
+            let after = lines_after(&String::from_utf8_lossy(&bytes), &changes);
+            bytes.extend_from_slice(after.as_bytes());
+            let written = files.extend(&path, hash, &bytes, act).map(|now| {
+                crash::point("fact-noted");
+                if let Some(known) = self.store.known().get_mut(&book.path) {
+                    let with = known.with_changes(&changes, hash, now);
+                    *known = with.map_or_else(|| Arc::clone(known), Arc::new);
+                }
+            });
+            Ok(written)
+        })
+    }
+
+    /// Takes values out of a scope's file, which `then` does, and every trace of them out of its history, so that it cannot be undone.
+    /// Nobody notes them anew meanwhile. Gives what `then` does, and why the history may have them still, if so.
+    ///
+    /// # Errors
+    /// When `then` fails, before anything else is done.
+    pub(crate) fn purge<T, E>(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&FactChange, &str) -> bool,
+        then: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Option<ItemError>), E> {
+        let _one = self.store.one_change();
+        let done = then()?;
+        crash::point("fact-purged");
+        let left = self.purge_history(files, facts, is_meant).err();
+        self.store.known().remove(facts);
+        if !self.is_there(facts) {
+            self.saw_it_go(facts);
+        }
+        Ok((done, left))
+    }
+
+    /// Takes the places that are meant out of all histories, so that it cannot be undone: nothing names them any more. Gives what keeps a
+    /// history from that: it cannot be read or written.
+    pub(crate) fn hide_sources(&self, files: &Files, is_meant: impl Fn(&str) -> bool) -> Vec<ItemError> {
+        let kept = match files.checkpoints() {
+            Ok(kept) => kept.into_iter().map(|checkpoint| checkpoint.path).collect::<HashSet<_>>(),
+            Err(error) => return vec![error.into()],
+        };
+        let hide = |facts: VaultPath| {
+            let _one = self.store.one_change();
+            self.rewrite_history(files, &facts, |path| kept.contains(path), |text| without_sources(text, &is_meant))
+        };
+        let facts = self.scopes().into_iter().filter_map(|scope| self.path(&scope).ok());
+        facts.filter_map(|facts| hide(facts).err()).collect()
+    }
+
+    fn purge_history(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&FactChange, &str) -> bool,
+    ) -> Result<(), ItemError> {
+        self.rewrite_history(files, facts, |_| true, |text| without_changes(text, &is_meant))
+    }
+
+    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was; nor where `is_kept` says that something of it may
+    /// be there from before.
+    fn rewrite_history(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_kept: impl Fn(&VaultPath) -> bool,
+        edit: impl Fn(&str) -> String,
+    ) -> Result<(), ItemError> {
+        let rewrite = |path: &VaultPath| -> Result<(), ItemError> {
+            if Self::rewrite(files, path, &edit)? || is_kept(path) {
+                files.purge(path)?;
+            }
+            Ok(())
+        };
+        let history = rewrite(&history_of(facts));
+        // What a sync service has made a copy of says the same. Where one of them cannot be written the others are.
+        let copies = copies_of_history(self.root(), facts);
+        copies.iter().map(rewrite).fold(history, Result::and)
+    }
+
+    /// Whether it was changed.
+    fn rewrite(files: &Files, path: &VaultPath, edit: impl Fn(&str) -> String) -> Result<bool, ItemError> {
+        let mut is_changed = false;
+        until_written(|| {
+            loop {
+                let Some((bytes, hash)) = files.read(path)? else { return Ok(Ok(is_changed)) };
+                let unreadable = |_| ItemError::Edit { path: path.clone(), source: ItemEditError::Unreadable };
+                let text = String::from_utf8(bytes).map_err(unreadable)?;
+                let without = edit(&text);
+                if without == text {
+                    return Ok(Ok(is_changed));
+                }
+                match files.replace(path, hash, &without, Action::Forget) {
+                    Ok(_) => is_changed = true,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+        })
+    }
+}
+
+/// Refuses where the value is another than the one who writes believes.
+fn is_as_expected(
+    book: &FactsBook,
+    namespace: &str,
+    key: &str,
+    expected: Option<Option<&str>>,
+) -> Result<(), ItemError> {
+    let now = value_of(book, namespace, key);
+    if expected.is_none_or(|expected| is_value(book, (namespace, key), expected)) {
+        return Ok(());
+    }
+    let (path, now) = (book.path.clone(), now.map_or_else(|| "not there".to_owned(), |now| format!("`{now}`")));
+    Err(ItemError::Other { path, key: key.to_owned(), now })
+}
+
+fn value_of(book: &FactsBook, namespace: &str, key: &str) -> Option<String> {
+    book.facts.get(namespace, key).map(|fact| fact.text.clone()).filter(|text| !text.is_empty())
+}
+
+/// Whether a fact has a value, as it is written or in other words that read the same.
+///
+/// Where what the file says is still to begin, what is true until then is its value, too.
+fn is_value(book: &FactsBook, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
+    let fact = book.facts.get(namespace, key);
+    let standing = fact.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
+    let said = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
+    let mut values = said.into_iter().chain(standing.map(|window| window.text));
+    match expected {
+        Some(text) => {
+            let is_it = |value: &str| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value));
+            values.any(is_it)
+        }
+        None => values.next().is_none(),
+    }
+}
+
+fn edit_error(book: &FactsBook, source: ItemEditError) -> ItemError {
+    ItemError::Edit { path: book.path.clone(), source }
+}
+
+fn noticed_by<'a>(writer: &FactWriter<'a>) -> NoticedBy<'a> {
+    NoticedBy { learned: Timestamp::now().as_millisecond(), by: writer.by, source: writer.source }
+}

@@ -1,0 +1,16 @@
+//! Facts and entries on disk: keyed lines of Markdown, read when they are asked for, and changed line by line.
+//!
+//! Nothing is derived and stored: the files are read when their stamps are others than they were, so that what is answered is what is
+//! there, with a daemon and without one.
+
+mod entries;
+mod error;
+mod facts;
+mod store;
+
+pub(crate) use entries::{
+    Acceptance, EntryBook, EntryEdit, EntryProposal, Evidence, LayerWriter, Layers, ProposeRules, Proposed,
+    entries_path,
+};
+pub(crate) use error::ItemError;
+pub(crate) use facts::{FactWriter, FactWritten, FactsBook, FactsParts, FactsSeen, Ledger};
