@@ -38,6 +38,20 @@ describe("entries", () => {
     assert.deepEqual(await violations(page), []);
   });
 
+  test("stay as they are while a button is held down", async () => {
+    const page = await opened("#/entries");
+    await row(page, "Prefers tabs").locator("button", { hasText: "Change" }).hover();
+    await page.mouse.down();
+    const answer = page.waitForResponse(/\/api\/entries(\?|$)/);
+    vault.write("memories/user.md", file("memories/user.md") + "- [fact] Rides a bicycle ^e-4\n");
+    await answer;
+    // Long enough for the list to be drawn, were it drawn now.
+    await page.waitForTimeout(300);
+    assert.equal(await row(page, "Rides a bicycle").count(), 0);
+    await page.mouse.up();
+    await page.waitForSelector("#entry-text");
+  });
+
   test("are added, changed and set aside", async () => {
     const page = await opened("#/entries");
     await page.click("#add-entry");

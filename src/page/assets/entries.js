@@ -29,11 +29,13 @@ export function update(now, before) {
 
 /** Files have changed. */
 export function changed() {
-  // What is being written is not made anew.
-  if (!view.place.querySelector(".fact-form")) answers.load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
+const openForm = () => view.place.querySelector(".fact-form");
+
 const answers = answered({
+  form: openForm,
   ask() {
     const { agent, status, kind } = route();
     return api.entries({ agent, status, kind, limit: MOST });
@@ -122,7 +124,7 @@ function item(entry) {
 
 /** A form for an entry, new or as it is. */
 function write(entry, at) {
-  view.place.querySelector(".fact-form")?.remove();
+  openForm()?.remove();
   const text = h("input", { id: "entry-text", "aria-label": "What it says", autocomplete: "off", value: entry?.text ?? "" });
   const kind = h("select", { id: "entry-kind-of", "aria-label": "What it is" }, KINDS.map((name) => h("option", { value: name, selected: name === (entry?.kind ?? "fact") }, name)));
   const form = h("form", { class: "fact-form", on: { submit: async (event) => {
@@ -143,7 +145,7 @@ function write(entry, at) {
     h("div", { class: "row" }, kind, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, "Save"),
-      h("button", { type: "button", on: { click: () => form.remove() } }, "Cancel")));
+      h("button", { type: "button", on: { click: () => { form.remove(); answers.load({ quiet: true }); } } }, "Cancel")));
   if (at) append(at, form);
   else view.place.querySelector(".filters").before(form);
   text.focus();

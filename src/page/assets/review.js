@@ -28,18 +28,14 @@ export function update(now, before) {
 
 /** Files have changed. */
 export function changed() {
-  // What is being written is not made anew.
-  if (!isWriting()) answers.load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
-const isWriting = () => Boolean(view.place.querySelector(".fact-form"));
+const openForm = () => view.place.querySelector(".fact-form");
 
 const answers = answered({
-  async ask() {
-    const answer = await api.proposals({ agent: route().agent });
-    // What is being written meanwhile stays: the list is made anew once that is done.
-    return isWriting() ? undefined : answer;
-  },
+  form: openForm,
+  ask: () => api.proposals({ agent: route().agent }),
   draw: list,
   fail: (error, again) => replace(view.place, title(), failure(error, again)),
 });
@@ -65,7 +61,8 @@ function item(proposal) {
     try {
       const done = await api.decide({ decisions: [{ agent: entry.agent, ...decision }] });
       say(`${what}: ${count(done.accepted.length + done.rejected.length, "proposal")}`);
-      if (isWriting()) return made.remove();
+      // Another proposal is being written about.
+      if (openForm()) return made.remove();
       answers.load();
       view.place.querySelector("h2")?.focus();
     } catch (error) {
@@ -92,7 +89,7 @@ function item(proposal) {
 
 /** Asks for a text in a line below a proposal. */
 function ask(at, label, value, then) {
-  view.place.querySelector(".fact-form")?.remove();
+  openForm()?.remove();
   const text = h("input", { id: "review-text", "aria-label": label, placeholder: label, autocomplete: "off", value });
   const form = h("form", { class: "fact-form", on: { submit: (event) => {
     event.preventDefault();
