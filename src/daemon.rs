@@ -1,6 +1,5 @@
 //! Wires a vault to its listeners: start, serve, drain, stop. Many vaults in one process are a [`VaultHost`].
 
-mod control;
 mod host;
 #[cfg(test)]
 mod tests;
@@ -25,8 +24,7 @@ use crate::fs::{Context, FsError, create_private_dir};
 use crate::mcp;
 use crate::vault::{DaemonInfo, Home, HomeError};
 
-pub(crate) use control::{HostAnswer, HostRequest, ask_host};
-pub(crate) use host::{BesideVault, HostOptions, VaultHost};
+pub(crate) use host::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -67,10 +65,11 @@ pub(crate) struct Daemon {
 }
 
 /// Where a daemon serves.
-enum Serves {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Serves {
     /// Over TCP too, and to other machines where that is allowed.
     Network { allow_remote: bool },
-    /// On its Unix socket alone.
+    /// On its Unix socket alone: for a program that is to be reached by nobody but the person's own.
     Locally,
 }
 
@@ -97,22 +96,7 @@ impl Daemon {
     ///
     /// # Panics
     /// On a thread that runs tasks, and outside of a runtime.
-    pub(crate) fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
-        Self::with(home, config, Serves::Network { allow_remote })
-    }
-
-    /// The same on the vault's Unix socket alone: for a program that is to be reached by nobody but the person's own.
-    ///
-    /// # Errors
-    /// When another daemon serves the vault, or the socket cannot be listened on.
-    ///
-    /// # Panics
-    /// Outside of a runtime.
-    pub(crate) fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
-        Self::with(home, config, Serves::Locally)
-    }
-
-    fn with(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
+    pub(crate) fn start(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
         let lock = home.lock()?;
         let token = home.owner_token()?;
         let tcp = match serves {

@@ -1,11 +1,14 @@
-//! What a person lets an agent do: the frontmatter of its `agent.md`.
+//! What a person lets an agent do: the frontmatter of its `agent.md`, read so that what makes no sense is told and denies.
 
-use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use super::rules_reader::RulesReader;
-use crate::config::{ChannelScope, CollectionConfig};
+use crate::config::{AGENT_RANGES, ChannelScope, CollectionConfig, MemoryScope};
 use crate::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -76,11 +79,19 @@ impl Policy {
         let denied: Vec<&str> = denied.iter().map(|glob| &glob[1..]).collect();
         let allowed = (!allowed.is_empty()).then(|| reader.globs(&allowed));
         let denied = reader.globs(&denied);
-        let scopes = reader.scopes();
-        let sessions = reader.sessions();
-        let write_mode = reader.write_mode();
-        let style = reader.style();
-        let prompt_memory_mode = reader.prompt_memory_mode();
+        let scope = |name: &str| MemoryScope::parse(name).map_err(|error| format!("`scopes`: {error}"));
+        let scopes = reader.listed("scopes", scope);
+        let session = |name: &str| {
+            let wrong = || format!("`sessions` has `{name}`; it takes direct, group or channel");
+            ChannelScope::of(name).ok_or_else(wrong)
+        };
+        let sessions = reader.listed("sessions", session);
+        let ways = "hybrid, prompt-only, search-only or off";
+        let write_mode = reader.choice("write_mode", WriteMode::Hybrid, WriteMode::Off, ways);
+        let style = reader.choice("style", MemoryStyle::Hybrid, MemoryStyle::Off, ways);
+        let takes = "live-reload or frozen-at-session-start";
+        let live = PromptMemoryMode::LiveReload;
+        let prompt_memory_mode = reader.choice("prompt_memory_mode", live, live, takes);
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
@@ -249,14 +260,185 @@ impl LibrarianRules {
     }
 }
 
+/// Reads values, and remembers what makes no sense.
+struct RulesReader<'a> {
+    frontmatter: &'a Map<String, Value>,
+    /// What could not be understood, as sentences.
+    problems: Vec<String>,
+}
+
+impl RulesReader<'_> {
+    /// A key counts whatever its case, as elsewhere in frontmatter. One that is there twice is unclear.
+    fn value(&mut self, key: &str) -> Option<&Value> {
+        let mut found = self.frontmatter.iter().filter(|(name, _)| name.trim().eq_ignore_ascii_case(key));
+        let value = found.next().map(|(_, value)| value);
+        if found.next().is_some() {
+            self.problems.push(format!("`{key}` is there twice"));
+        }
+        value.filter(|value| !value.is_null())
+    }
+
+    /// Whether a key is there, with or without a value.
+    fn is_there(&self, key: &str) -> bool {
+        self.frontmatter.keys().any(|name| name.trim().eq_ignore_ascii_case(key))
+    }
+
+    fn switch(&mut self, key: &str) -> bool {
+        match self.value(key).cloned() {
+            None | Some(Value::Bool(false)) => false,
+            Some(Value::Bool(true)) => true,
+            Some(other) => {
+                self.problems.push(format!("`{key}` is {other}; it takes true or false"));
+                false
+            }
+        }
+    }
+
+    /// How the librarian is to work.
+    fn librarian_rules(&mut self) -> LibrarianRules {
+        let off = self.names(LIBRARIAN_OFF);
+        if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
+            self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
+        }
+        LibrarianRules { off }
+    }
+
+    /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
+    fn names(&mut self, key: &str) -> Vec<String> {
+        let is_there = self.is_there(key);
+        let value = self.value(key).cloned();
+        let texts: Option<Vec<String>> = match &value {
+            None if is_there => None,
+            None => Some(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().map(|item| item.as_str().map(|text| text.trim().into())).collect()
+            }
+            Some(Value::String(text)) => Some(text.split(',').map(|text| text.trim().into()).collect()),
+            Some(_) => None,
+        };
+        match texts {
+            Some(texts) if texts.iter().all(|text| !text.is_empty()) => texts,
+            _ => {
+                self.problems.push(format!("`{key}` is not a list of texts; an empty list is `[]`"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Tags as notes have them: without `#`, and a text has several.
+    fn tags(&mut self, key: &str) -> Vec<String> {
+        let names = self.names(key);
+        let tags: Vec<String> = names
+            .iter()
+            .flat_map(|text| text.split_whitespace())
+            .map(|tag| tag.trim_start_matches('#').trim_end_matches('/').to_owned())
+            .collect();
+        if tags.iter().any(String::is_empty) {
+            self.problems.push(format!("`{key}` has a tag without a name"));
+        }
+        tags
+    }
+
+    /// Globs over paths in the vault, each with or without `!` in front.
+    fn paths(&mut self) -> Vec<String> {
+        if matches!(self.value("paths"), Some(Value::String(text)) if text.contains(',')) {
+            self.problems
+                .push("`paths` is a text with a comma; write a list: `[\"notes/**\", \"!notes/diary\"]`".into());
+        }
+        let mut paths = Vec::new();
+        for text in self.names("paths") {
+            let (not, rest) = text.strip_prefix('!').map_or(("", text.as_str()), |rest| ("!", rest));
+            let rest = rest.trim().trim_start_matches("./").trim_start_matches('/');
+            if rest.is_empty() || rest.starts_with('!') || rest.split('/').any(|part| part == "..") {
+                self.problems.push(format!("`paths` has `{text}`, which names no place in the vault"));
+                continue;
+            }
+            paths.push(format!("{not}{rest}"));
+        }
+        paths
+    }
+
+    /// What a list names; `None` where nothing is said.
+    fn listed<T>(&mut self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<Vec<T>> {
+        if !self.is_there(key) {
+            return None;
+        }
+        let mut listed = Vec::new();
+        for name in self.names(key) {
+            match read(&name) {
+                Ok(one) => listed.push(one),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        Some(listed)
+    }
+
+    fn globs<T: AsRef<str>>(&mut self, globs: &[T]) -> Globs {
+        Globs::new(globs).unwrap_or_else(|error| {
+            self.problems.push(format!("`paths` has a glob that cannot be read: {error}"));
+            Globs::default()
+        })
+    }
+
+    /// One of the names that a key takes: `usual` where nothing is said, and `wrong` where that makes no sense.
+    fn choice<T: DeserializeOwned>(&mut self, key: &str, usual: T, wrong: T, takes: &str) -> T {
+        let Some(value) = self.value(key).cloned() else { return usual };
+        // YAML 1.1 reads `off` as false.
+        let name = if value == Value::Bool(false) { "off".into() } else { value.clone() };
+        serde_json::from_value(name).unwrap_or_else(|_| {
+            self.problems.push(format!("`{key}` is {value}; it takes {takes}"));
+            wrong
+        })
+    }
+
+    /// A day counts to its end.
+    fn expires(&mut self) -> Option<Timestamp> {
+        let value = self.value("expires").cloned()?;
+        let text = value.as_str().map(str::trim).unwrap_or_default().to_owned();
+        if text.is_empty() && value.is_string() {
+            return None;
+        }
+        let end_of = |day: Date| day.tomorrow().ok()?.to_datetime(Time::midnight()).to_zoned(TimeZone::system()).ok();
+        let zoned = text.parse::<Zoned>().ok().map(|time| time.timestamp());
+        let day = || text.parse::<Date>().ok().filter(|_| text.len() == 10).and_then(end_of);
+        let local = || {
+            let time = text.parse::<jiff::civil::DateTime>().ok()?;
+            time.to_zoned(TimeZone::system()).ok()
+        };
+        let time = zoned.or_else(|| text.parse().ok()).or_else(|| day().or_else(local).map(|time| time.timestamp()));
+        if time.is_none() {
+            self.problems.push(format!("`expires` is {value}; write it as 2027-01-31 or 2027-01-31T09:30:00Z"));
+        }
+        time
+    }
+
+    fn limits(&mut self) -> PolicyLimits {
+        let Some(value) = self.value("limits").cloned() else { return PolicyLimits::default() };
+        let limits: PolicyLimits = match serde_json::from_value(value.clone()) {
+            Ok(limits) => limits,
+            Err(error) => {
+                self.problems.push(format!("`limits` makes no sense: {error}"));
+                return PolicyLimits::default();
+            }
+        };
+        for (name, low, high) in AGENT_RANGES {
+            if let Some(number) =
+                value.get(name).and_then(Value::as_u64).filter(|number| !(low..=high).contains(number))
+            {
+                self.problems.push(format!("`limits.{name}` is {number}; it takes {low} to {high}"));
+            }
+        }
+        limits
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::access::grant::Subject;
     use jiff::civil::Date;
     use jiff::tz::TimeZone;
     use serde_json::json;
-
-    use super::*;
-    use crate::access::grant::Subject;
 
     fn policy(value: Value) -> Policy {
         Policy::parse(value.as_object().unwrap())

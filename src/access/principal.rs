@@ -1,9 +1,11 @@
-//! Principals: who asks.
+//! Principals: who asks, and by which token.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
@@ -177,6 +179,96 @@ impl Turn {
     }
 }
 
+/// Tells whose tokens of one kind are.
+pub trait Authenticator: Send + Sync {
+    /// Who holds a token; `None` when it is none of these.
+    fn holder(&self, token: &TokenHash) -> Option<Principal>;
+}
+
+/// The one token that is the person's.
+pub struct OwnerToken(TokenHash);
+
+impl OwnerToken {
+    /// Remembers the token by its hash.
+    pub fn new(token: &Token) -> Self {
+        Self(token.hash())
+    }
+}
+
+impl Authenticator for OwnerToken {
+    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+        (*token == self.0).then_some(Principal::Owner)
+    }
+}
+
+/// A bearer token: 32 random bytes in hexadecimal. Not shown by `Debug`.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Makes a new one from the system's random numbers.
+    ///
+    /// # Errors
+    /// When the system has none to give.
+    pub fn random() -> std::io::Result<Self> {
+        let mut bytes = [0u8; 32];
+        getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Takes a token as a person or a file gives it; white space around it does not count.
+    pub fn from_text(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+
+    /// The token itself, to hand it to its holder.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept to recognise it.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(blake3::hash(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// The BLAKE3 of a token. `==` takes the same time for every pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TokenHash(blake3::Hash);
+
+impl From<blake3::Hash> for TokenHash {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash)
+    }
+}
+
+impl From<&TokenHash> for blake3::Hash {
+    fn from(hash: &TokenHash) -> Self {
+        hash.0
+    }
+}
+
+impl TryFrom<String> for TokenHash {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        blake3::Hash::from_hex(text).map(Self)
+    }
+}
+
+impl From<TokenHash> for String {
+    fn from(hash: TokenHash) -> Self {
+        hash.0.to_hex().to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,5 +342,14 @@ mod tests_of_turn {
         turn.rest();
         assert!(turn.clone().give_up() && !turn.begin());
         assert_eq!(Turn::default().left(), None);
+    }
+
+    #[test]
+    fn tokens_differ_and_do_not_show() {
+        let (one, two) = (Token::random().unwrap(), Token::random().unwrap());
+        assert_ne!(one.hash(), two.hash());
+        assert_eq!(one.reveal().len(), 64);
+        assert_eq!(Token::from_text(&format!(" {}\n", one.reveal())).hash(), one.hash());
+        assert!(!format!("{one:?}").contains(one.reveal()));
     }
 }

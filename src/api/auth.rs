@@ -1,4 +1,4 @@
-//! Who may ask over TCP: whoever has a token, and names this server as its host.
+//! Who may ask over TCP: whoever has a token, and names this server as its host; and what needs no token.
 
 use std::sync::Arc;
 
@@ -8,10 +8,8 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::ask::blocking;
+use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::caller::claimed;
-use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
-use super::open::is_open;
 use crate::access::{Authenticator, Caller, Principal, Token};
 
 /// What a request over TCP is checked against.
@@ -166,6 +164,21 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
 fn is_small(headers: &HeaderMap) -> bool {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES)
+}
+
+/// Whether a path is served without a token.
+pub(super) fn is_open(path: &str) -> bool {
+    path == "/" || path.starts_with("/page/")
+}
+
+/// Whether requests to a path are passed on, and have limits of size and time of their own.
+pub(super) fn is_passed_on(path: &str) -> bool {
+    path.starts_with("/v1/")
+}
+
+/// Whether what agents tell of their work is sent there; it has limits of its own.
+pub(super) fn is_trace(path: &str) -> bool {
+    path == "/api/trace"
 }
 
 #[cfg(test)]

@@ -9,16 +9,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-
 use tokio::task::JoinHandle;
 
-use super::ask::blocking;
-use super::error::ApiError;
-use super::open::{is_passed_on, is_trace};
+use super::ask::{ApiError, blocking};
+use super::auth::{is_passed_on, is_trace};
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
 use crate::policy::RequestPermit;
-use crate::request::{EventSender, MemoryWriter, Owner, Role, Viewer};
+use crate::request::Role;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
 pub(crate) const AS_AGENT: &str = "x-vault-agent";
@@ -97,51 +95,12 @@ pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, nex
     next.run(request).await
 }
 
-/// Whom an endpoint of a role answers at all, before anything else of the request is looked at.
-pub(super) trait Admits: Role + 'static {
-    fn admits(principal: &Principal) -> Result<(), ApiError>;
-}
-
-impl Admits for Owner {
-    fn admits(principal: &Principal) -> Result<(), ApiError> {
-        match principal {
-            Principal::Agent(_) => Err(refused("only the vault's owner may do this")),
-            Principal::Owner | Principal::Capture(_) => Viewer::admits(principal),
-        }
-    }
-}
-
-impl Admits for Viewer {
-    fn admits(principal: &Principal) -> Result<(), ApiError> {
-        match principal {
-            Principal::Owner | Principal::Agent(_) => Ok(()),
-            Principal::Capture(_) => Err(refused("this token may only send events")),
-        }
-    }
-}
-
-impl Admits for MemoryWriter {
-    fn admits(principal: &Principal) -> Result<(), ApiError> {
-        Viewer::admits(principal)
-    }
-}
-
-impl Admits for EventSender {
-    fn admits(_: &Principal) -> Result<(), ApiError> {
-        Ok(())
-    }
-}
-
 /// Lets only those through whom a role admits.
-pub(super) async fn only<R: Admits>(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
+pub(super) async fn only<R: Role>(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
     match R::admits(&principal) {
         Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
+        Err(error) => ApiError::from(error).into_response(),
     }
-}
-
-fn refused(message: &str) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message)
 }
 
 /// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is

@@ -19,12 +19,10 @@ use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, SchemaFormat, 
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ask::{AppState, answer, query};
-use super::body::JsonBody;
-use super::caller::{Admits, Asking};
-use super::error::{ApiError, ErrorBody, MAX_TRACE_BYTES};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, MAX_TRACE_BYTES, answer, query};
+use super::caller::Asking;
 use crate::app::App;
-use crate::request::RequestError;
+use crate::request::{RequestError, Role};
 use crate::wire::percent_encode;
 
 /// Where a request is sent, what it takes, and what it answers.
@@ -286,7 +284,7 @@ impl Endpoints {
     ) -> Self
     where
         Out: Serialize + ToSchema + Send + 'static,
-        R: Admits + 'static,
+        R: Role + 'static,
     {
         let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.sees_saves);
         let handler = move |State(app): State<AppState>, asking: Asking, request: Request| async move {
@@ -319,7 +317,7 @@ impl Endpoints {
     }
 }
 
-async fn handle<In: Input, Out: Send + 'static, R: Admits + 'static>(
+async fn handle<In: Input, Out: Send + 'static, R: Role + 'static>(
     app: AppState,
     asking: Asking,
     mut request: Request,

@@ -5,10 +5,9 @@ use axum::extract::Query;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::body::JsonBody;
+use super::ask::JsonBody;
 use super::endpoint::{Asked, Endpoint, EndpointMethod, EndpointText, Endpoints, endpoints, wants_fresh};
-use super::qmd::shapes::{Browsing, Deleted, Ingest, Named, Page, QmdFound, SearchBody, Searching};
-use super::qmd::{find, ingest};
+use super::qmd::{Browsing, Deleted, Ingest, Named, Page, QmdFound, SearchBody, Searching, drop_chunk, find, keep};
 use crate::config::Mode;
 use crate::request::{EventSender, MemoryWriter, Owner, RequestError, Viewer};
 use crate::wire::*;
@@ -381,11 +380,11 @@ endpoints! {
             };
 
         /// Keeps a text: the person's as a note, an agent's in its own memory. Answers when it can be found.
-        INGEST = POST "/ingest", JsonBody<Ingest> => Saved, Viewer: |a| ingest::keep(a.role, &a.params.params()?);
+        INGEST = POST "/ingest", JsonBody<Ingest> => Saved, Viewer: |a| keep(a.role, &a.params.params()?);
 
         /// Deletes the passage with a hash, or the note; for an agent, a passage of its own memory. Answers when it can no longer be found.
         DELETE_CHUNK = POST "/delete-chunk", JsonBody<Named> => Deleted, Viewer:
-            |a| ingest::drop_chunk(a.role, &a.params.hash()?).map(Deleted::of);
+            |a| drop_chunk(a.role, &a.params.hash()?).map(Deleted::of);
     }
 }
 

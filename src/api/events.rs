@@ -1,22 +1,29 @@
-//! `GET /events`: the progress as server-sent events.
+//! The routes that stream, or answer with something else than JSON and 200: progress, captured events, contexts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, watch};
+use utoipa::ToSchema;
 
-use super::ask::answer;
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
 use super::caller::Asking;
-use super::error::{ApiError, ErrorBody};
 use crate::app::App;
+use crate::capture::Event as CapturedEvent;
 use crate::jobs::{self, Following};
-use crate::request::Owner;
+use crate::request::{EventSender, Owner, Viewer};
+use crate::wire::{ContextParams, ContextView, EventsAccepted};
 
 /// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
@@ -97,4 +104,60 @@ fn pump(mut following: Following, listener: &mpsc::Sender<Event>) {
             None => {}
         }
     }
+}
+
+/// The route that programs with a capture token have.
+pub(super) fn capture_routes() -> Router<AppState> {
+    Router::new().route("/api/user-memory/events", post(capture))
+}
+
+/// One event, or up to 10,000.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
+pub(super) enum Events {
+    /// One.
+    One(CapturedEvent),
+    /// Several: all are taken, or none.
+    Several(Vec<CapturedEvent>),
+}
+
+/// Takes events. Once it answers they are safe on disk; a moment later they are in their files.
+#[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "events", request_body = Events,
+    responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn capture(
+    State(app): State<AppState>,
+    asking: Asking,
+    body: Result<Json<Value>, JsonRejection>,
+) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
+    let Json(body) = body?;
+    let vault = Arc::clone(&app);
+    let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
+    Ok((StatusCode::ACCEPTED, accepted))
+}
+
+/// The route, for the person and for agents.
+pub(super) fn context_routes() -> Router<AppState> {
+    Router::new().route("/api/context", post(context))
+}
+
+/// What a model should know for a question, or in any case: a block of lines with their sources, fenced as data, and a receipt. Where
+/// nothing is worth it, nothing. `If-None-Match` with the `ETag` of an earlier answer asks whether it is still the same.
+#[utoipa::path(post, path = "/api/context", tag = "context", request_body = ContextParams,
+    params(("If-None-Match" = Option<String>, Header, description = "the `ETag` of an earlier answer")),
+    responses((status = 200, body = ContextView), (status = 304, description = "It is the same"),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn context(
+    State(app): State<AppState>,
+    asking: Asking,
+    headers: HeaderMap,
+    JsonBody(params): JsonBody<ContextParams>,
+) -> Result<Response, ApiError> {
+    let vault = AppState::clone(&app);
+    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| vault.context(viewer, &params)).await?;
+    let etag = format!("\"{}\"", view.receipt.id);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
+    let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag || known.trim() == "*");
+    let tag = [(header::ETAG, etag)];
+    Ok(if is_known { (StatusCode::NOT_MODIFIED, tag).into_response() } else { (tag, Json(view)).into_response() })
 }

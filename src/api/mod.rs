@@ -2,23 +2,16 @@
 
 mod ask;
 mod auth;
-mod body;
 mod caller;
-mod capture;
-mod context;
 mod endpoint;
 pub(crate) mod endpoints;
-mod error;
 mod events;
-mod open;
 mod openapi;
 mod page;
 mod passing;
 mod qmd;
 mod router;
 mod serve;
-mod sessions;
-mod timed_body;
 mod without_token;
 
 pub use auth::Guard;

@@ -15,9 +15,8 @@ use axum::routing::{get, post};
 use hyper::body::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::ask::{AppState, answer};
+use super::ask::{ApiError, AppState, ErrorBody, answer};
 use super::caller::Asking;
-use super::error::{ApiError, ErrorBody};
 use crate::access::Principal;
 use crate::app::App;
 use crate::context::ChatBody;

@@ -11,13 +11,13 @@ use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::ask::{ApiError, MAX_BODY_BYTES};
 use super::auth::{Guard, guard};
 use super::caller::{local as local_caller, only, within_limits};
-use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
-use super::sessions::Sessions;
-use super::{capture, context, endpoints, events, page, passing, qmd};
+use super::page::Sessions;
+use super::{endpoints, events, page, passing, qmd};
 use crate::access::{Authenticator, Principal};
 use crate::app::App;
 use crate::request::{Owner, Viewer};
@@ -68,14 +68,14 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))
-        .merge(context::routes())
+        .merge(events::context_routes())
         .merge(passing::routes(&app))
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
     let declared = endpoints::all().routes();
     Router::new()
         .route("/health", get(health))
-        .merge(capture::routes())
+        .merge(events::capture_routes())
         .merge(declared)
         .merge(readers)
         .with_state(app)

@@ -1,20 +1,21 @@
 //! Serves a router on a listener: so many connections, so long to send a request, and a drain at the stop.
 
-use std::pin::pin;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::Request;
 use axum::serve::Listener;
-use hyper::body::Incoming;
+use axum::{BoxError, Router};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-use super::timed_body::TimedBody;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// What a listener's connections may take.
 #[derive(Debug, Clone, Copy)]
@@ -81,21 +82,62 @@ pub(crate) async fn serve<L: Listener>(
     connections.shutdown().await;
 }
 
+/// The body of a request, which fails when it has not come whole in time: whoever sends it byte by byte would else keep the
+/// connection for as long as they like.
+pub(super) struct TimedBody {
+    body: Incoming,
+    deadline: Instant,
+    /// Made when there is something to wait for.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl TimedBody {
+    pub(super) fn new(body: Incoming, within: Duration) -> Self {
+        Self { body, deadline: Instant::now() + within, alarm: None }
+    }
+}
+
+impl Body for TimedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Self { body, deadline, alarm } = self.get_mut();
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        ready!(alarm.get_or_insert_with(|| Box::pin(sleep_until(*deadline))).as_mut().poll(cx));
+        Poll::Ready(Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Whether a body could not be read because it did not come in time.
+pub(super) fn is_late(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| cause.kind() == io::ErrorKind::TimedOut)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::api::ask::JsonBody;
+    use axum::routing::{get, post};
+    use serde_json::Value;
     use std::io::{ErrorKind, Read, Write};
     use std::net::{SocketAddr, TcpStream};
     use std::sync::mpsc::channel;
     use std::sync::{Arc, Mutex};
-
-    use axum::routing::{get, post};
-    use serde_json::Value;
     use tokio::net::TcpListener;
     use tokio::runtime::Runtime;
     use tokio::task::JoinHandle;
-
-    use super::super::body::JsonBody;
-    use super::*;
 
     const FOREVER: Duration = Duration::from_secs(600);
     const LIMITS: ConnectionLimits =

@@ -12,9 +12,8 @@ use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+use super::ask::{ApiError, JsonBody};
 use super::auth::{Guard, only_from_here};
-use super::body::JsonBody;
-use super::error::ApiError;
 
 /// Maximum length of a message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;

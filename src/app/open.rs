@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::App;
+use super::documents::follow_documents;
 use crate::access::{Principal, Turn};
 use crate::attachments::AttachmentReader;
 use crate::backup::{Trust, back_up};
@@ -196,6 +197,7 @@ impl App {
             is_kept.then(|| keep_profile(&workspace)).transpose()?,
             (!open.is_empty()).then(|| finish_open_purges(&workspace, open)).transpose()?,
             watch.then(|| tidy_traces(&workspace)).transpose()?,
+            if watch { follow_documents(workspace.home().root(), workspace.shared())? } else { None },
         ];
         let sessions = watch.then(|| keep_sessions(&workspace)).transpose()?.flatten();
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
@@ -203,17 +205,12 @@ impl App {
         Ok(Self {
             summaries,
             worker,
-            extraction,
             ledger: noticed,
             sessions,
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
             backup,
-            workspace,
-            contexts: ContextCache::default(),
-            frozen: FrozenContexts::default(),
-            upstream: OnceLock::new(),
-            address: OnceLock::new(),
+            ..Self::of(workspace, extraction)
         })
     }
 
@@ -255,7 +252,12 @@ impl App {
         });
         let workspace = Arc::new(workspace);
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        Ok(Self {
+        Ok(Self::of(workspace, extraction))
+    }
+
+    /// Its parts, without those that have threads.
+    fn of(workspace: Arc<Workspace>, extraction: Arc<Extraction>) -> Self {
+        Self {
             summaries: None,
             worker: None,
             extraction,
@@ -269,7 +271,7 @@ impl App {
             frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
-        })
+        }
     }
 }
 

@@ -1,18 +1,23 @@
-//! `vault agent`
+//! Who may ask and send, and what they did: `vault agent`, `token` and `trace`.
 
 use std::io::Write;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::terminal::{DIM, TITLE, count, remark, say, stdout};
+use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};
 use crate::api::endpoints;
+use crate::capture::CaptureTokens;
 use crate::clock::{local, local_time};
-use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams};
+use crate::request::rfc3339;
+use crate::wire::{
+    AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams, TracesParams,
+};
 
 /// Let agents in, see what each may read and did read, and take it back.
 #[derive(Debug, Args)]
@@ -157,8 +162,7 @@ impl RuleArgs {
 
 impl AgentCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        backend.catch_up(false)?;
+        let mut backend = Backend::caught_up(vault)?;
         match self.action {
             AgentAction::Add { name, allow, rules, session, json } => {
                 let rules = rules.with(allow.then_some(true));
@@ -169,25 +173,21 @@ impl AgentCommand {
             }
             AgentAction::List { json } => {
                 let found = backend.ask(&endpoints::agents::LIST, &())?;
-                if json {
-                    stdout().json(&found)?;
-                }
-                for agent in found.agents.iter().filter(|_| !json) {
-                    line(agent)?;
-                }
+                let listed = answer(json, &found, !found.agents.is_empty(), |out| {
+                    for agent in &found.agents {
+                        let token = if agent.token_since.is_some() { "" } else { ", has no token" };
+                        out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))])?;
+                    }
+                    Ok(())
+                });
                 if found.agents.is_empty() {
                     remark!("vault: there are no agents; `vault agent add NAME` makes one");
                 }
-                Ok(if found.agents.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+                listed
             }
             AgentAction::Show { name, json } => {
                 let agent = backend.ask_of(&endpoints::agents::SHOW, &name, &())?;
-                if json {
-                    stdout().json(&agent)?
-                } else {
-                    show(&agent)?
-                }
-                Ok(Outcome::Done)
+                answer(json, &agent, true, |out| show(&agent, out))
             }
             AgentAction::Allow { name, rules } => {
                 let agent = backend.ask_of(&endpoints::agents::CHANGE, &name, &rules.with(Some(true)))?;
@@ -220,34 +220,32 @@ impl AgentCommand {
                     _ => what,
                 };
                 let explained = backend.ask_of(&endpoints::agents::EXPLAIN, &name, &ExplainParams { what })?;
-                if json {
-                    stdout().json(&explained)?;
-                } else {
+                answer(json, &explained, explained.visible, |out| {
                     let sees = if explained.visible { "sees" } else { "does not see" };
-                    say!("{name} {sees} {}:", explained.path)?;
-                    explained.because.iter().try_for_each(|because| say!("- {because}"))?;
-                }
-                Ok(if explained.visible { Outcome::Done } else { Outcome::NothingFound })
+                    writeln!(out, "{name} {sees} {}:", explained.path)?;
+                    Ok(explained.because.iter().try_for_each(|because| writeln!(out, "- {because}"))?)
+                })
             }
             AgentAction::Log { name, limit, json } => {
                 let log = backend.ask_of(&endpoints::agents::LOG, &name, &LogParams { limit: Some(limit) })?;
-                if json {
-                    stdout().json(&log)?;
-                }
-                let mut out = stdout();
-                for entry in log.entries.iter().filter(|_| !json) {
-                    out.paint(DIM, &local_time(entry.at))?;
-                    let query = if entry.changed.is_empty() { entry.query.clone() } else { entry.changed.join("; ") };
-                    writeln!(out, "  {:<8}  {query}", entry.what)?;
-                    for given in entry.given.iter().chain(&entry.refused) {
-                        writeln!(out, "    {given}")?;
+                let listed = answer(json, &log, !log.entries.is_empty(), |out| {
+                    for entry in &log.entries {
+                        let query = match &entry.changed[..] {
+                            [] => entry.query.clone(),
+                            changed => changed.join("; "),
+                        };
+                        let what = format!("{:<8}  {query}", entry.what);
+                        out.row(&[(DIM, &local_time(entry.at)), (PLAIN, &what)])?;
+                        for given in entry.given.iter().chain(&entry.refused) {
+                            writeln!(out, "    {given}")?;
+                        }
                     }
-                }
+                    Ok(())
+                });
                 if log.entries.is_empty() {
                     remark!("vault: `{name}` has asked for nothing yet");
-                    return Ok(Outcome::NothingFound);
                 }
-                Ok(Outcome::Done)
+                listed
             }
         }
     }
@@ -303,18 +301,9 @@ fn reads(agent: &AgentView) -> String {
     }
 }
 
-fn line(agent: &AgentView) -> anyhow::Result<()> {
-    let mut out = stdout();
-    let token = if agent.token_since.is_some() { "" } else { ", has no token" };
-    out.paint(TITLE, &agent.slug)?;
-    writeln!(out, "  {}{token}", reads(agent))?;
-    Ok(())
-}
-
-fn show(agent: &AgentView) -> anyhow::Result<()> {
+fn show(agent: &AgentView, out: &mut Out) -> anyhow::Result<()> {
     let list = |items: &[String]| if items.is_empty() { "none".into() } else { items.join(", ") };
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
-    let mut out = stdout();
     for (name, value) in [
         ("name", agent.name.clone()),
         ("page", agent.path.clone()),
@@ -334,4 +323,143 @@ fn show(agent: &AgentView) -> anyhow::Result<()> {
         writeln!(out, "{:<12} {}", "problem", problem)?;
     }
     Ok(())
+}
+
+/// Give programs tokens with which they can send events, and read nothing.
+#[derive(Debug, Args)]
+pub(super) struct TokenCommand {
+    #[command(subcommand)]
+    action: TokenAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenAction {
+    /// Make a token, and print it. It is shown this once.
+    Add {
+        /// The program that is to have it.
+        #[arg(long, value_name = "NAME")]
+        capture: String,
+    },
+    /// List the programs that have one.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a token back: it counts no more, from this moment.
+    Remove {
+        /// The program that has it.
+        name: String,
+    },
+}
+
+impl TokenCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let tokens = CaptureTokens::new(&home(vault)?.state());
+        match self.action {
+            TokenAction::Add { capture } => {
+                let token = tokens.add(&capture)?;
+                remark!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
+                say!("{}", token.reveal())?;
+            }
+            TokenAction::List { json } => {
+                let tokens = tokens.list()?;
+                let shown = tokens.iter().map(
+                    |token| json!({ "name": token.name, "sends": "events", "since": token.created_at.to_string() }),
+                );
+                let shown = json!({ "tokens": shown.collect::<Vec<_>>() });
+                return answer(json, &shown, !tokens.is_empty(), |out| {
+                    if tokens.is_empty() {
+                        remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
+                    }
+                    for token in &tokens {
+                        writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at))?;
+                    }
+                    Ok(())
+                });
+            }
+            TokenAction::Remove { name } => {
+                tokens.remove(&name)?;
+                say!("`{name}` can send nothing any more")?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Characters of what an event says.
+const SAID: usize = 120;
+
+/// List what an agent has told of its work, event by event, newest first.
+///
+/// A line an event: when, its kind, what it says in short, and its id. With --json each event is as the agent sent it, without secrets and
+/// without what was forgotten for good. Traces are in the vault's folder `traces/`, as lines of JSON by the hour; no search looks into
+/// them, and no other agent reads them.
+#[derive(Debug, Args)]
+pub(super) struct TraceCommand {
+    /// The agent: its folder's name in `agents/`.
+    agent: String,
+    /// Only of this kind: message_in, message_out, llm_call, tool_call, tool_result, reasoning, error, lifecycle.
+    #[arg(long)]
+    kind: Option<String>,
+    /// Only of this channel.
+    #[arg(long, value_name = "ID")]
+    channel_id: Option<String>,
+    /// Only of this trace.
+    #[arg(long, value_name = "ID")]
+    trace_id: Option<String>,
+    /// Only from then on: a date (2026-01-05), a time, how long ago (7d), or seconds since 1970.
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only until then, likewise; a date counts to its end.
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Maximum number of events, up to 1000.
+    #[arg(long, short = 'n', default_value_t = 100)]
+    limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl TraceCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let Self { agent, kind, channel_id, trace_id, since, until, limit, json } = self;
+        let params = TracesParams { kind, channel_id, trace_id, since, until, limit: Some(limit) };
+        let found = Backend::without_model(vault)?.ask_of(&endpoints::traces::LIST_TRACES, &agent, &params)?;
+        if let Some(damaged) = found.damaged {
+            let are = if damaged == 1 { "is" } else { "are" };
+            remark!("vault: {} of the files that were looked at {are} damaged", count(damaged, "line"));
+        }
+        if found.cut.is_some() {
+            remark!("vault: there are more; ask for fewer, or until an earlier time");
+        }
+        answer(json, &found, !found.events.is_empty(), |out| {
+            for event in &found.events {
+                let at = event["created_at"].as_f64().map(|seconds| local(&rfc3339((seconds * 1000.0) as i64)));
+                let kind = format!("{:<11}", event["kind"].as_str().unwrap_or_default());
+                write!(out, "{}  ", at.unwrap_or_default())?;
+                out.paint(TITLE, &kind)?;
+                write!(out, "  {}", said(event))?;
+                out.row(&[(DIM, &format!("  {}", event["id"].as_str().unwrap_or_default()))])?;
+            }
+            if found.events.is_empty() {
+                remark!("vault: `{agent}` has told nothing of that kind");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What an event says, on one line.
+fn said(event: &Value) -> String {
+    let payload = &event["payload"];
+    let texts = ["tool", "stage", "event", "status", "from", "text", "content", "message", "reason"];
+    let known = texts.iter().filter_map(|field| payload[*field].as_str());
+    let all: Vec<&str> = known.chain(event["model"].as_str()).chain(event["error"].as_str()).collect();
+    let line: String = all.join(": ").split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SAID) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }

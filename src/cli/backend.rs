@@ -63,6 +63,25 @@ impl Backend {
         Self::open_for(named, false, adjust)
     }
 
+    /// The same without a model: what is asked is no question of meaning.
+    pub(super) fn without_model(named: Option<&Path>) -> anyhow::Result<Self> {
+        Self::open(named, |config| config.embed.model = "none".into())
+    }
+
+    /// The same when all files have been read.
+    pub(super) fn caught_up(named: Option<&Path>) -> anyhow::Result<Self> {
+        let backend = Self::without_model(named)?;
+        backend.catch_up(false)?;
+        Ok(backend)
+    }
+
+    /// The same for who reads: where another process is writing the index, it is said.
+    pub(super) fn reading(named: Option<&Path>) -> anyhow::Result<Self> {
+        let backend = Self::caught_up(named)?;
+        backend.warn_if_read_only();
+        Ok(backend)
+    }
+
     /// The same, and what is captured is brought into its files by this process, too; no model and no git is called.
     pub(super) fn open_capturing(named: Option<&Path>) -> anyhow::Result<Self> {
         Self::open_for(named, true, |config| {

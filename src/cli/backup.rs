@@ -1,6 +1,7 @@
-//! `vault backup`
+//! `vault backup` and `vault export`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
@@ -8,8 +9,12 @@ use serde_json::json;
 
 use super::backend::home;
 use super::exit::Outcome;
-use super::terminal::{count, remark, say, stdout};
+use super::progress::Bar;
+use super::terminal::{bytes, count, pipe, remark, say, stderr, stdout};
+use crate::backup;
 use crate::backup::{Cancel, Repository, Trust};
+use crate::capture::Capture;
+use crate::vault::Home;
 
 /// Commit what has changed in the vault to the git repository it is in.
 ///
@@ -66,10 +71,97 @@ impl BackupCommand {
         pushed?;
         match report.held_back.len() {
             0 => Ok(Outcome::Done),
-            held => bail!(
-                "{} left out of the backup",
-                if held == 1 { "1 path was".into() } else { count(held, "path") + " were" }
-            ),
+            held => bail!("{} left out of the backup", count(held, "path") + if held == 1 { " was" } else { " were" }),
         }
+    }
+}
+
+/// Maximum time that what was captured a moment ago is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Write the whole vault into one file, to move it or to put it away.
+///
+/// The file is a tar archive compressed with Zstandard. It holds every file of the folder, `.trash/` and the git repository
+/// too, with times and permissions, and of `.vault/` nothing: no index, no token, no checkpoints. `vault import` makes a vault
+/// of it again, and so does `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable
+/// by you alone.
+#[derive(Debug, Args)]
+pub(super) struct ExportCommand {
+    /// The new file (FILE.tar.zst), outside of the vault; `-` for standard output.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
+    /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
+    /// already or were imported, what stays forgotten, as digests with their keys, how often what was given to whom, and what a chat model is
+    /// to read, has read and has cost. Tokens are never exported.
+    #[arg(long)]
+    with_state: bool,
+    /// Leave the git repository out.
+    #[arg(long)]
+    no_git: bool,
+    /// Print JSON; to standard error where the archive goes to standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ExportCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
+        let options = backup::Export { state: self.with_state, git: !self.no_git };
+        let to_stdout = self.file == Path::new("-");
+        let waiting = waiting(&home);
+        // Before the files are read: so an event that is written meanwhile may be in the archive twice, and is never missing.
+        let made = match self.with_state {
+            true => made(&home)?,
+            false => Vec::new(),
+        };
+        let waiting = if self.with_state { 0 } else { waiting };
+        let bar = Bar::bytes("exporting");
+        let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
+        let exported = if to_stdout {
+            let Some(pipe) = pipe() else {
+                bail!("standard output is a terminal; name a file, or send it into a pipe");
+            };
+            backup::export_to(home.root(), options, &made, pipe, &mut show)
+        } else {
+            backup::export(home.root(), options, &made, &self.file, &mut show)
+        };
+        bar.finish();
+        let exported = exported?;
+        match (self.json, to_stdout) {
+            (true, false) => stdout().json(&exported)?,
+            (true, true) => stderr().json(&exported)?,
+            (false, true) => {}
+            (false, false) => {
+                let files = count(exported.files as usize, "file");
+                say!("{files}, {}, in {}", bytes(exported.bytes), self.file.display())?;
+            }
+        }
+        if waiting > 0 {
+            let events = count(waiting as usize, "captured event");
+            remark!("vault: left out: {events} that `vault serve` has not written into files; `vault status` says why");
+        }
+        for left_out in &exported.left_out {
+            remark!("vault: left out: {left_out}");
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// What goes along of the state, as files of the archive.
+fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
+    let files = home.state().export()?.into_iter();
+    Ok(files.map(|(name, bytes)| (Path::new(".vault/state").join(name), bytes)).collect())
+}
+
+/// How many captured events are in no file, after a moment for a daemon to write them.
+fn waiting(home: &Home) -> u64 {
+    let (state, until) = (home.state(), Instant::now() + PATIENCE);
+    loop {
+        let waiting = Capture::waiting(&state);
+        if waiting == 0 || Instant::now() > until {
+            return waiting;
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -1,13 +1,16 @@
-//! `vault completions`
+//! What other programs call: `vault completions`, `man` and `read-attachment`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Command};
+use anyhow::bail;
+use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
+use super::Cli;
 use super::exit::Outcome;
 use super::terminal::{say, stdout};
+use crate::attachments::{ReaderJob, run};
 use crate::fs::create_dir;
 
 /// Print completions for a shell.
@@ -20,10 +23,10 @@ pub(super) struct CompletionsCommand {
 }
 
 impl CompletionsCommand {
-    pub(super) fn run(self, program: &mut Command) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         // It panics where what it writes to is closed.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, program, "vault", &mut script);
+        clap_complete::generate(self.shell, &mut Cli::command(), "vault", &mut script);
         stdout().write_all(&script)?;
         Ok(Outcome::Done)
     }
@@ -37,10 +40,33 @@ pub(super) struct ManCommand {
 }
 
 impl ManCommand {
-    pub(super) fn run(self, program: Command) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         create_dir(&self.folder)?;
-        clap_mangen::generate_to(program, &self.folder)?;
+        clap_mangen::generate_to(Cli::command(), &self.folder)?;
         say!("{}", self.folder.display())?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Read a document from standard input and write what it says, a line of JSON for each part.
+#[derive(Debug, Args)]
+pub(super) struct ReadAttachmentCommand {
+    /// pdf, docx, html; or `check`, which tries what such a process may not do.
+    kind: String,
+    /// With `check`, the folder in which it is tried.
+    folder: Option<PathBuf>,
+}
+
+impl ReadAttachmentCommand {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
+        let job = match (self.kind.as_str(), self.folder) {
+            ("pdf", None) => ReaderJob::Pdf,
+            ("docx", None) => ReaderJob::Docx,
+            ("html", None) => ReaderJob::Html,
+            ("check", Some(folder)) => ReaderJob::Check(folder),
+            (kind, _) => bail!("there is no reader for `{kind}`"),
+        };
+        run(&job, std::io::stdin().lock(), stdout())?;
         Ok(Outcome::Done)
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::file_named;
-use super::terminal::{DIM, TITLE, remark, remark_behind, say, stdout};
+use super::terminal::{DIM, TITLE, answer, remark, remark_behind};
 use crate::api::endpoints;
 use crate::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
 
@@ -78,47 +78,34 @@ impl SideArgs {
 
 impl ConflictsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let open = || Backend::open(vault, |config| config.embed.model = "none".into());
         match self.action {
-            None => list(&mut open()?, self.json),
+            None => list(&mut Backend::reading(vault)?, self.json),
             Some(ConflictsAction::Show { path, json }) => {
                 let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
-                let mut backend = open()?;
-                backend.catch_up(false)?;
-                show(&mut backend, &params, json)
+                show(&mut Backend::caught_up(vault)?, &params, json)
             }
             Some(ConflictsAction::Keep { path, side, json }) => {
                 let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
-                let mut backend = open()?;
-                backend.catch_up(false)?;
-                keep(&mut backend, &params, json)
+                keep(&mut Backend::caught_up(vault)?, &params, json)
             }
         }
     }
 }
 
 fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
-    backend.catch_up(false)?;
-    backend.warn_if_read_only();
     let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
-    let outcome = if found.conflicts.is_empty() { Outcome::NothingFound } else { Outcome::Done };
-    let mut out = stdout();
-    if json {
-        out.json(&found)?;
-        return Ok(outcome);
-    }
-    for copy in &found.conflicts {
-        out.paint(TITLE, &copy.path)?;
-        out.paint(DIM, &format!("  {}", about(copy)))?;
-        writeln!(out)?;
-    }
-    match outcome {
-        Outcome::NothingFound => remark!("vault: nothing was changed in two places"),
-        _ => remark!(
-            "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
-        ),
-    }
-    Ok(outcome)
+    answer(json, &found, !found.conflicts.is_empty(), |out| {
+        for copy in &found.conflicts {
+            out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
+        }
+        match found.conflicts.is_empty() {
+            true => remark!("vault: nothing was changed in two places"),
+            false => remark!(
+                "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
+            ),
+        }
+        Ok(())
+    })
 }
 
 /// What is said of a conflict behind its path.
@@ -143,38 +130,33 @@ fn described(path: &str, side: Option<&ConflictSide>) -> String {
 
 fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::Result<Outcome> {
     let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
-    let mut out = stdout();
-    if json {
-        out.json(&found)?;
-    } else if found.theirs.is_some() {
-        let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
-        out.write_all(described(&found.conflict.of, ours).as_bytes())?;
-        out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
-        if found.conflict.same {
-            remark!("vault: both are the same to the byte");
+    answer(json, &found, true, |out| {
+        if found.theirs.is_some() {
+            let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
+            out.write_all(described(&found.conflict.of, ours).as_bytes())?;
+            out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
+            if found.conflict.same {
+                remark!("vault: both are the same to the byte");
+            }
+        } else if found.diff.is_empty() {
+            remark!(
+                "vault: both say the same; `vault conflicts keep {} --ours` moves the copy to .trash/",
+                found.conflict.path
+            );
+        } else {
+            out.write_all(found.diff.as_bytes())?;
         }
-    } else if found.diff.is_empty() {
-        remark!(
-            "vault: both say the same; `vault conflicts keep {} --ours` moves the copy to .trash/",
-            found.conflict.path
-        );
-    } else {
-        out.write_all(found.diff.as_bytes())?;
-    }
-    Ok(Outcome::Done)
+        Ok(())
+    })
 }
 
 fn keep(backend: &mut Backend, params: &KeepParams, json: bool) -> anyhow::Result<Outcome> {
     let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
-    if json {
-        stdout().json(&settled)?;
-    } else {
-        match &settled.beside {
-            Some(beside) => say!("{} is kept, and {beside} beside it", settled.path)?,
-            None => say!("{} is kept", settled.path)?,
-        }
-        say!("to undo: vault restore {}", settled.checkpoint_ids.join(" "))?;
-    }
+    let done = answer(json, &settled, true, |out| {
+        let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it")).unwrap_or_default();
+        writeln!(out, "{} is kept{beside}", settled.path)?;
+        Ok(writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "))?)
+    });
     remark_behind(settled.searchable);
-    Ok(Outcome::Done)
+    done
 }

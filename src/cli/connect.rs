@@ -1,25 +1,26 @@
 //! `vault connect`
 
-mod check;
-mod json;
 mod programs;
 mod settings;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::check::{check, check_address};
 use self::programs::{PROGRAMS, Program, ProgramName};
 use self::settings::SettingsFile;
 use super::backend::{Backend, home};
+use super::changes::agreed;
 use super::exit::Outcome;
-use super::forget::agreed;
 use super::service::as_called;
-use super::terminal::{DIM, TITLE, remark, say, stdout};
+use super::terminal::{DIM, PLAIN, TITLE, answer, remark, say, stdout};
 use crate::api::endpoints;
 use crate::policy::agent_file;
 use crate::vault::{Home, slug};
@@ -101,22 +102,15 @@ impl ConnectCommand {
             }
             return self.checked(&connected);
         }
-        let mut out = stdout();
-        if self.json {
-            let programs: Vec<Value> = found
-                .iter()
-                .map(|(program, file, ours)| json!({ "program": program.name(), "file": file.path, "connected": ours }))
-                .collect();
-            out.json(&json!({ "programs": programs }))?;
-            return Ok(Outcome::Done);
-        }
-        for (program, file, ours) in &found {
-            out.paint(TITLE, program.name())?;
-            write!(out, "  {}", if *ours { "set up" } else { "not set up" })?;
-            out.paint(DIM, &format!("  {}", file.path.display()))?;
-            writeln!(out)?;
-        }
-        Ok(Outcome::Done)
+        let as_json = |(program, file, ours): &(&Program, SettingsFile, bool)| json!({ "program": program.name(), "file": file.path, "connected": ours });
+        let programs: Vec<Value> = found.iter().map(as_json).collect();
+        answer(self.json, &json!({ "programs": programs }), true, |out| {
+            for (program, file, ours) in &found {
+                let state = if *ours { "set up" } else { "not set up" };
+                out.row(&[(TITLE, &program.name()), (PLAIN, state), (DIM, &file.path.display().to_string())])?;
+            }
+            Ok(())
+        })
     }
 
     fn put_in(
@@ -130,13 +124,11 @@ impl ConnectCommand {
         let own = program.entry(&command()?, home.root(), agent);
         let snippet = file.snippet(&own)?;
         if self.print {
-            if self.json {
-                stdout().json(&json!({ "program": program.name(), "file": file.path, "entry": own }))?;
-            } else {
+            let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
+            return answer(self.json, &entry, true, |out| {
                 remark!("vault: into {}:", file.path.display());
-                say!("{}", snippet.trim_end())?;
-            }
-            return Ok(Outcome::Done);
+                Ok(writeln!(out, "{}", snippet.trim_end())?)
+            });
         }
         let by_hand =
             || format!("nothing was written. This is what belongs into {}:\n\n{snippet}", file.path.display());
@@ -180,8 +172,7 @@ impl ConnectCommand {
         }
         if !is_agent {
             let rules = AgentRules { can_read_user_memory: self.allow.then_some(true), ..AgentRules::default() };
-            let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-            backend.ask(
+            Backend::without_model(vault)?.ask(
                 &endpoints::agents::ADD,
                 &AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None },
             )?;
@@ -191,23 +182,17 @@ impl ConnectCommand {
     }
 
     fn told(&self, program: &Program, file: &SettingsFile, agent: &str, made: bool) -> anyhow::Result<Outcome> {
-        if self.json {
-            let copy = file.copy();
-            let copy = copy.exists().then_some(copy);
-            stdout().json(&json!({ "program": program.name(), "file": file.path, "copy": copy, "agent": agent, "agent_made": made }))?;
-            return Ok(Outcome::Done);
-        }
-        say!("{} asks as the agent `{agent}`: {}", program.title, file.path.display())?;
-        if made && !self.allow {
-            say!("it reads nothing of yours yet: vault agent allow {agent}")?;
-        }
-        say!(
-            "{}\nto prove it: vault connect {} --check\nto undo: vault connect {} --undo",
-            program.then,
-            program.name(),
-            program.name()
-        )?;
-        Ok(Outcome::Done)
+        let (name, copy) = (program.name(), file.copy());
+        let copy = copy.exists().then_some(copy);
+        let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
+        answer(self.json, &told, true, |out| {
+            writeln!(out, "{} asks as the agent `{agent}`: {}", program.title, file.path.display())?;
+            if made && !self.allow {
+                writeln!(out, "it reads nothing of yours yet: vault agent allow {agent}")?;
+            }
+            let prove = format!("to prove it: vault connect {name} --check\nto undo: vault connect {name} --undo");
+            Ok(writeln!(out, "{}\n{prove}", program.then)?)
+        })
     }
 
     /// What takes an address and a token from its environment.
@@ -242,67 +227,60 @@ impl ConnectCommand {
             let without = file.without_entry(&now)?;
             file.write(&now, &without)?;
         }
-        if self.json {
-            stdout().json(&json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was }))?;
-        } else if as_it_was {
-            say!("{} is as it was", file.path.display())?;
-        } else {
-            say!("`vault` is out of {}; what else has changed there stays", file.path.display())?;
-            if file.copy().exists() {
-                say!("as it was before: {}", file.copy().display())?;
+        let taken_out = json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was });
+        answer(self.json, &taken_out, true, |out| {
+            let path = file.path.display();
+            if as_it_was {
+                return Ok(writeln!(out, "{path} is as it was")?);
             }
-        }
-        Ok(Outcome::Done)
+            writeln!(out, "`vault` is out of {path}; what else has changed there stays")?;
+            if file.copy().exists() {
+                writeln!(out, "as it was before: {}", file.copy().display())?;
+            }
+            Ok(())
+        })
     }
 
     fn checked(&self, programs: &[&Program]) -> anyhow::Result<Outcome> {
         let mut answers = Vec::new();
         for program in programs {
-            let Some(file) = program.settings()? else {
-                let Ok(url) = std::env::var(USER_MEMORY_URL) else {
-                    bail!(
-                        "{USER_MEMORY_URL} is not set here: call this where {} runs, or with what `vault connect {}` prints",
-                        program.title,
-                        program.name()
-                    );
-                };
-                let notes =
-                    check_address(&url).with_context(|| format!("what {USER_MEMORY_URL} says does not answer"))?;
-                if self.json {
-                    answers.push(json!({ "program": program.name(), "notes": notes }));
-                } else {
-                    say!("{}: answers, and sees {notes} notes", program.name())?;
-                    told_of_none(notes);
+            let name = program.name();
+            let (answer, with) = match program.settings()? {
+                None => {
+                    let Ok(url) = std::env::var(USER_MEMORY_URL) else {
+                        bail!(
+                            "{USER_MEMORY_URL} is not set here: call this where {} runs, or with what `vault connect {name}` prints",
+                            program.title
+                        );
+                    };
+                    let notes =
+                        check_address(&url).with_context(|| format!("what {USER_MEMORY_URL} says does not answer"))?;
+                    (json!({ "program": name, "notes": notes }), String::new())
                 }
-                continue;
+                Some(file) => {
+                    let path = file.path.display();
+                    let Some(entry) = file.entry(&file.read()?)?.filter(is_ours) else {
+                        bail!("{path} has no entry of `vault connect`; `vault connect {name}` writes it");
+                    };
+                    let CheckAnswer { tools, notes } =
+                        check_entry(&entry).with_context(|| format!("what {path} says does not answer"))?;
+                    let answer = json!({ "program": name, "file": file.path, "tools": tools, "notes": notes });
+                    (answer, format!("with {tools} tools, "))
+                }
             };
-            let text = file.read()?;
-            let Some(entry) = file.entry(&text)?.filter(is_ours) else {
-                bail!(
-                    "{} has no entry of `vault connect`; `vault connect {}` writes it",
-                    file.path.display(),
-                    program.name()
-                );
-            };
-            let answer = check(&entry).with_context(|| format!("what {} says does not answer", file.path.display()))?;
-            if self.json {
-                answers.push(json!({ "program": program.name(), "file": file.path, "tools": answer.tools, "notes": answer.notes }));
-            } else {
-                say!("{}: answers, with {} tools, and sees {} notes", program.name(), answer.tools, answer.notes)?;
-                told_of_none(answer.notes);
+            if !self.json {
+                let notes = &answer["notes"];
+                say!("{name}: answers, {with}and sees {notes} notes")?;
+                if *notes == 0 {
+                    remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
+                }
             }
+            answers.push(answer);
         }
         if self.json {
             stdout().json(&json!({ "programs": answers }))?;
         }
         Ok(Outcome::Done)
-    }
-}
-
-/// Says what it means that a program sees nothing.
-fn told_of_none(notes: u64) {
-    if notes == 0 {
-        remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
     }
 }
 
@@ -344,4 +322,141 @@ fn is_ours(entry: &Value) -> bool {
 fn command() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     Ok(std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program))
+}
+
+/// Maximum time for an answer: the first one may wait for an index that is being made.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Maximum length of an answer over HTTP.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+
+/// What was answered.
+pub(super) struct CheckAnswer {
+    /// How many tools there are.
+    pub(super) tools: usize,
+    /// How many notes they see.
+    pub(super) notes: u64,
+}
+
+/// Asks what an entry starts for its tools, and one of them for what it sees.
+///
+/// # Errors
+/// When it cannot be started, ends, answers with an error, or not in time.
+pub(super) fn check_entry(entry: &Value) -> anyhow::Result<CheckAnswer> {
+    let command = entry["command"].as_str().context("the entry has no `command`")?;
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    };
+    let mut process = Command::new(command);
+    process.args(texts(&entry["args"])).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in entry["env"].as_object().into_iter().flatten() {
+        process.env(name, value.as_str().unwrap_or_default());
+    }
+    let mut child = process.spawn().with_context(|| format!("cannot start {command}"))?;
+    let asked = ask_tools(&mut child);
+    let mut said = String::new();
+    match &asked {
+        // Nothing more can be asked: it ends.
+        Ok(_) => drop(child.wait()),
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            if let Some(stderr) = child.stderr.take() {
+                let _ = stderr.take(10_000).read_to_string(&mut said);
+            }
+        }
+    }
+    asked.map_err(|error| match said.trim() {
+        "" => error,
+        said => error.context(format!("it said: {said}")),
+    })
+}
+
+/// Asks at an address with a token in it (`http://TOKEN@HOST:PORT`), as clients of `qmd serve` do, how many notes it sees.
+///
+/// # Errors
+/// When it is no such address, nobody answers there in time, or the token does not count.
+pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
+    let rest = url.strip_prefix("http://").context("it begins with something else than `http://`")?;
+    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let (token, host) = rest.rsplit_once('@').context("there is no token before the `@`")?;
+    let token = token.split(':').next().unwrap_or(token);
+    let with_port = if host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:80")
+    };
+    if token.is_empty() || token.chars().any(char::is_control) || host.chars().any(char::is_control) {
+        bail!("there is no token before the `@`");
+    }
+    let address = with_port.to_socket_addrs().with_context(|| format!("there is no {with_port}"))?.next();
+    let address = address.with_context(|| format!("there is no {with_port}"))?;
+    let mut stream =
+        TcpStream::connect_timeout(&address, PATIENCE).with_context(|| format!("nobody listens at {host}"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    // The older version ends the connection behind the answer.
+    write!(stream, "GET /status HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is none of HTTP")?;
+    let body: Value = serde_json::from_str(body).context("the answer is no JSON")?;
+    match head.split(' ').nth(1) {
+        Some("200") => body["files"].as_u64().context("the answer does not say how many notes it sees"),
+        Some("401") => bail!("the token does not count; `vault agent rotate NAME` prints another"),
+        status => bail!("{} {}", status.unwrap_or_default(), body["error"]["message"].as_str().unwrap_or_default()),
+    }
+}
+
+fn ask_tools(child: &mut Child) -> anyhow::Result<CheckAnswer> {
+    let stdout = child.stdout.take().context("it has no standard output")?;
+    let mut stdin = child.stdin.take().context("it has no standard input")?;
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let client = json!({ "name": "vault-connect", "version": env!("CARGO_PKG_VERSION") });
+    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    request(&mut stdin, &lines, 1, "initialize", &begin)?;
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+    let tools = request(&mut stdin, &lines, 2, "tools/list", &json!({}))?;
+    let tools = tools["tools"].as_array().context("it lists no tools")?.len();
+    let seen = request(&mut stdin, &lines, 3, "tools/call", &json!({ "name": "status", "arguments": {} }))?;
+    if seen["isError"] == true {
+        bail!("its tool `status` answers: {}", seen["content"][0]["text"]);
+    }
+    let notes = seen["structuredContent"]["notes"].as_u64().or_else(|| {
+        let text = seen["content"][0]["text"].as_str()?;
+        text.split_whitespace().next()?.replace(',', "").parse().ok()
+    });
+    Ok(CheckAnswer { tools, notes: notes.context("its tool `status` does not say how many notes it sees")? })
+}
+
+/// Asks, and gives the result.
+fn request(
+    stdin: &mut impl Write,
+    lines: &Receiver<String>,
+    id: u64,
+    method: &str,
+    params: &Value,
+) -> anyhow::Result<Value> {
+    let asked = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    // Where it has ended, what it said is the reason.
+    let _ = writeln!(stdin, "{asked}").and_then(|()| stdin.flush());
+    loop {
+        let line = lines.recv_timeout(PATIENCE).map_err(|_| anyhow::anyhow!("no answer to `{method}`"))?;
+        let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
+            bail!("`{method}` is answered by what is no JSON")
+        };
+        if answer["id"] != id {
+            continue;
+        }
+        if let Some(error) = answer["error"]["message"].as_str() {
+            bail!("`{method}` is answered by an error: {error}");
+        }
+        return Ok(answer["result"].take());
+    }
 }

@@ -1,15 +1,19 @@
-//! `vault context`
+//! `vault context`, and what Claude Code tells of a session with `--hook`.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::backend::Backend;
 use super::exit::Outcome;
-use super::hook;
-use super::terminal::{count, remark, say, stdout};
+use super::one_of;
+use super::terminal::{answer, count, remark, stdout};
 use crate::agents::no_agent;
 use crate::api::endpoints;
+use crate::derive::turns_without_machinery;
 use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ContextMode, ContextParams, ContextPart};
 
@@ -30,14 +34,14 @@ pub(super) struct ContextCommand {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Give all layers within their budgets (full), or what the question is worth (gate).
-    #[arg(long, value_name = "MODE")]
-    mode: Option<ModeName>,
+    #[arg(long, value_name = "MODE", value_parser = one_of::<ContextMode>(&["gate", "full"]))]
+    mode: Option<ContextMode>,
     /// Tokens at most; those of `[memory] context_tokens` unless told.
     #[arg(long, value_name = "N")]
     budget: Option<usize>,
     /// Only these sections, with commas between them.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    sections: Vec<PartName>,
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = one_of::<ContextPart>(&PARTS))]
+    sections: Vec<ContextPart>,
     /// Be a hook of Claude Code: read an event as JSON from standard input, and answer as it wants it. Never fails.
     #[arg(long, conflicts_with_all = ["query", "json"])]
     hook: bool,
@@ -46,47 +50,8 @@ pub(super) struct ContextCommand {
     json: bool,
 }
 
-/// How much is given.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ModeName {
-    Gate,
-    Full,
-}
-
-/// A section.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PartName {
-    Profile,
-    Entries,
-    Relations,
-    Summaries,
-    Transcript,
-    Excerpts,
-    Memories,
-}
-
-impl From<ModeName> for ContextMode {
-    fn from(name: ModeName) -> Self {
-        match name {
-            ModeName::Gate => Self::Gate,
-            ModeName::Full => Self::Full,
-        }
-    }
-}
-
-impl From<PartName> for ContextPart {
-    fn from(name: PartName) -> Self {
-        match name {
-            PartName::Profile => Self::Profile,
-            PartName::Entries => Self::Entries,
-            PartName::Relations => Self::Relations,
-            PartName::Summaries => Self::Summaries,
-            PartName::Transcript => Self::Transcript,
-            PartName::Excerpts => Self::Excerpts,
-            PartName::Memories => Self::Memories,
-        }
-    }
-}
+/// The sections that can be asked for.
+const PARTS: [&str; 7] = ["profile", "entries", "relations", "summaries", "transcript", "excerpts", "memories"];
 
 impl ContextCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
@@ -94,14 +59,13 @@ impl ContextCommand {
             query: self.query,
             agent: self.agent,
             budget: self.budget,
-            sections: Some(self.sections.into_iter().map(Into::into).collect())
-                .filter(|sections: &Vec<_>| !sections.is_empty()),
-            mode: self.mode.map(Into::into),
+            sections: Some(self.sections).filter(|sections| !sections.is_empty()),
+            mode: self.mode,
             unasked: self.hook.then_some(true),
             session_start: None,
         };
         if self.hook {
-            return hook::run(vault, params);
+            return run_hook(vault, params);
         }
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
@@ -109,19 +73,16 @@ impl ContextCommand {
             (Err(error), Some(name)) => return Err(absent(name, &mut backend).unwrap_or(error)),
             (view, _) => view?,
         };
-        let outcome = if view.text.is_empty() { Outcome::NothingFound } else { Outcome::Done };
-        if self.json {
-            stdout().json(&view)?;
-            return Ok(outcome);
-        }
-        let receipt = &view.receipt;
-        if view.text.is_empty() {
-            remark!("vault: nothing is worth giving: {}", receipt.why);
-        } else {
-            say!("{}", view.text.trim_end())?;
-            remark!("vault: {}, by the gate `{}`: {}", count(receipt.tokens, "token"), receipt.gate, receipt.why);
-        }
-        Ok(outcome)
+        answer(self.json, &view, !view.text.is_empty(), |out| {
+            let receipt = &view.receipt;
+            if view.text.is_empty() {
+                remark!("vault: nothing is worth giving: {}", receipt.why);
+            } else {
+                writeln!(out, "{}", view.text.trim_end())?;
+                remark!("vault: {}, by the gate `{}`: {}", count(receipt.tokens, "token"), receipt.gate, receipt.why);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -130,4 +91,175 @@ fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
     let error = backend.ask_of(&endpoints::agents::SHOW, name, &()).err()?;
     let is_absent = error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::NotFound);
     is_absent.then(|| no_agent(name).into())
+}
+
+/// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
+const MAX_EVENT_BYTES: u64 = 16 << 20;
+/// Maximum length of a transcript that is read, in bytes.
+const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
+/// Messages that are sent at a time, and their bytes as JSON: a request may have a mebibyte.
+const BATCH: usize = 500;
+const BATCH_BYTES: usize = 700 << 10;
+/// Maximum length of a message, in bytes: what is longer is a document, of which the beginning says what it is.
+const MAX_TEXT_BYTES: usize = 50 * 1024;
+
+/// What is told of a session. There is more in it, and there will be.
+#[derive(Debug, Deserialize)]
+struct HookEvent {
+    hook_event_name: String,
+    #[serde(default)]
+    prompt: String,
+    #[serde(default)]
+    transcript_path: String,
+    #[serde(default)]
+    session_id: String,
+}
+
+/// Answers an event. A hook that fails would keep the person from working, so none does.
+pub(super) fn run_hook(vault: Option<&Path>, params: ContextParams) -> anyhow::Result<Outcome> {
+    if let Err(error) = answered(vault, params) {
+        remark!("vault: the hook did nothing: {error:#}");
+    }
+    Ok(Outcome::Done)
+}
+
+fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<()> {
+    let mut text = String::new();
+    std::io::stdin().take(MAX_EVENT_BYTES).read_to_string(&mut text)?;
+    let event: HookEvent = serde_json::from_str(&text)?;
+    match event.hook_event_name.as_str() {
+        "UserPromptSubmit" | "SessionStart" => {
+            if event.hook_event_name == "UserPromptSubmit" {
+                params.query = Some(event.prompt);
+                params.session_start = begun(&event.transcript_path);
+            } else {
+                params.mode = params.mode.or(Some(ContextMode::Full));
+            }
+            let mut backend = Backend::open(vault, |_| {})?;
+            backend.catch_up(false)?;
+            let view = backend.context(&params)?;
+            if !view.text.is_empty() {
+                let output = json!({ "hookEventName": event.hook_event_name, "additionalContext": view.text });
+                stdout().json(&json!({ "hookSpecificOutput": output }))?;
+            }
+        }
+        "PreCompact" | "SessionEnd" => {
+            let file = std::fs::File::open(&event.transcript_path)?;
+            let mut transcript = String::new();
+            file.take(MAX_TRANSCRIPT_BYTES).read_to_string(&mut transcript)?;
+            let messages = messages(&transcript, &event.session_id);
+            let mut backend = Backend::without_model(vault)?;
+            // One that is refused keeps none of the others.
+            let sent: Vec<_> = batches(&messages).into_iter().map(|batch| backend.send_events(batch)).collect();
+            sent.into_iter().collect::<anyhow::Result<()>>()?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Messages in the batches in which they are sent, none of which is too long for a request.
+fn batches(messages: &[Value]) -> Vec<&[Value]> {
+    let (mut batches, mut rest, mut bytes) = (Vec::new(), messages, 0);
+    for (at, message) in messages.iter().enumerate() {
+        let length = message.to_string().len() + 1;
+        let count = at + rest.len() - messages.len();
+        if count > 0 && (count >= BATCH || bytes + length > BATCH_BYTES) {
+            let (batch, left) = rest.split_at(count);
+            batches.push(batch);
+            (rest, bytes) = (left, 0);
+        }
+        bytes += length;
+    }
+    batches.extend((!rest.is_empty()).then_some(rest));
+    batches
+}
+
+/// When a session began: the first time in its transcript.
+fn begun(transcript: &str) -> Option<String> {
+    let lines =
+        BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES)).lines().map_while(Result::ok);
+    let mut times = lines.filter_map(|line| {
+        let line: Value = serde_json::from_str(&line).ok()?;
+        Some(line["timestamp"].as_str()?.to_owned())
+    });
+    times.next()
+}
+
+/// What the person and the model said in a transcript, as events. What tools answered, what the program put in, and what other agents of the
+/// session said is none of it.
+fn messages(transcript: &str, session: &str) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for line in transcript.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+        let role = line["type"].as_str().filter(|role| matches!(*role, "user" | "assistant"));
+        let is_other = ["isMeta", "isSidechain", "isCompactSummary"].iter().any(|key| line[*key] == true);
+        let (Some(role), false) = (role, is_other) else { continue };
+        let content = &line["message"]["content"];
+        let parts = content
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|part| part["type"] == "text")
+            .filter_map(|part| part["text"].as_str());
+        let text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
+        let text = text.trim();
+        // What was typed as a command, and what came of it, is marked as that.
+        if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
+            continue;
+        }
+        let said = turns_without_machinery(&[(role, text)]).remove(0);
+        if said.is_empty() {
+            continue;
+        }
+        let text = &said[..said.floor_char_boundary(MAX_TEXT_BYTES)];
+        let session = line["sessionId"].as_str().filter(|_| session.is_empty()).unwrap_or(session);
+        let mut message = json!({ "type": "message", "session": session, "role": role, "text": text });
+        for (key, from) in [("id", "uuid"), ("time", "timestamp")] {
+            if let Some(value) = line[from].as_str() {
+                message[key] = value.into();
+            }
+        }
+        messages.push(message);
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_at_a_time_fits_into_a_request() {
+        let long = |number: usize| json!({"id": number.to_string(), "text": "\"".repeat(MAX_TEXT_BYTES)});
+        let messages: Vec<Value> = (0..60).map(long).chain((0..1_200).map(|number| json!({"id": number}))).collect();
+        let batches = batches(&messages);
+        assert!(batches.iter().all(|batch| batch.len() <= BATCH && json!(batch).to_string().len() < 1 << 20));
+        assert_eq!(batches.concat(), messages);
+        assert!(batches.len() < 15 && super::batches(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_a_transcript_what_was_said_counts() {
+        let lines = [
+            json!({"type": "summary", "summary": "x"}),
+            json!({"type": "user", "uuid": "1", "timestamp": "2026-01-05T10:00:00Z", "message": {"role": "user", "content": "Hello"}}),
+            json!({"type": "assistant", "uuid": "2", "message": {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hi"},
+                {"type": "tool_use", "name": "Bash", "input": {}}]}}),
+            json!({"type": "user", "uuid": "3", "message": {"content": [{"type": "tool_result", "content": "secret"}]}}),
+            json!({"type": "user", "uuid": "4", "isMeta": true, "message": {"content": "Caveat"}}),
+            json!({"type": "user", "uuid": "5", "message": {"content": "<command-name>/clear</command-name>"}}),
+            json!({"type": "user", "uuid": "6", "message": {"content": "<system-reminder>be brief</system-reminder>"}}),
+            json!({"type": "user", "uuid": "7", "message": {"content": "<system-reminder>\nbe brief\n</system-reminder>\nGo on"}}),
+            json!({"type": "assistant", "uuid": "8", "message": {"content": "<think>hm</think>Sure"}}),
+        ];
+        let text = lines.map(|line| line.to_string()).join("\n") + "\nnot json\n{\"type\": \"us";
+        let said = messages(&text, "s1");
+        let texts: Vec<&str> = said.iter().map(|message| message["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["Hello", "Hi", "Go on", "Sure"]);
+        assert_eq!(
+            said[0],
+            json!({"type": "message", "session": "s1", "role": "user", "text": "Hello", "id": "1", "time": "2026-01-05T10:00:00Z"})
+        );
+    }
 }

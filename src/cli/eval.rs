@@ -11,10 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
 use super::exit::Outcome;
-use super::narrow::NarrowArgs;
 use super::progress::Bar;
-use super::search::joined;
-use super::terminal::{DIM, Out, TITLE, count, remark, say, stdout};
+use super::search::{NarrowArgs, joined};
+use super::terminal::{DIM, Out, TITLE, answer, count, remark, say};
 use crate::api::endpoints;
 use crate::config::Mode;
 use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
@@ -36,7 +35,7 @@ use crate::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 /// the place of the first answer, and nDCG@10 counts each answer by its place; with 95 % intervals
 /// (bootstrap over the questions). --against measures a second time with other settings, and says
 /// by how much that differs.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against per_file=0\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
@@ -100,17 +99,7 @@ impl EvalCommand {
 
     /// All questions of files, in the modes and with the settings that are usual.
     pub(super) fn of(files: Vec<PathBuf>, json: bool) -> Self {
-        Self {
-            files,
-            mode: Vec::new(),
-            section: None,
-            within: NarrowArgs::default(),
-            set: Vec::new(),
-            against: Vec::new(),
-            misses: false,
-            from_log: None,
-            json,
-        }
+        Self { files, json, ..Self::default() }
     }
 
     /// Measures and prints.
@@ -153,12 +142,8 @@ impl EvalCommand {
             }
         }
         bar.finish();
-        if self.json {
-            stdout().json(&self.as_json(&runs, &with, without.len()))?;
-        } else {
-            self.print(&runs, &with, without.len(), &mut stdout())?;
-        }
-        Ok(Outcome::Done)
+        let measured = self.as_json(&runs, &with, without.len());
+        answer(self.json, &measured, true, |out| Ok(self.print(&runs, &with, without.len(), out)?))
     }
 
     /// The modes that are measured.
@@ -197,15 +182,12 @@ impl EvalCommand {
         let found = backend.search(&SearchQuery {
             q: question.query.clone(),
             mode: Some(run.mode),
-            collection: self.within.collection.clone(),
-            tag: self.within.tag.clone(),
-            path: self.within.path.clone(),
             limit: Some(HITS),
             // A hit is where it stands, and not what is around it.
             context: Some(0),
             set: run.settings.clone(),
             fresh: Some(false),
-            ..SearchQuery::default()
+            ..self.within.query()
         })?;
         run.took_ms.extend(found.took_ms);
         let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
@@ -299,38 +281,27 @@ impl EvalCommand {
     }
 
     fn as_json(&self, runs: &[MeasuredRun], with: &[Question], without: usize) -> Value {
-        let measured = |run: &MeasuredRun| -> Map<String, Value> {
-            MEASURES
-                .iter()
-                .map(|(name, measure)| ((*name).to_owned(), json!(interval(&run.values(*measure)))))
-                .collect()
+        let each = |interval_of: &dyn Fn(fn(&Judged) -> f64) -> Interval| -> Map<String, Value> {
+            MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(interval_of(*measure)))).collect()
         };
-        let differs = |at: usize| -> Option<Map<String, Value>> {
+        let measured = |run: &MeasuredRun| each(&|measure| interval(&run.values(measure)));
+        let differs = |at: usize| {
             let (first, run) = (compared(runs, at)?, &runs[at]);
-            let differs = |measure| difference(&first.values(measure), &run.values(measure));
-            Some(MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(differs(*measure)))).collect())
+            Some(each(&|measure| difference(&first.values(measure), &run.values(measure))))
         };
         let questions = |run: &MeasuredRun| -> Vec<Value> {
             let one =
                 |(question, judged): (&Question, &Judged)| json!({ "query": question.query, "first": judged.first() });
             with.iter().zip(&run.judged).map(one).collect()
         };
-        let runs: Vec<Value> = runs
-            .iter()
-            .enumerate()
-            .map(|(at, run)| {
-                json!({
-                    "mode": run.mode,
-                    "set": run.settings,
-                    "measures": measured(run),
-                    "differs": differs(at),
-                    "answered_all_the_same": run.answered_all_the_same,
-                    "unhelped": run.unhelped.len(),
-                    "p50_ms": run.median_ms(),
-                    "questions": questions(run),
-                })
+        let as_json = |(at, run): (usize, &MeasuredRun)| {
+            json!({
+                "mode": run.mode, "set": run.settings, "measures": measured(run), "differs": differs(at),
+                "answered_all_the_same": run.answered_all_the_same, "unhelped": run.unhelped.len(),
+                "p50_ms": run.median_ms(), "questions": questions(run),
             })
-            .collect();
+        };
+        let runs: Vec<Value> = runs.iter().enumerate().map(as_json).collect();
         json!({ "questions": with.len(), "without_answer": without, "runs": runs })
     }
 }
@@ -432,7 +403,7 @@ fn percent(interval: &Interval, signed: bool) -> String {
 }
 
 /// As `--mode` takes it.
-fn name(mode: impl Serialize) -> String {
+pub(super) fn name(mode: impl Serialize) -> String {
     serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned())).unwrap_or_default()
 }
 

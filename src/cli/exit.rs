@@ -59,3 +59,10 @@ pub(super) enum Outcome {
     NothingFound,
     Damaged,
 }
+
+impl Outcome {
+    /// What a command came to that looked for something.
+    pub(super) fn found(any: bool) -> Self {
+        if any { Self::Done } else { Self::NothingFound }
+    }
+}

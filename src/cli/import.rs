@@ -1,19 +1,34 @@
-//! `vault import`
+//! `vault import`: an archive, or what another program has kept, once or as it comes.
 
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::backend::home;
-use super::exit::Outcome;
+use super::backend::{Backend, home};
+use super::exit::{Outcome, told};
+use super::init;
 use super::progress::Bar;
-use super::terminal::{bytes, count, remark, say, shell_quoted, stdout};
-use super::{import_from, init};
+use super::terminal::{Out, answer, bytes, count, remark, say, shell_quoted};
+use crate::api::endpoints;
 use crate::backup;
-use crate::imports::SourceKind;
+use crate::config::WatchMode;
+use crate::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
+use crate::request::{ErrorKind, RequestError};
+use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
+use crate::wire::{ImportNote, ImportParams, ImportTaken};
 
 /// Bring in what other programs keep, or make a vault of a file that `vault export` wrote.
 ///
@@ -69,7 +84,7 @@ impl ImportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.from.as_deref().and_then(SourceKind::of) {
             Some(kind) if self.adopt => self.adopt(kind),
-            Some(kind) => import_from::run(vault, kind, &self.file, self.dry_run, self.watch, self.json),
+            Some(kind) => import_from(vault, kind, &self.file, self.dry_run, self.watch, self.json),
             None => self.unpack(vault),
         }
     }
@@ -104,13 +119,11 @@ impl ImportCommand {
         };
         bar.finish();
         let imported = imported?;
-        if self.json {
-            stdout().json(&imported)?;
-        } else {
+        answer(self.json, &imported, true, |out| {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
-            say!("{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes))?;
-            say!("    vault serve --vault {}", shell_quoted(&imported.vault))?;
-        }
+            writeln!(out, "{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes))?;
+            Ok(writeln!(out, "    vault serve --vault {}", shell_quoted(&imported.vault))?)
+        })?;
         if imported.forgotten > 0 {
             let vault = shell_quoted(&imported.vault);
             let (of, list) = (count(imported.forgotten, "file"), format!("vault forgotten list --vault {vault}"));
@@ -128,4 +141,473 @@ impl ImportCommand {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// What came of an import.
+#[derive(Debug, Default, Serialize)]
+struct ImportReport {
+    kind: &'static str,
+    source: String,
+    dry_run: bool,
+    /// What undoes it, where it has made or changed files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    import: Option<String>,
+    /// Whether that undoes what came before it was interrupted, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    went_on: bool,
+    conversations: usize,
+    turns: usize,
+    bookmarks: usize,
+    notes: usize,
+    added: usize,
+    updated: usize,
+    existing: usize,
+    forgotten: usize,
+    edited: usize,
+    left_out: BTreeMap<String, usize>,
+    remarks: Vec<String>,
+}
+
+/// Reads a source, and hands what is in it to the vault.
+pub(super) fn import_from(
+    vault: Option<&Path>,
+    kind: SourceKind,
+    path: &Path,
+    dry_run: bool,
+    watch: bool,
+    json: bool,
+) -> anyhow::Result<Outcome> {
+    let absolute = std::path::absolute(path)?;
+    refuse_own(vault, path)?;
+    let source = absolute.display().to_string();
+    // Before it is read: what comes meanwhile is new.
+    let mut watched = watch.then(|| WatchedSource::of(&absolute));
+    let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
+    let mut sending = Sending::new(Backend::open_capturing(vault)?, base);
+    let (all, done) = (size(path), Rc::new(Cell::new(0_u64)));
+    let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
+    let mut failed = None;
+    let mut take = |item| {
+        let so_far = done.get().min(all);
+        bar.show(so_far as usize, (all - so_far) as usize);
+        match sending.add(item) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let mut repeats = ImportRepeats::default();
+    let mut sink = ImportSink::again(&mut take, watch.then_some(&mut repeats));
+    let was_read = read(kind, path, &done, &mut sink);
+    let mut tally = std::mem::take(&mut sink.tally);
+    if let Some(error) = failed {
+        bar.finish();
+        return Err(error);
+    }
+    let Some(watched) = &mut watched else {
+        if was_read.is_ok() {
+            sending.finish()?;
+        }
+        bar.finish();
+        was_read?;
+        return report(sending, tally, kind, source, dry_run, json);
+    };
+    sending.flush()?;
+    bar.finish();
+    // A folder in which there is nothing yet is waited for.
+    if let Err(error) = was_read {
+        match absolute.is_dir() {
+            true => remark!("vault: {error}"),
+            false => return Err(error.into()),
+        }
+    }
+    repeats.settle();
+    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), json)?;
+    sending.finish()?;
+    repeats.tell(&mut tally);
+    report(sending, tally, kind, source, dry_run, json)
+}
+
+/// Refuses what lies in the vault: what is made of it would lie there as well.
+fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+    let home = home(vault)?;
+    // What is not there is said as it is read.
+    let Ok(place) = path.canonicalize() else { return Ok(()) };
+    if !place.starts_with(home.root()) {
+        return Ok(());
+    }
+    let (what, root) = (path.display(), home.root().display());
+    if place == home.root() {
+        bail!("{what} is this vault itself: what is in it needs no import");
+    }
+    bail!("{what} lies in this vault, {root}: name what lies outside of it")
+}
+
+fn report(
+    sending: Sending,
+    tally: ImportTally,
+    kind: SourceKind,
+    source: String,
+    dry_run: bool,
+    json: bool,
+) -> anyhow::Result<Outcome> {
+    let Sending { taken, refused, .. } = sending;
+    let ImportTally { conversations, turns, bookmarks, notes, mut left_out, remarks } = tally;
+    if taken.empty > 0 {
+        *left_out.entry("what was recalled, and said by nobody".into()).or_default() += taken.empty;
+    }
+    left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
+    let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
+    let report = ImportReport {
+        kind: kind.name(),
+        source,
+        dry_run,
+        import,
+        went_on: taken.went_on,
+        conversations,
+        turns,
+        bookmarks,
+        notes,
+        added: taken.added,
+        updated: taken.updated,
+        existing: taken.existing,
+        forgotten: taken.forgotten,
+        edited: taken.edited,
+        left_out,
+        remarks,
+    };
+    let was_taken = report.added + report.updated > 0;
+    let is_empty = report.conversations + report.bookmarks + report.notes == 0 && !was_taken;
+    answer(json, &report, !is_empty, |out| shown(&report, out))
+}
+
+fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
+    let mut found = Vec::new();
+    if report.conversations > 0 {
+        found.push(format!("{} with {}", count(report.conversations, "conversation"), count(report.turns, "turn")));
+    }
+    found.extend((report.bookmarks > 0).then(|| count(report.bookmarks, "bookmark")));
+    found.extend((report.notes > 0).then(|| count(report.notes, "note")));
+    let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
+    writeln!(out, "{}: {found} in {}", report.kind, report.source)?;
+    let verb = if report.dry_run { "would be new" } else { "new" };
+    let mut became = vec![format!("{} {verb}", report.added)];
+    for (number, what) in [
+        (report.updated, "brought up to date"),
+        (report.existing, "came before"),
+        (report.forgotten, "forgotten for good, and left out"),
+        (report.edited, "changed or deleted here since, and left alone"),
+    ] {
+        became.extend((number > 0).then(|| format!("{number} {what}")));
+    }
+    writeln!(out, "{}", became.join(", "))?;
+    for (reason, times) in &report.left_out {
+        writeln!(out, "left out: {times} × {reason}")?;
+    }
+    for remark in &report.remarks {
+        remark!("vault: {remark}");
+    }
+    if let Some(import) = &report.import {
+        let too = if report.went_on { ", with all that came before it was interrupted" } else { "" };
+        writeln!(out, "to undo: vault restore {import}{too}")?;
+    }
+    Ok(())
+}
+
+/// Events and notes that are handed over at a time, and their bytes as JSON: a request may have a mebibyte.
+const BATCH: usize = 500;
+const BATCH_BYTES: usize = 700 << 10;
+/// Reasons why something was refused that are told apart.
+const MOST_REASONS: usize = 20;
+/// While more events wait for their files, no more are handed over.
+const MOST_PENDING: usize = 20_000;
+/// Interval at which it is asked how many wait.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Hands over what is read.
+pub(super) struct Sending {
+    backend: Backend,
+    base: ImportParams,
+    events: Vec<Value>,
+    notes: Vec<ImportNote>,
+    bytes: usize,
+    /// What came of it.
+    pub(super) taken: ImportTaken,
+    /// What was refused, with the reason.
+    pub(super) refused: BTreeMap<String, usize>,
+}
+
+impl Sending {
+    /// Of an import as `base` says it.
+    pub(super) fn new(backend: Backend, base: ImportParams) -> Self {
+        Self {
+            backend,
+            base,
+            events: Vec::new(),
+            notes: Vec::new(),
+            bytes: 0,
+            taken: ImportTaken::default(),
+            refused: BTreeMap::new(),
+        }
+    }
+
+    /// So many events and notes were new so far.
+    pub(super) fn taken_so_far(&self) -> usize {
+        self.taken.added + self.taken.updated
+    }
+
+    /// Hands over what has gathered. The import stays open: what follows is undone with it.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        self.send(false)
+    }
+
+    /// Takes what was read, to be handed over with what follows.
+    pub(super) fn add(&mut self, item: ImportItem) -> anyhow::Result<()> {
+        let length = match &item {
+            ImportItem::Event(event) => event.to_string().len(),
+            ImportItem::Note(note) => serde_json::to_string(note)?.len(),
+        };
+        if self.bytes + length > BATCH_BYTES || self.events.len() + self.notes.len() >= BATCH {
+            self.send(false)?;
+        }
+        self.bytes += length + 1;
+        match item {
+            ImportItem::Event(event) => self.events.push(event),
+            ImportItem::Note(note) => self.notes.push(note),
+        }
+        Ok(())
+    }
+
+    /// Hands over what has gathered, and waits while too much is on its way.
+    fn send(&mut self, done: bool) -> anyhow::Result<()> {
+        let (events, notes) = (std::mem::take(&mut self.events), std::mem::take(&mut self.notes));
+        self.bytes = 0;
+        let piece = ImportParams { import: self.taken.import, done, events, notes, ..self.base.clone() };
+        match self.backend.ask(&endpoints::import::IMPORT, &piece.clone()) {
+            Ok(taken) => self.count(&taken),
+            Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 0 => self.one_by_one(piece)?,
+            Err(error) => return Err(error),
+        }
+        while self.taken.pending > MOST_PENDING {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    /// What is refused keeps nothing else.
+    fn one_by_one(&mut self, piece: ImportParams) -> anyhow::Result<()> {
+        let ImportParams { events, notes, done, .. } = piece;
+        let events = events.into_iter().map(|event| (vec![event], Vec::new()));
+        for (events, notes) in events.chain(notes.into_iter().map(|note| (Vec::new(), vec![note]))) {
+            let piece = ImportParams { import: self.taken.import, events, notes, ..self.base.clone() };
+            match self.backend.ask(&endpoints::import::IMPORT, &piece) {
+                Ok(taken) => self.count(&taken),
+                Err(error) if is_invalid(&error) => self.refuse(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        let last = ImportParams { import: self.taken.import, done, ..self.base.clone() };
+        let taken = self.backend.ask(&endpoints::import::IMPORT, &last)?;
+        self.count(&taken);
+        Ok(())
+    }
+
+    /// Counts by the reason, as far as there are few.
+    fn refuse(&mut self, reason: String) {
+        let is_new = !self.refused.contains_key(&reason);
+        let reason = if is_new && self.refused.len() >= MOST_REASONS { "for other reasons".into() } else { reason };
+        *self.refused.entry(reason).or_default() += 1;
+    }
+
+    fn count(&mut self, taken: &ImportTaken) {
+        let all = &mut self.taken;
+        all.import = taken.import.or(all.import);
+        all.added += taken.added;
+        all.updated += taken.updated;
+        all.existing += taken.existing;
+        all.forgotten += taken.forgotten;
+        all.edited += taken.edited;
+        all.empty += taken.empty;
+        all.went_on |= taken.went_on;
+        (all.undoable, all.pending, all.failure) = (taken.undoable, taken.pending, taken.failure.clone());
+    }
+
+    /// Asks how many wait, after a while.
+    fn wait(&mut self) -> anyhow::Result<()> {
+        if let Some(failure) = &self.taken.failure {
+            bail!("what was imported is safe, and waits for its files: {failure}");
+        }
+        std::thread::sleep(POLL_INTERVAL);
+        let empty = ImportParams { import: self.taken.import, ..self.base.clone() };
+        let taken = self.backend.ask(&endpoints::import::IMPORT, &empty)?;
+        self.count(&taken);
+        Ok(())
+    }
+
+    /// Hands over what is left, waits until it is in its files, and says that this is all: killed before, it is gone on with.
+    pub(super) fn finish(&mut self) -> anyhow::Result<()> {
+        self.send(false)?;
+        while !self.base.dry_run && self.taken.pending > 0 {
+            self.wait()?;
+        }
+        self.send(true)
+    }
+}
+
+fn is_invalid(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Invalid)
+}
+
+/// Quiet period without a change before files are read: transcripts are written line by line.
+const QUIET_PERIOD: Duration = Duration::from_millis(300);
+/// Maximum time that such a quiet period is waited for.
+const MAX_QUIET_WAIT: Duration = Duration::from_secs(5);
+/// Interval of looks at everything, whatever was heard; what failed is tried again then.
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval of looks where nothing is heard.
+const WATCH_POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Maximum number of looks at new folders for those that were made in them meanwhile.
+const MAX_COVERS: usize = 8;
+
+/// What is heard.
+enum ImportNews {
+    Changed,
+    Over,
+}
+
+/// The files of a source, as they were read last.
+pub(super) struct WatchedSource {
+    files: FilesElsewhere,
+    path: PathBuf,
+    known: HashMap<PathBuf, Stamp>,
+}
+
+impl WatchedSource {
+    /// Looks at the files before they are read for the first time: what comes from then on is new.
+    pub(super) fn of(path: &Path) -> Self {
+        // A link that is named itself leads to its file.
+        let followed = path.canonicalize().ok().filter(|followed| followed.is_file());
+        let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(path));
+        let mut source = Self { files, path: path.to_owned(), known: HashMap::new() };
+        source.known = source.now();
+        source
+    }
+
+    fn now(&self) -> HashMap<PathBuf, Stamp> {
+        self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
+    }
+
+    /// Takes what comes, until somebody ends it, and adds to a tally what is found that did not come before.
+    pub(super) fn follow(
+        &mut self,
+        kind: SourceKind,
+        sending: &mut Sending,
+        (tally, repeats): (&mut ImportTally, &mut ImportRepeats),
+        quiet: bool,
+    ) -> anyhow::Result<()> {
+        let (news, heard) = channel();
+        until_ended(news.clone())?;
+        let changed = Arc::new(move || _ = news.send(ImportNews::Changed));
+        let mut watcher = FoldersWatcher::start(WatchMode::Auto, changed);
+        if !quiet {
+            say!("waiting for more in {}; Ctrl-C ends it", self.path.display())?;
+        }
+        loop {
+            // Listened to before it is looked at: what comes in between is heard of.
+            for _ in 0..MAX_COVERS {
+                if !watcher.cover(&self.files.find().folders) {
+                    break;
+                }
+            }
+            let now = self.now();
+            if now != self.known {
+                let before = sending.taken_so_far();
+                match self.bring(kind, sending, repeats, &now) {
+                    Ok(found) => {
+                        tally.add(found);
+                        self.known = now;
+                    }
+                    // Where it cannot be kept now it can be later: it is looked at again.
+                    Err(error) => remark!("vault: not taken yet: {error:#}"),
+                }
+                let added = sending.taken_so_far() - before;
+                if added > 0 && !quiet {
+                    let what = if added == 1 { "turn or note" } else { "turns or notes" };
+                    say!("{added} new {what} came")?;
+                }
+            }
+            let every = if watcher.needs_polling().is_some() { WATCH_POLL_INTERVAL } else { CHECK_INTERVAL };
+            if is_over(&heard, every) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the files that are others than they were, and gives what was found in them.
+    fn bring(
+        &self,
+        kind: SourceKind,
+        sending: &mut Sending,
+        repeats: &mut ImportRepeats,
+        now: &HashMap<PathBuf, Stamp>,
+    ) -> anyhow::Result<ImportTally> {
+        let is_new = |name: &str| {
+            let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
+            now.get(&path) != self.known.get(&path)
+        };
+        let mut failed = None;
+        let mut take = |item| match sending.add(item) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        let mut sink = ImportSink::again(&mut take, Some(&mut *repeats));
+        // That there is nothing of the kind among them is no failure.
+        let _ = read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), &mut sink);
+        let found = std::mem::take(&mut sink.tally);
+        if let Some(error) = failed.or_else(|| sending.flush().err()) {
+            repeats.give_up();
+            return Err(error);
+        }
+        repeats.settle();
+        Ok(found)
+    }
+}
+
+/// Waits for news, and until there is none for a moment; whether it is over.
+fn is_over(heard: &Receiver<ImportNews>, every: Duration) -> bool {
+    match heard.recv_timeout(every) {
+        Ok(ImportNews::Over) => return true,
+        Ok(ImportNews::Changed) | Err(_) => {}
+    }
+    let since = Instant::now();
+    while since.elapsed() < MAX_QUIET_WAIT {
+        match heard.recv_timeout(QUIET_PERIOD) {
+            Ok(ImportNews::Over) => return true,
+            Ok(ImportNews::Changed) => {}
+            Err(_) => break,
+        }
+    }
+    false
+}
+
+/// Has the first SIGINT or SIGTERM told; a second ends the process at once.
+fn until_ended(news: Sender<ImportNews>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let stop = {
+        let _within = runtime.enter();
+        told()?
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            stop.await;
+            let _ = news.send(ImportNews::Over);
+            std::future::pending::<()>().await;
+        });
+    })?;
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! `vault init`
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
 use super::exit::Outcome;
-use super::terminal::{remark, say, shell_quoted, stdout};
+use super::terminal::{answer, remark, shell_quoted};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::config::FILE_NAME;
 use crate::vault;
@@ -37,7 +38,7 @@ pub(super) struct InitCommand {
 /// # Errors
 /// When it is none that can be one.
 pub(super) fn adopt(dir: &Path) -> anyhow::Result<Outcome> {
-    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true, json: false }.run()
+    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true, json: false }.run(None)
 }
 
 /// The vault in which a folder is, or would be.
@@ -49,7 +50,7 @@ fn vault_around(dir: &Path) -> Option<PathBuf> {
 }
 
 impl InitCommand {
-    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         let around = vault_around(&self.dir);
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
         let mut has_repository = false;
@@ -71,19 +72,19 @@ impl InitCommand {
                 "vault: it lies within the vault {around}, whose notes are these as well, so that both index and change them"
             );
         }
-        if self.json {
-            let root = home.root().display().to_string();
-            stdout().json(&json!({ "vault": root, "adopted": self.adopt, "made_repository": has_repository }))?;
-            return Ok(Outcome::Done);
-        }
-        let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
-        say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
-        if self.adopt {
-            say!(
-                "\nNothing is written into it by itself. To have facts keep their history, and a memory for your agents, set\n\
-                 `history` below [facts] and `enabled` below [memory] to true in memory.toml."
-            )?;
-        }
-        Ok(Outcome::Done)
+        let root = home.root().display();
+        let made = json!({ "vault": root.to_string(), "adopted": self.adopt, "made_repository": has_repository });
+        answer(self.json, &made, true, |out| {
+            let quoted = shell_quoted(home.root());
+            writeln!(out, "{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
+            if self.adopt {
+                writeln!(
+                    out,
+                    "\nNothing is written into it by itself. To have facts keep their history, and a memory for your agents, set\n\
+                     `history` below [facts] and `enabled` below [memory] to true in memory.toml."
+                )?;
+            }
+            Ok(())
+        })
     }
 }

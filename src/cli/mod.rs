@@ -1,12 +1,11 @@
 //! The command line: one file a command.
 
 mod agent;
-mod annotate;
 mod backend;
 mod backup;
-mod checkpoints;
+mod browse;
+mod changes;
 mod client;
-mod collections;
 mod completions;
 mod conflicts;
 mod connect;
@@ -14,34 +13,16 @@ mod context;
 mod digest;
 mod eval;
 mod exit;
-mod export;
 mod fact;
-mod forget;
-mod forgotten;
-mod get;
-mod graph;
-mod hook;
 mod import;
-mod import_from;
-mod import_sending;
-mod import_watch;
 mod init;
-mod links;
-mod log;
-mod ls;
 mod mcp;
 mod memory;
 mod model;
-mod narrow;
 mod note_named;
-mod open;
 mod profile;
 mod progress;
 mod qmd;
-mod read_attachment;
-mod reindex;
-mod related;
-mod restore;
 mod review;
 mod save;
 mod search;
@@ -49,16 +30,14 @@ mod serve;
 mod service;
 mod status;
 mod summaries;
-mod tags;
 mod terminal;
-mod token;
-mod trace;
-mod verify;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde::de::DeserializeOwned;
 
 use crate::request::RequestError;
 use exit::Outcome;
@@ -81,46 +60,63 @@ struct Cli {
 const AFTER_HELP: &str = "A command that has commands of its own (`vault agent`) lists what there is when it is given none.\n\n\
     Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
 
-#[derive(Debug, Subcommand)]
-enum Command {
+/// Declares the commands, each with what runs it.
+macro_rules! commands {
+    ($($(#[$how:meta])* $Name:ident($args:ty),)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$how])* $Name($args),)+
+        }
+
+        impl Command {
+            fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+                match self {
+                    $(Self::$Name(command) => command.run(vault),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
     Init(init::InitCommand),
     Serve(serve::ServeCommand),
-    Open(open::OpenCommand),
+    Open(serve::OpenCommand),
     Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
-    Get(get::GetCommand),
+    Get(browse::GetCommand),
     Context(context::ContextCommand),
-    Related(related::RelatedCommand),
-    Links(links::LinksCommand),
-    Ls(ls::LsCommand),
+    Related(browse::RelatedCommand),
+    Links(browse::LinksCommand),
+    Ls(browse::LsCommand),
     Profile(profile::ProfileCommand),
-    Graph(graph::GraphCommand),
+    Graph(browse::GraphCommand),
     Fact(fact::FactCommand),
     Summaries(summaries::SummariesCommand),
     Digest(digest::DigestCommand),
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
-    Tags(tags::TagsCommand),
+    Tags(browse::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
-    Annotate(annotate::AnnotateCommand),
-    Forget(forget::ForgetCommand),
-    Forgotten(forgotten::ForgottenCommand),
+    Annotate(save::AnnotateCommand),
+    Forget(changes::ForgetCommand),
+    Forgotten(changes::ForgottenCommand),
     Conflicts(conflicts::ConflictsCommand),
-    Checkpoints(checkpoints::CheckpointsCommand),
-    Restore(restore::RestoreCommand),
-    Log(log::LogCommand),
-    Reindex(reindex::ReindexCommand),
-    Verify(verify::VerifyCommand),
+    Checkpoints(changes::CheckpointsCommand),
+    Restore(changes::RestoreCommand),
+    Log(changes::LogCommand),
+    Reindex(status::ReindexCommand),
+    Verify(status::VerifyCommand),
     Eval(eval::EvalCommand),
-    Collections(collections::CollectionsCommand),
+    Collections(browse::CollectionsCommand),
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
     Connect(connect::ConnectCommand),
-    Token(token::TokenCommand),
-    Trace(trace::TraceCommand),
+    Token(agent::TokenCommand),
+    Trace(agent::TraceCommand),
     Backup(backup::BackupCommand),
-    Export(export::ExportCommand),
+    Export(backup::ExportCommand),
     Import(import::ImportCommand),
     Service(service::ServiceCommand),
     Qmd(qmd::QmdCommand),
@@ -128,7 +124,14 @@ enum Command {
     #[command(hide = true)]
     Man(completions::ManCommand),
     #[command(hide = true, name = crate::attachments::COMMAND)]
-    ReadAttachment(read_attachment::ReadAttachmentCommand),
+    ReadAttachment(completions::ReadAttachmentCommand),
+}
+
+/// Takes one of these names, as JSON has it.
+fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(|name| serde_json::from_value(name.into()))
 }
 
 /// Default filter of the log. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -154,7 +157,7 @@ fn parsed() -> Result<(Cli, bool), clap::Error> {
     if qmd::is_called(std::env::args_os()) {
         return Ok((Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1))?, false));
     }
-    let matches = matched(search::negated_words_last(std::env::args_os()))?;
+    let matches = matched(search::dashed_query_last(Cli::command(), std::env::args_os(), 0, false))?;
     let mut asked = &matches;
     while let Some((_, below)) = asked.subcommand() {
         asked = below;
@@ -190,54 +193,7 @@ fn run() -> u8 {
         .with_target(false)
         .without_time()
         .init();
-    let vault = cli.vault.as_deref();
-    let result = match cli.command {
-        Command::Init(command) => command.run(),
-        Command::Serve(command) => command.run(vault),
-        Command::Open(command) => command.run(vault),
-        Command::Mcp(command) => command.run(vault),
-        Command::Search(command) => command.run(vault),
-        Command::Get(command) => command.run(vault),
-        Command::Context(command) => command.run(vault),
-        Command::Related(command) => command.run(vault),
-        Command::Links(command) => command.run(vault),
-        Command::Ls(command) => command.run(vault),
-        Command::Tags(command) => command.run(vault),
-        Command::Profile(command) => command.run(vault),
-        Command::Graph(command) => command.run(vault),
-        Command::Fact(command) => command.run(vault),
-        Command::Summaries(command) => command.run(vault),
-        Command::Digest(command) => command.run(vault),
-        Command::Memory(command) => command.run(vault),
-        Command::Review(command) => command.run(vault),
-        Command::Status(command) => command.run(vault),
-        Command::Save(command) => command.run(vault),
-        Command::Annotate(command) => command.run(vault),
-        Command::Forget(command) => command.run(vault),
-        Command::Forgotten(command) => command.run(vault),
-        Command::Conflicts(command) => command.run(vault),
-        Command::Checkpoints(command) => command.run(vault),
-        Command::Restore(command) => command.run(vault),
-        Command::Log(command) => command.run(vault),
-        Command::Reindex(command) => command.run(vault),
-        Command::Verify(command) => command.run(vault),
-        Command::Eval(command) => command.run(vault),
-        Command::Collections(command) => command.run(vault),
-        Command::Model(command) => command.run(vault),
-        Command::Agent(command) => command.run(vault),
-        Command::Connect(command) => command.run(vault),
-        Command::Token(command) => command.run(vault),
-        Command::Trace(command) => command.run(vault),
-        Command::Backup(command) => command.run(vault),
-        Command::Export(command) => command.run(vault),
-        Command::Import(command) => command.run(vault),
-        Command::Service(command) => command.run(vault),
-        Command::Qmd(command) => command.run(),
-        Command::Completions(command) => command.run(&mut Cli::command()),
-        Command::Man(command) => command.run(Cli::command()),
-        Command::ReadAttachment(command) => command.run(),
-    };
-    match result {
+    match cli.command.run(cli.vault.as_deref()) {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if terminal::is_broken_pipe(&error) => 0,

@@ -1,17 +1,31 @@
 //! `vault model`
 
-mod bench;
 mod choose;
-mod gc;
-mod list;
-mod shape;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::json;
+use serde_with::skip_serializing_none;
 
-use self::shape::ShapeArgs;
+use self::choose::{config_of, find};
+use super::backend::{Backend, home};
+use super::eval::EvalCommand;
 use super::exit::Outcome;
+use super::one_of;
+use super::progress::Bar;
+use super::terminal::{BAD, DIM, Out, PLAIN, TITLE, answer, bytes, count};
+use crate::api::endpoints;
+use crate::app::App;
+use crate::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
+use crate::models::{
+    self, Document, KNOWN_MODELS, KnownModel, ModelConfig, model_file, models_folder, read_model_file,
+};
+use crate::vault::{Home, Lock};
 
 /// See, choose, fetch and time the models by which meaning is found.
 ///
@@ -110,16 +124,287 @@ enum ModelAction {
 impl ModelCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.action {
-            ModelAction::List { json } => list::run(vault, json),
+            ModelAction::List { json } => list(vault, json),
             ModelAction::Use { name, shape, json } => choose::use_model(vault, &name, shape, json),
-            ModelAction::Gc { json } => gc::run(vault, json),
+            ModelAction::Gc { json } => gc(vault, json),
             ModelAction::Import { file, keep, shape, json } => choose::import(vault, &file, !keep, shape, json),
             ModelAction::Pull { address, sha256, keep, shape, json } => {
                 choose::pull(vault, &address, sha256.as_deref(), !keep, shape, json)
             }
             ModelAction::Bench { name, passages, questions, json } => {
-                bench::run(vault, name.as_deref(), passages as usize, questions, json)
+                bench(vault, name.as_deref(), passages as usize, questions, json)
             }
         }
     }
+}
+
+/// How a model wants its texts, where neither its file nor the table of known models is to say it.
+#[derive(Debug, Default, Args)]
+pub(super) struct ShapeArgs {
+    /// What is put before a query.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) query_prefix: Option<String>,
+    /// What is put before a passage.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) document_prefix: Option<String>,
+    /// How the vectors of a text's tokens become one.
+    #[arg(long, value_parser = one_of::<PoolingChoice>(&["auto", "mean", "cls", "last"]))]
+    pub(super) pooling: Option<PoolingChoice>,
+}
+
+/// A model that is here, or that the configuration names.
+#[skip_serializing_none]
+#[derive(Debug, Default, Serialize)]
+struct ListedModel {
+    /// What `vault model use` takes.
+    name: String,
+    in_use: bool,
+    path: Option<PathBuf>,
+    bytes: Option<u64>,
+    architecture: Option<String>,
+    dimension: Option<usize>,
+    pooling: Option<&'static str>,
+    /// The known model that it is.
+    known: Option<&'static str>,
+    languages: Option<&'static str>,
+    licence: Option<String>,
+    /// Why it cannot be used.
+    problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelList {
+    /// Where models are put.
+    folder: PathBuf,
+    models: Vec<ListedModel>,
+    known: &'static [KnownModel],
+}
+
+impl ListedModel {
+    fn named(name: String, in_use: bool) -> Self {
+        Self { name, in_use, ..Self::default() }
+    }
+
+    fn bundled(in_use: bool) -> Self {
+        let known = &KNOWN_MODELS[0];
+        Self { dimension: Some(known.dimension), pooling: Some(known.pooling), ..Self::named("bundled".into(), in_use) }
+            .with(known)
+    }
+
+    fn file(name: String, path: PathBuf, in_use: bool) -> Self {
+        let listed = Self::named(name, in_use);
+        let file = match read_model_file(&path) {
+            Ok(file) => file,
+            Err(error) => return Self { path: Some(path), problem: Some(error.to_string()), ..listed },
+        };
+        let listed = Self {
+            path: Some(path),
+            bytes: Some(file.bytes),
+            architecture: Some(file.architecture.clone()),
+            dimension: Some(file.dimension),
+            pooling: file.pooling,
+            licence: file.licence.clone(),
+            ..listed
+        };
+        match KnownModel::of(&file) {
+            Some(known) => listed.with(known),
+            None => listed,
+        }
+    }
+
+    fn with(self, known: &'static KnownModel) -> Self {
+        let licence = Some(self.licence.unwrap_or_else(|| known.licence.into()));
+        Self { known: Some(known.name), languages: Some(known.languages), licence, ..self }
+    }
+
+    /// What is known of it, in a line.
+    fn about(&self) -> String {
+        let dimension = self.dimension.map(|dimension| format!("{dimension} numbers"));
+        let size = self.bytes.map(bytes);
+        let known = self.known.filter(|known| !self.name.starts_with(known)).map(str::to_owned);
+        let languages = self.languages.map(str::to_owned);
+        let parts = [known, dimension, languages, self.licence.clone(), size];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub(super) fn list(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let config = Config::load(home.root())?.embed;
+    let folder = models_folder();
+    let is_local = config.endpoint.is_empty();
+    let used = model_file(&config.model, home.root());
+    let mut models = vec![ListedModel::bundled(is_local && config.model == "bundled")];
+    if !is_local && config.model != "none" {
+        models.push(ListedModel::named(format!("{} at {}", config.model, config.endpoint), true));
+    }
+    for path in model_files(&folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let in_use = is_local && path == used;
+        models.push(ListedModel::file(name, path, in_use));
+    }
+    // One that lies elsewhere, or is gone.
+    if is_local && !["bundled", "none"].contains(&config.model.as_str()) && !models.iter().any(|model| model.in_use) {
+        models.push(ListedModel::file(config.model, used, true));
+    }
+    let list = ModelList { folder, models, known: &KNOWN_MODELS };
+    answer(json, &list, true, |out| print(&list, out))
+}
+
+/// The models in a folder, by name.
+fn model_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_model = |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"));
+    let mut files: Vec<PathBuf> = entries.filter(is_model).collect();
+    files.sort();
+    files
+}
+
+fn print(list: &ModelList, out: &mut Out) -> anyhow::Result<()> {
+    for model in &list.models {
+        write!(out, "{} ", if model.in_use { "*" } else { " " })?;
+        let about = model.about();
+        let said = model.problem.as_ref().map_or((DIM, &about), |problem| (BAD, problem));
+        out.row(&[(TITLE, &model.name), (said.0, said.1)])?;
+    }
+    if !list.models.iter().any(|model| model.in_use) {
+        writeln!(out, "\nnone of them is used: search is by words alone")?;
+    }
+    let here = |known: &&KnownModel| list.models.iter().any(|model| model.known == Some(known.name));
+    let missing: Vec<&KnownModel> = list.known.iter().filter(|known| !here(known)).collect();
+    if !missing.is_empty() {
+        writeln!(out, "\nknown to work, and not here (`vault model import FILE`, `vault model pull ADDRESS`):")?;
+    }
+    for known in missing {
+        let about = format!("{} numbers, {}, {}", known.dimension, known.languages, known.licence);
+        out.row(&[(PLAIN, &format!("  {}", known.name)), (DIM, &about)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn gc(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+    let mut backend = Backend::open(vault, |_| {})?;
+    backend.catch_up(true)?;
+    let dropped = backend.ask(&endpoints::routes::DROP_KEPT_VECTORS, &())?;
+    answer(json, &dropped, true, |out| match dropped.dropped {
+        0 => Ok(writeln!(out, "nothing is kept of other models")?),
+        some => Ok(writeln!(out, "dropped {} of other models", count(some, "vector"))?),
+    })
+}
+
+/// Number of passages that the model is given at a time, as when a vault is indexed.
+const BATCH: usize = 24;
+const PASSAGE_CHARS: usize = 500;
+const QUERIES: usize = 50;
+const QUERY_CHARS: usize = 60;
+
+pub(super) fn bench(
+    vault: Option<&Path>,
+    name: Option<&str>,
+    passages: usize,
+    questions: Vec<PathBuf>,
+    json: bool,
+) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let config = match name {
+        None => ModelConfig::of(&Config::load(home.root())?),
+        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() }.into(),
+        Some(name) => config_of(&find(name, home.root())?)?.into(),
+    };
+    let index = home.index_dir(&Config::load(home.root())?.index.dir);
+    // Before anything takes its time.
+    let lock = if questions.is_empty() { None } else { Some(alone(&home)?) };
+    let Some(mut open) = models::open(&config, home.root(), &index) else {
+        bail!("`embed.model` is \"none\": name a model to time");
+    };
+    let begun = Instant::now();
+    let model = open()?;
+    let loaded = begun.elapsed();
+
+    let texts: Vec<Document> = pieces(PASSAGE_CHARS, passages)
+        .into_iter()
+        .map(|text| Document { context: String::new(), text, ..Document::default() })
+        .collect();
+    let bar = Bar::embeddings();
+    let begun = Instant::now();
+    for (at, batch) in texts.chunks(BATCH).enumerate() {
+        model.embed(batch, None).context("a passage could not be embedded")?;
+        let done = (at + 1) * BATCH;
+        bar.show(done.min(passages), passages.saturating_sub(done));
+    }
+    let embedding = begun.elapsed();
+    bar.finish();
+    let mut queries = Vec::with_capacity(QUERIES);
+    for query in pieces(QUERY_CHARS, QUERIES) {
+        let begun = Instant::now();
+        model.embed_query(&query, None).context("a query could not be embedded")?;
+        queries.push(begun.elapsed());
+    }
+    queries.sort();
+    let rate = passages as f64 / embedding.as_secs_f64().max(1e-9);
+    let all: Duration = queries.iter().sum();
+    let query_rate = QUERIES as f64 / all.as_secs_f64().max(1e-9);
+    let (half, most) = (queries[QUERIES / 2], queries[QUERIES * 95 / 100]);
+    let measured = json!({
+            "model": model.name(),
+            "dimension": model.dimension(),
+            "instructions": model.instructions(),
+            "load_ms": milliseconds(loaded),
+            "passages": passages,
+            "passages_per_second": rounded(rate),
+            "queries": QUERIES,
+            "queries_per_second": rounded(query_rate),
+            "query_p50_ms": milliseconds(half),
+            "query_p95_ms": milliseconds(most),
+    });
+    let done = answer(json, &measured, true, |out| {
+        let computed =
+            model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
+        let [loaded, half, most] = [loaded, half, most].map(milliseconds);
+        writeln!(out, "{}, {} numbers, {computed}ready after {loaded} ms", model.name(), model.dimension())?;
+        writeln!(out, "passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)")?;
+        Ok(writeln!(
+            out,
+            "queries    {query_rate:.1} a second, one after the other; half within {half} ms, 95 of 100 within {most} ms"
+        )?)
+    })?;
+    drop(model);
+    match lock {
+        Some(lock) => answers(home, config.embed, lock, questions, json),
+        None => Ok(done),
+    }
+}
+
+/// The right to have the vault to oneself.
+fn alone(home: &Home) -> anyhow::Result<Lock> {
+    home.lock().context("the questions are asked without a daemon: stop `vault serve` first")
+}
+
+/// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
+fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>, json: bool) -> anyhow::Result<Outcome> {
+    let folder = tempfile::tempdir().context("there is no room for another index")?;
+    let mut config = Config { embed, ..Config::load(home.root())? };
+    folder.path().clone_into(&mut config.index.dir);
+    let mut backend = Backend::of(App::start(home, config, lock, false)?)?;
+    EvalCommand::of(questions, json).measure(&mut backend)
+}
+
+/// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.
+fn pieces(length: usize, count: usize) -> Vec<String> {
+    let prose: Vec<char> = SHIPPED.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    let piece = |at: usize| {
+        // Far from the one before, so that no cache and no luck has a part in it.
+        let start = (at * 331) % prose.len();
+        let text: String = prose.iter().cycle().skip(start).take(length).collect();
+        format!("{at} {text}")
+    };
+    (0..count).map(piece).collect()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    rounded(time.as_secs_f64() * 1e3)
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
 }

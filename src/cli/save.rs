@@ -1,17 +1,18 @@
-//! `vault save`
+//! `vault save` and `vault annotate`
 
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::backend::Backend;
+use super::backend::{Backend, home};
 use super::exit::Outcome;
-use super::terminal::{remark, remark_behind, remark_undo, say, stdout};
+use super::note_named::{CommandTarget, NameFit, NoteNames};
+use super::terminal::{answer, remark, remark_behind, remark_undo};
 use crate::api::endpoints;
-use crate::wire::SaveParams;
+use crate::wire::{AnnotateParams, SaveParams};
 
 /// Save a text as a note: from the arguments, or from standard input.
 ///
@@ -43,11 +44,7 @@ pub(super) struct SaveCommand {
 
 impl SaveCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let content = match self.text.as_slice() {
-            [] => read_stdin()?,
-            [dash] if dash == "-" => read_stdin()?,
-            words => words.join(" "),
-        };
+        let content = text_of(&self.text)?;
         let metadata = self.metadata.iter().map(|pair| match pair.split_once('=') {
             Some((key, value)) => Ok((key.to_owned(), Value::from(value))),
             None => bail!("--meta takes KEY=VALUE, and `{pair}` has no ="),
@@ -60,28 +57,65 @@ impl SaveCommand {
             tags: (!self.tags.is_empty()).then_some(self.tags),
             metadata: (!metadata.is_empty()).then_some(metadata),
         };
-        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        backend.catch_up(false)?;
-        let saved = backend.ask(&endpoints::writes::SAVE, &params)?;
-        if self.json {
-            stdout().json(&saved)?;
-        } else {
+        let saved = Backend::caught_up(vault)?.ask(&endpoints::writes::SAVE, &params)?;
+        answer(self.json, &saved, true, |out| {
             if saved.redacted {
                 remark!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
             }
             remark_behind(saved.searchable);
-            say!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
+            writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
             remark_undo(saved.checkpoint_id.as_deref());
-        }
-        Ok(Outcome::Done)
+            Ok(())
+        })
     }
 }
 
-pub(super) fn read_stdin() -> anyhow::Result<String> {
+/// The text of arguments; that of standard input, where there are none, or `-`.
+fn text_of(words: &[String]) -> anyhow::Result<String> {
+    if !(words.is_empty() || words == ["-"]) {
+        return Ok(words.join(" "));
+    }
     if std::io::stdin().is_terminal() {
         remark!("vault: type the text, and end with Ctrl-D");
     }
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).context("standard input is not text")?;
     Ok(text)
+}
+
+/// Write a remark on a passage.
+///
+/// It becomes a note in annotations/ that quotes the passage and links to it, is shown with it, and finds it again when it
+/// has moved. A remark on a private note is private.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
+pub(super) struct AnnotateCommand {
+    /// HASH, PATH or PATH:LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]].
+    what: String,
+    /// The remark. Without one, or with -, it is read from standard input.
+    note: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl AnnotateCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let target = NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)?;
+        let note = text_of(&self.note)?;
+        let params = match target {
+            CommandTarget::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
+            CommandTarget::Note(path, lines) => {
+                let line = lines.map(|(first, _)| u32::try_from(first).unwrap_or(u32::MAX));
+                AnnotateParams { path: Some(path.into()), line, note, ..AnnotateParams::default() }
+            }
+        };
+        let annotated = Backend::caught_up(vault)?.ask(&endpoints::writes::ANNOTATE, &params)?;
+        answer(self.json, &annotated, true, |out| {
+            remark_behind(annotated.searchable);
+            writeln!(out, "{}", annotated.path)?;
+            remark_undo(annotated.checkpoint_id.as_deref());
+            Ok(())
+        })
+    }
 }

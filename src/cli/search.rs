@@ -5,12 +5,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 
 use super::backend::{Backend, home, shown_by};
 use super::exit::Outcome;
-use super::narrow::NarrowArgs;
-use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
+use super::terminal::{DIM, MATCH, Out, TITLE, answer, remark, stdout};
 use crate::config::{Citations, MemoryLayer, Mode};
 use crate::path::VaultPath;
 use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
@@ -96,59 +95,111 @@ const MAX_QUERY_BYTES: usize = 16 * 1024;
 /// Characters of a snippet on a terminal: about four lines.
 const SHOWN_CHARS: usize = 320;
 
-/// Puts the `-word`s of a search behind `--`, where clap takes them for words and not for options.
-///
-/// clap can let a positional argument begin with a hyphen, but then every option after the first word is a word too.
-pub(super) fn negated_words_last(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut rest = args.into_iter();
-    let mut args: Vec<OsString> = rest.by_ref().take(1).collect();
-    while let Some(arg) = rest.next() {
-        let (named, command) = (arg == "--vault", !arg.as_encoded_bytes().starts_with(b"-"));
-        let search = arg == "search";
-        args.push(arg);
-        if search {
-            break;
-        }
-        if command {
-            return args.into_iter().chain(rest).collect();
-        }
-        args.extend(rest.by_ref().take(named.into()));
-    }
-    let options = SearchCommand::augment_args(Command::new("search"));
-    let takes_value = |arg: &OsString| {
-        arg == "-n"
-            || arg == "--vault"
-            || options.get_arguments().any(|option| {
-                option.get_action().takes_values()
-                    && option.get_long().is_some_and(|long| arg.to_str() == Some(&format!("--{long}")))
-            })
-    };
-    let mut words = vec![OsString::from("--")];
-    while let Some(arg) = rest.next() {
-        if arg == "--" {
-            words.extend(rest);
-            break;
-        }
-        if is_negated_word(&arg) {
-            words.push(arg);
-            continue;
-        }
-        let value = takes_value(&arg);
-        args.push(arg);
-        args.extend(rest.by_ref().take(value.into()));
-    }
-    if words.len() > 1 {
-        args.extend(words);
-    }
-    args
+/// The searches, whose words are a query.
+const SEARCHES: [&str; 3] = ["search", "vsearch", "query"];
+
+/// What a word of a search is.
+#[derive(Debug, PartialEq, Eq)]
+enum Word {
+    Option,
+    /// An option whose value is the next word.
+    OptionBefore,
+    Query,
+    /// A name of an option as there is none. Whoever searches for `--dry-run` means it so.
+    Unknown,
 }
 
-/// Whether it is `-word`, and not `-n 3`, `-n3`, `-h` or a long option.
-fn is_negated_word(arg: &OsString) -> bool {
-    match arg.as_encoded_bytes() {
-        [] | [b'-'] | [b'-', b'-', ..] | b"-h" | b"-n" => false,
-        [b'-', b'n', next, ..] => !(next.is_ascii_digit() || *next == b'='),
-        [first, ..] => *first == b'-',
+/// Puts the query of a search behind `--` where a word of it begins with a hyphen, `-word` or what people ask: clap can let words begin so,
+/// but then every option after the first of them is one, too. The first word is the program, `behind` the one before the command. A long
+/// option that there is none of is the query where it is all there is, if that `takes_unknown`.
+pub(super) fn dashed_query_last(
+    mut command: Command,
+    args: impl IntoIterator<Item = OsString>,
+    behind: usize,
+    takes_unknown: bool,
+) -> Vec<OsString> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    command.build();
+    let mut at = behind + 1;
+    while let Some(word) = args.get(at).map(|word| word.to_string_lossy()) {
+        match word_is(&command, &word) {
+            Word::OptionBefore => at += 2,
+            Word::Option if word != "--" => at += 1,
+            _ => break,
+        }
+    }
+    let named = |command: &&Command| {
+        let name = args.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+        command.get_name() == name || command.get_all_aliases().any(|alias| alias == name)
+    };
+    match command.get_subcommands().find(named).filter(|found| SEARCHES.contains(&found.get_name())) {
+        Some(search) => query_last(search, &args[..=at], &args[at + 1..], takes_unknown).unwrap_or(args),
+        None => args,
+    }
+}
+
+/// The words with the query behind all options; `None` where none of it begins with a hyphen.
+fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_unknown: bool) -> Option<Vec<OsString>> {
+    let (mut options, mut query, mut unknown, mut dashed) = (before.to_vec(), Vec::new(), Vec::new(), false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == "--" {
+            query.extend(words.cloned());
+            break;
+        }
+        match word_is(search, &text) {
+            Word::Option => options.push(word.clone()),
+            Word::OptionBefore => options.extend([word].into_iter().chain(words.next()).cloned()),
+            Word::Query => {
+                dashed |= text.len() > 1 && text.starts_with('-');
+                query.push(word.clone());
+            }
+            Word::Unknown => unknown.push(word.clone()),
+        }
+    }
+    match query.is_empty() {
+        true if unknown.is_empty() || !takes_unknown => return None,
+        true => query = unknown,
+        // It is said that there is no such option.
+        false if !dashed || !unknown.is_empty() => return None,
+        false => {}
+    }
+    options.push("--".into());
+    options.extend(query);
+    Some(options)
+}
+
+fn word_is(command: &Command, word: &str) -> Word {
+    let takes = |arg: &Arg| arg.get_action().takes_values();
+    let option = |is: &dyn Fn(&Arg) -> bool| command.get_arguments().find(|arg| is(arg)).map(takes);
+    if let Some(long) = word.strip_prefix("--") {
+        let name = long.split_once('=').map_or(long, |(name, _)| name);
+        let known = option(&|arg: &Arg| {
+            arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+        });
+        return match known {
+            Some(true) if name == long => Word::OptionBefore,
+            Some(_) => Word::Option,
+            None if long.contains(char::is_whitespace) => Word::Query,
+            None => Word::Unknown,
+        };
+    }
+    let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) else { return Word::Query };
+    let known = |short: char| {
+        option(&|arg: &Arg| {
+            arg.get_short() == Some(short) || arg.get_all_short_aliases().is_some_and(|all| all.contains(&short))
+        })
+    };
+    let (first, value) = shorts.split_at(shorts.chars().next().map_or(0, char::len_utf8));
+    let first = first.chars().next().unwrap_or_default();
+    match known(first) {
+        _ if shorts.contains(char::is_whitespace) => Word::Query,
+        Some(true) if value.is_empty() => Word::OptionBefore,
+        // Their values are numbers, but for the name of a collection.
+        Some(true) if first == 'c' || value.trim_start_matches('=').parse::<u64>().is_ok() => Word::Option,
+        Some(false) if shorts.chars().all(|short| known(short) == Some(false)) => Word::Option,
+        _ => Word::Query,
     }
 }
 
@@ -174,9 +225,6 @@ impl SearchCommand {
         let response = backend.search(&SearchQuery {
             q: query,
             mode: self.mode,
-            collection: self.within.collection,
-            tag: self.within.tag,
-            path: self.within.path,
             scope: self.scope,
             resolve: self.resolve,
             layer: self.layer,
@@ -185,17 +233,14 @@ impl SearchCommand {
             until: self.until,
             limit: self.limit,
             min_score: self.min_score,
-            // The daemon knows that it is asked over the socket; alone, all notes are read first.
-            fresh: None,
             context: self.context,
             timeout_ms: self.timeout_ms,
             set: joined(&self.set),
-            highlight: false,
+            // The daemon knows that it is asked over the socket; alone, all notes are read first.
+            ..self.within.query()
         })?;
-        let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
-            stdout().json(&response)?;
-            return Ok(outcome);
+            return answer(true, &response, !response.results.is_empty(), |_| Ok(()));
         }
         if response.without_topic {
             remark!("vault: fewer than three hits have that topic; these are of any");
@@ -227,13 +272,13 @@ impl SearchCommand {
             }
             printer.hit(hit, &mut out)?;
         }
-        match (outcome, response.left_out) {
-            (Outcome::NothingFound, 0) => remark!("vault: nothing found"),
-            (Outcome::NothingFound, left) => remark!("vault: nothing found that is so likely; {left} less likely"),
+        match (response.results.is_empty(), response.left_out) {
+            (true, 0) => remark!("vault: nothing found"),
+            (true, left) => remark!("vault: nothing found that is so likely; {left} less likely"),
             (_, 0) => {}
             (_, left) => remark!("vault: {left} less likely left out"),
         }
-        Ok(outcome)
+        Ok(Outcome::found(!response.results.is_empty()))
     }
 }
 
@@ -262,8 +307,6 @@ impl Printer {
             }
             None => chunk.obsidian_url.clone().unwrap_or_default(),
         };
-        let mut place: Vec<&str> = vec![&chunk.title];
-        place.extend(chunk.heading_path.iter().map(String::as_str).filter(|heading| *heading != chunk.title));
         if self.citations != Citations::Off {
             out.link(&url, TITLE, &chunk.citation)?;
             write!(out, "  ")?;
@@ -273,8 +316,7 @@ impl Printer {
             out.paint(DIM, &format!("{relevance:.2}{}", if hit.perhaps { " perhaps" } else { "" }))?;
             write!(out, "  ")?;
         }
-        out.paint(DIM, &place.join(" > "))?;
-        writeln!(out)?;
+        out.row(&[(DIM, &place_names(&chunk.title, &chunk.heading_path))])?;
         if self.explain {
             out.paint(DIM, &format!("    {}\n", explained(hit)))?;
         }
@@ -287,6 +329,12 @@ impl Printer {
         }
         Ok(())
     }
+}
+
+/// The title of a note, and the headings in it that a passage stands under.
+pub(super) fn place_names(title: &str, headings: &[String]) -> String {
+    let headings = headings.iter().map(String::as_str).filter(|heading| *heading != title);
+    std::iter::once(title).chain(headings).collect::<Vec<_>>().join(" > ")
 }
 
 /// What a hit's place and relevance are made of.
@@ -326,24 +374,49 @@ fn indented(text: &str, matches: &[Range<usize>], out: &mut Out) -> io::Result<(
     Ok(())
 }
 
+/// Narrows searches to some notes.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct NarrowArgs {
+    /// Only this collection (a top-level folder).
+    #[arg(long)]
+    pub(super) collection: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    pub(super) tag: Option<String>,
+    /// Only notes whose path in the vault starts so.
+    #[arg(long)]
+    pub(super) path: Option<String>,
+}
+
+impl NarrowArgs {
+    /// A search of these notes alone.
+    pub(super) fn query(&self) -> SearchQuery {
+        let Self { collection, tag, path } = self.clone();
+        SearchQuery { collection, tag, path, ..SearchQuery::default() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
     fn negated_words_are_words_and_options_are_options_anywhere() {
         for (typed, parsed) in [
-            ("vault search a -b c -n 3 --json", "vault search a c -n 3 --json -- -b"),
+            ("vault search a -b c -n 3 --json", "vault search -n 3 --json -- a -b c"),
             ("vault search -dogs -n3 -nuts -n=4 --tag x", "vault search -n3 -n=4 --tag x -- -dogs -nuts"),
             ("vault --vault search search -hot -h", "vault --vault search search -h -- -hot"),
-            ("vault search a -b -- -c --json", "vault search a -- -b -c --json"),
+            ("vault search a -b -- -c --json", "vault search -- a -b -c --json"),
             // clap refuses a value that is missing.
-            ("vault search a --tag -x -b", "vault search a --tag -x -- -b"),
+            ("vault search a --tag -x -b", "vault search --tag -x -- a -b"),
             ("vault search a -n 3 - --vault=x", "vault search a -n 3 - --vault=x"),
+            ("vault search --bogus", "vault search --bogus"),
             ("vault get -x", "vault get -x"),
             ("vault", "vault"),
         ] {
-            let words = negated_words_last(typed.split(' ').map(OsString::from));
+            let words = dashed_query_last(super::super::Cli::command(), typed.split(' ').map(OsString::from), 0, false);
             assert_eq!(words.join(std::ffi::OsStr::new(" ")), parsed);
         }
     }

@@ -1,17 +1,21 @@
-//! `vault status`
+//! How the index is, and setting it right: `vault status`, `reindex` and `verify`.
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
 use super::conflicts::about;
 use super::exit::Outcome;
-use super::terminal::{BAD, DIM, Out, bytes, count, stdout};
+use super::progress::Bar;
+use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, remark, say, stdout};
+use crate::api::endpoints;
 use crate::clock::local;
 use crate::wire;
-use crate::wire::ChatState;
+use crate::wire::{ChatState, Model, ReindexParams};
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
 #[derive(Debug, Args)]
@@ -32,14 +36,8 @@ impl StatusCommand {
         };
         backend.catch_up(true)?;
         backend.warn_if_read_only();
-        let served = backend.is_served();
-        let status = backend.status()?;
-        if self.json {
-            stdout().json(&status)?;
-        } else {
-            print(&status, served, &mut stdout())?;
-        }
-        Ok(Outcome::Done)
+        let (served, status) = (backend.is_served(), backend.status()?);
+        answer(self.json, &status, true, |out| Ok(print(&status, served, out)?))
     }
 }
 
@@ -263,12 +261,8 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         writeln!(out, " {failure}")?;
     }
     if !status.problems.is_empty() {
-        let things = if status.problems.len() == 1 {
-            "1 thing was".into()
-        } else {
-            format!("{} things were", status.problems.len())
-        };
-        writeln!(out, "\n{things} not read as meant:")?;
+        let were = if status.problems.len() == 1 { "was" } else { "were" };
+        writeln!(out, "\n{} {were} not read as meant:", count(status.problems.len(), "thing"))?;
         for problem in status.problems.iter().take(SHOWN) {
             list(out, &problem.path, &problem.reason)?;
         }
@@ -276,7 +270,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     }
     let back = &status.forgotten_back;
     if !back.is_empty() {
-        let texts = if back.len() == 1 { "1 text".into() } else { format!("{} texts", back.len()) };
+        let texts = count(back.len(), "text");
         writeln!(out, "\n{texts} that you had forgotten for good, back in notes (`vault forgotten list`):")?;
     }
     for found in back.iter().take(SHOWN) {
@@ -285,7 +279,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     and_more(out, back.len())?;
     let copies = &status.conflict_copies;
     if !copies.is_empty() {
-        let conflicts = if copies.len() == 1 { "1 conflict".into() } else { format!("{} conflicts", copies.len()) };
+        let conflicts = count(copies.len(), "conflict");
         writeln!(
             out,
             "\n{conflicts} of files that were changed in two places; `vault conflicts show PATH` shows the difference:"
@@ -298,15 +292,133 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
 }
 
 fn list(out: &mut Out, path: &str, about: &str) -> io::Result<()> {
-    write!(out, "  {path}  ")?;
-    out.paint(DIM, about)?;
-    writeln!(out)
+    write!(out, "  ")?;
+    out.row(&[(PLAIN, path), (DIM, about)])
 }
 
 fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
     match all.saturating_sub(SHOWN) {
         0 => Ok(()),
         more => writeln!(out, "  … and {more} more; `vault status --json` lists all"),
+    }
+}
+
+/// Compare every note with the index and mend what differs, or build the index anew.
+///
+/// Safe while the daemon runs: it does the work, and answers meanwhile. With --full the index is built from nothing; notes
+/// are found by keyword within seconds again, and by meaning as they are embedded.
+#[derive(Debug, Args)]
+pub(super) struct ReindexCommand {
+    /// Build everything from nothing.
+    #[arg(long)]
+    full: bool,
+    /// Do not wait until it is done.
+    #[arg(long)]
+    no_wait: bool,
+    /// Print JSON: the status, as `vault status --json` has it.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ReindexCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |_| {})?;
+        backend.ask(&endpoints::routes::REINDEX, &ReindexParams { full: self.full })?;
+        if self.no_wait && backend.is_served() {
+            if self.json {
+                stdout().json(&backend.status()?)?;
+            }
+            return Ok(Outcome::Done);
+        }
+        let (files, embeddings) = (Bar::files(), Bar::embeddings());
+        let status = loop {
+            let status = backend.status()?;
+            if let Some(failure) = &status.failure {
+                bail!("{failure}");
+            }
+            let reading = !status.caught_up || status.pending_files > 0;
+            if reading {
+                files.show(status.files_done, status.pending_files);
+            } else {
+                files.finish();
+                match &status.model.next {
+                    Some(next) => embeddings.show(next.embedded, next.of.saturating_sub(next.embedded)),
+                    None => embeddings.show(status.embedded, status.pending_embeddings),
+                }
+            }
+            let Model { state, trouble, next, batch, .. } = &status.model;
+            // Those may take a day, and go on by themselves.
+            let rest_in_batches = batch.is_some() && status.phase == "idle";
+            let is_done = match next {
+                Some(next) => next.state == "failed" || next.trouble.is_some(),
+                None if state == "loading" => false,
+                None => state != "ready" || status.pending_embeddings == 0 || trouble.is_some() || rest_in_batches,
+            };
+            if !reading && is_done {
+                break status;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        embeddings.finish();
+        let waits = status.model.next.as_ref().and_then(|next| next.trouble.as_ref());
+        if let Some(why) = waits.or(status.model.trouble.as_ref()) {
+            remark!("vault: not all is embedded, and that is tried again: {why}");
+        }
+        if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
+            remark!("vault: a batch of {} is under way, and fetched by the daemon", count(batch.texts, "text"));
+        }
+        answer(self.json, &status, true, |out| {
+            let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
+            Ok(writeln!(out, "{notes}, {passages}, {} embedded", status.embedded)?)
+        })
+    }
+}
+
+/// Compare everything in the index with its checksums, and mend what is damaged.
+///
+/// The notes themselves are not judged: they are the truth. The daemon does this by itself after it was not stopped in order, and where a
+/// search meets damage, so this command is for when you doubt your disk. It exits with 1 when something was damaged.
+#[derive(Debug, Args)]
+pub(super) struct VerifyCommand {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl VerifyCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |_| {})?;
+        backend.catch_up(false)?;
+        // What opening the index has found and mended, this command has found.
+        let opened = if !backend.is_served() { backend.status()?.rebuilt } else { None };
+        let mut verification = backend.ask(&endpoints::routes::VERIFY, &())?;
+        verification.damage.splice(0..0, opened);
+        if self.json {
+            stdout().json(&verification)?;
+        } else if verification.damage.is_empty() {
+            let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
+            let embeddings = count(verification.embeddings, "embedding");
+            say!("all whole: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms)?;
+        } else {
+            verification.damage.iter().try_for_each(|damage| say!("damaged: {damage}"))?;
+        }
+        if verification.damage.is_empty() {
+            return Ok(Outcome::Done);
+        }
+        loop {
+            let status = backend.status()?;
+            if let Some(failure) = status.failure {
+                bail!("{failure}");
+            }
+            if status.caught_up && status.pending_files == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        if !self.json {
+            say!("mended")?;
+        }
+        Ok(Outcome::Damaged)
     }
 }
 

@@ -15,11 +15,13 @@ use serde_json::{Value, json};
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::exit::Outcome;
 use crate::request::{ErrorKind, RequestError};
 
 pub(super) const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const PLAIN: Style = Style::new();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 
 /// Prints a line on standard output; gives what came of it.
@@ -36,6 +38,8 @@ macro_rules! remark {
 }
 
 pub(super) use {remark, say};
+
+pub(super) use crate::mcp::count;
 
 /// Whether JSON was printed.
 static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
@@ -109,6 +113,15 @@ impl Out {
     pub(super) fn paint(&mut self, style: Style, text: &str) -> io::Result<()> {
         let painted = self.painted(style, text);
         self.stream.write_all(painted.as_bytes())
+    }
+
+    /// Prints a line of cells, each in a style of ours, with two blanks between them. Those that say nothing are left out.
+    pub(super) fn row(&mut self, cells: &[(Style, &str)]) -> io::Result<()> {
+        for (at, (style, text)) in cells.iter().filter(|(_, text)| !text.is_empty()).enumerate() {
+            self.stream.write_all(if at > 0 { b"  " } else { b"" })?;
+            self.paint(*style, text)?;
+        }
+        self.stream.write_all(b"\n")
     }
 
     /// Prints a clickable text (OSC 8).
@@ -327,6 +340,22 @@ fn chain(error: &anyhow::Error) -> String {
     })
 }
 
+/// Prints an answer: as JSON, or in words. Where there is nothing in it, nothing was found.
+pub(super) fn answer(
+    json: bool,
+    found: &impl Serialize,
+    any: bool,
+    in_words: impl FnOnce(&mut Out) -> anyhow::Result<()>,
+) -> anyhow::Result<Outcome> {
+    let mut out = stdout();
+    if json {
+        out.json(found)?
+    } else {
+        in_words(&mut out)?
+    }
+    Ok(Outcome::found(any))
+}
+
 /// A path as a shell takes it.
 pub(super) fn shell_quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
@@ -335,11 +364,6 @@ pub(super) fn shell_quoted(path: &Path) -> String {
         return path.into_owned();
     }
     format!("'{}'", path.replace('\'', r"'\''"))
-}
-
-/// A number of things for people: `1 note`, `2 notes`.
-pub(super) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Says which entries went to the archive because there were too many: of many only how many.

@@ -1,21 +1,23 @@
 //! Many vaults in one process: each is opened when somebody wants it, on the socket that it would have alone, and closed by
-//! itself. Models are loaded once for all of them.
+//! itself. Models are loaded once for all of them. It is asked on a socket of its own: a line of JSON each way.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::future::Future;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::control::{HostAnswer, HostRequest, HostStatus, ask_host, read_line, write_line};
-use super::{Daemon, DaemonError, listen_locally};
-use crate::app::App;
+use super::{Daemon, DaemonError, Serves, listen_locally};
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
 use crate::models::model_loads;
@@ -36,17 +38,12 @@ const IO_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of connections that are answered at a time; more wait.
 const AT_A_TIME: usize = 64;
 
-/// What is at work beside a vault, until it is dropped.
-pub(crate) type BesideVault = Box<dyn Send>;
-
 /// How the vaults of a process are kept.
 pub(crate) struct HostOptions {
     /// Where its socket and its lock are; it is made private where it is not there.
     pub folder: PathBuf,
     /// Whether the open vault of a folder is to be closed: nobody has asked it for a while, or its folder is gone.
     pub is_unused: Box<dyn Fn(&Path) -> bool + Send + Sync>,
-    /// Starts what is at work beside a vault for as long as it is open.
-    pub beside: Box<dyn Fn(&App) -> BesideVault + Send + Sync>,
     /// How long it goes on without a vault, so that one which is opened anew finds it.
     pub lingers: Duration,
 }
@@ -291,26 +288,26 @@ impl House {
             tell.send_replace(HostedState::Open);
             return Ok(true);
         };
-        let (house, app) = (Arc::clone(&self), Arc::clone(daemon.app()));
-        let beside = blocking(move || (house.options.beside)(&app)).await;
+        let mut is_over = self.is_over(&home).await;
         tell.send_replace(HostedState::Open);
         let over = async {
             let mut stopped = self.stopped.clone();
-            loop {
+            while !is_over {
                 tokio::select! {
                     _ = stopped.wait_for(|stopped| *stopped) => break,
                     () = tokio::time::sleep(LOOK_AGAIN) => {}
                 }
-                let (house, home) = (Arc::clone(&self), home.clone());
-                let look = move || home.is_lock_wanted() || (house.options.is_unused)(home.root());
-                if spawn_blocking(look).await.unwrap_or(true) {
-                    break;
-                }
+                is_over = self.is_over(&home).await;
             }
             tell.send_replace(HostedState::Closing);
-            let _ = spawn_blocking(move || drop(beside)).await;
         };
         Ok(daemon.run(over).await)
+    }
+
+    /// Whether an open vault is to be closed.
+    async fn is_over(self: &Arc<Self>, home: &Home) -> bool {
+        let (house, home) = (Arc::clone(self), home.clone());
+        blocking(move || home.is_lock_wanted() || (house.options.is_unused)(home.root())).await
     }
 }
 
@@ -321,7 +318,7 @@ fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
     loop {
         let home = Home::open(folder).map_err(|error| said(&error))?;
         let config = Config::load(home.root()).map_err(|error| said(&error))?;
-        match Daemon::start_locally(home.clone(), config) {
+        match Daemon::start(home.clone(), config, Serves::Locally) {
             Ok(daemon) => return Ok(Some((home, daemon))),
             Err(DaemonError::Home(HomeError::Held(Some(daemon))))
                 if std::os::unix::net::UnixStream::connect(&daemon.socket).is_ok() =>
@@ -336,4 +333,94 @@ fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
             Err(error) => return Err(said(&error)),
         }
     }
+}
+
+/// Maximum length of a line.
+const MAX_LINE_BYTES: u64 = 64 * 1024;
+
+/// What it is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HostRequest {
+    /// To serve the vault in a folder, if it does not.
+    Open(PathBuf),
+    /// What it does.
+    Status,
+}
+
+/// What it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HostAnswer {
+    /// The vault is served, on the vault's own socket.
+    Opened,
+    /// It cannot be, for this reason.
+    Refused(String),
+    /// The process is about to end; another is to be started.
+    Ending,
+    /// What it does.
+    Status(HostStatus),
+}
+
+/// What the process of many vaults does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HostStatus {
+    /// Its id.
+    pub pid: u32,
+    /// The folders of the vaults that it serves.
+    pub vaults: Vec<PathBuf>,
+    /// How often it has loaded a model.
+    pub model_loads: u64,
+}
+
+/// Asks the process that listens on a socket; `None` where none does. The answer is waited for so long.
+///
+/// # Errors
+/// When it does not answer in time, or not as it should.
+pub(crate) fn ask_host(
+    socket: &Path,
+    request: &HostRequest,
+    patience: Duration,
+) -> std::io::Result<Option<HostAnswer>> {
+    let stream = match BlockingStream::connect(socket) {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    stream.set_write_timeout(Some(patience))?;
+    stream.set_read_timeout(Some(patience))?;
+    match write_line(&stream, request).and_then(|()| read_line(&stream)) {
+        // It ended in the middle.
+        Ok(None) => Ok(Some(HostAnswer::Ending)),
+        Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+            Ok(Some(HostAnswer::Ending))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(std::io::Error::new(ErrorKind::TimedOut, format!("no answer within {patience:?}")))
+        }
+        answer => answer,
+    }
+}
+
+/// Reads a line; `None` at the end.
+///
+/// # Errors
+/// When it is too long, is no such thing, or does not come in the stream's time.
+pub(super) fn read_line<T: DeserializeOwned>(stream: &BlockingStream) -> std::io::Result<Option<T>> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(&line).map(Some).map_err(std::io::Error::from)
+}
+
+/// Writes a line.
+///
+/// # Errors
+/// When it does not go in the stream's time.
+pub(super) fn write_line(mut stream: &BlockingStream, said: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    stream.write_all(&line)
 }

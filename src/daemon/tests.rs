@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::control::HostStatus;
+use super::host::HostStatus;
 use super::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,10 +28,9 @@ fn options(folder: &Path, is_idle: &Arc<AtomicBool>, lingers: Duration) -> HostO
     let is_idle = Arc::clone(is_idle);
     HostOptions {
         folder: folder.join("host"),
-        is_unused: Box::new(move |vault| vault.ends_with("idle") && is_idle.load(Ordering::SeqCst)),
-        beside: Box::new(|app| {
-            assert!(!app.home().root().ends_with("bad"), "this one fails");
-            Box::new(())
+        is_unused: Box::new(move |vault| {
+            assert!(!vault.ends_with("bad"), "this one fails");
+            vault.ends_with("idle") && is_idle.load(Ordering::SeqCst)
         }),
         lingers,
     }

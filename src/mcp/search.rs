@@ -1,16 +1,20 @@
-//! `search`: passages with their citations.
+//! `search`: passages with their citations, and `related`: the notes near a note, and its links.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-use super::refs::uri_of;
-use super::tool::{About, DATA, Effect, Render, ToolAction, ToolEntry, hit};
+use super::get::{Reference, uri_of};
+use super::tool::{DATA, Render, ToolEntry, hit};
+use crate::app::App;
 use crate::config::{Citations, Mode, SearchConfig, StemmerLanguage};
 use crate::notes;
-use crate::request::{MAY_LACK_THE_NEWEST, RequestError, Viewer};
+use crate::request::{MAY_LACK_THE_NEWEST, RequestError, Room, Viewer};
 use crate::search::Highlighter;
-use crate::wire::{HitView, SearchQuery, SearchResponse, named, source_line};
+use crate::wire::{
+    HitView, Linked, LinksParams, LinksView, RelatedNote, RelatedParams, RelatedView, SearchQuery, SearchResponse,
+    named, source_line,
+};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -23,35 +27,26 @@ struct SearchArgs {
     #[schema(min_length = 1)]
     query: String,
     /// Else hybrid.
-    #[serde(default)]
     #[schema(inline)]
     mode: Option<Mode>,
     /// Else 6.
-    #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
     /// Folder.
-    #[serde(default)]
     collection: Option<String>,
     /// Tag.
-    #[serde(default)]
     tag: Option<String>,
     /// Path begins so.
-    #[serde(default)]
     path: Option<String>,
     /// Date or 7d.
-    #[serde(default)]
     since: Option<String>,
     /// Date.
-    #[serde(default)]
     until: Option<String>,
     // What is said of these costs every conversation; their ranges are told to whoever misses them.
     /// Turns around.
-    #[serde(default)]
     #[schema(value_type = Option<i64>)]
     context: Option<usize>,
     /// To wait.
-    #[serde(default)]
     #[schema(value_type = Option<i64>)]
     timeout_ms: Option<u64>,
 }
@@ -192,14 +187,10 @@ impl Render for Hits {
     }
 }
 
-pub(super) fn tool() -> ToolEntry {
-    let about = About {
-        name: "search",
-        title: "Search notes",
-        description: "Finds passages in the person's notes and conversations, by words and meaning, with citations. Look here first for \
-            what was decided, planned, written or said. `mode` keyword for names and exact words, deep for the closest look.",
-    };
-    ToolEntry::new(about, vec![ToolAction::only(Effect::Reads, |_, viewer: &Viewer, args| find(viewer, args))])
+pub(super) fn search_tool() -> ToolEntry {
+    let description = "Finds passages in the person's notes and conversations, by words and meaning, with citations. Look here first for \
+            what was decided, planned, written or said. `mode` keyword for names and exact words, deep for the closest look.";
+    ToolEntry::reader("search", "Search notes", description, |_, viewer: &Viewer, args| find(viewer, args))
 }
 
 fn find(viewer: &Viewer, args: SearchArgs) -> Result<Hits, RequestError> {
@@ -209,19 +200,13 @@ fn find(viewer: &Viewer, args: SearchArgs) -> Result<Hits, RequestError> {
         collection: args.collection,
         tag: args.tag,
         path: args.path,
-        scope: None,
-        resolve: None,
-        layer: None,
-        topic: None,
         since: args.since,
         until: args.until,
         limit: Some(args.limit.unwrap_or(HITS)),
-        min_score: None,
         context: args.context,
         timeout_ms: args.timeout_ms,
-        set: None,
-        highlight: false,
         fresh: Some(true),
+        ..SearchQuery::default()
     };
     let found = notes::search(viewer, &params)?;
     // A model that guessed at a collection learns nothing from an empty answer.
@@ -230,4 +215,115 @@ fn find(viewer: &Viewer, args: SearchArgs) -> Result<Hits, RequestError> {
         return Err(RequestError { hint, ..RequestError::invalid(format!("there is no collection `{collection}`")) });
     }
     Ok(Hits::of(found, &viewer.workspace().config().search))
+}
+
+/// Notes when nobody says how many.
+const NOTES: usize = 6;
+/// Links of each kind.
+const LINKS: usize = 50;
+
+/// Of what.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RelatedArgs {
+    /// Path, citation or hash.
+    #[schema(min_length = 1)]
+    what: String,
+    /// Else 6.
+    #[schema(minimum = 1, maximum = 50)]
+    limit: Option<usize>,
+}
+
+/// What is near a note, and what it is linked with.
+#[derive(Debug, Serialize)]
+struct NearNotes {
+    /// The note's path.
+    path: String,
+    /// The notes near it, the nearest first.
+    results: Vec<RelatedNote>,
+    /// Why there may be less than there could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<String>,
+    /// Paths of the notes that it links to.
+    links_to: Vec<String>,
+    /// Where other notes link to it.
+    linked_from: Vec<String>,
+    /// Links that lead to no note.
+    unresolved: Vec<String>,
+}
+
+impl Render for NearNotes {
+    fn text(&self) -> String {
+        let mut text = format!("{} notes near [{}], the nearest first. {DATA}\n", self.results.len(), self.path);
+        if let Some(degraded) = &self.degraded {
+            text += &format!("Note: {degraded}.\n");
+        }
+        let mut no_words = Highlighter::new("", StemmerLanguage::English);
+        for note in &self.results {
+            let linked = match note.linked {
+                Some(Linked::Out) => " (linked to)",
+                Some(Linked::In) => " (links here)",
+                Some(Linked::Both) => " (linked both ways)",
+                None => "",
+            };
+            let names: Vec<&str> = std::iter::once(&note.title).chain(&note.heading_path).map(String::as_str).collect();
+            text +=
+                &format!("\n{}", hit(&format!("[{}] ", note.citation), &names, linked, &note.snippet, &mut no_words));
+        }
+        let lists =
+            [("Links to", &self.links_to), ("Linked from", &self.linked_from), ("Leads nowhere", &self.unresolved)];
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            text += &format!("\n{name}: {}\n", list.join(", "));
+        }
+        text
+    }
+}
+
+impl NearNotes {
+    /// Both in one answer, of which an agent is given as much as of any: what is near first.
+    fn new(related: RelatedView, links: LinksView, mut room: Room) -> Self {
+        let mut links_to: Vec<String> = links.outgoing.into_iter().filter_map(|link| link.path).collect();
+        let mut unresolved: Vec<String> = links.unresolved.into_iter().map(|link| link.target).collect();
+        for list in [&mut links_to, &mut unresolved] {
+            list.sort();
+            list.dedup();
+        }
+        let chars = |note: &RelatedNote| {
+            let names = note.heading_path.iter().chain([&note.title, &note.snippet]);
+            names.map(|text| text.chars().count()).sum()
+        };
+        let results = related.results.into_iter().filter(|note| room.take(chars(note))).collect();
+        unresolved.retain(|target| room.take(target.chars().count()));
+        Self {
+            path: related.path,
+            results,
+            degraded: related.degraded,
+            links_to,
+            linked_from: links.incoming.into_iter().map(|link| link.citation).collect(),
+            unresolved,
+        }
+    }
+}
+
+pub(super) fn related_tool() -> ToolEntry {
+    let description = "Gives the notes similar to a note or passage, those it links to and those that link to it: what else belongs to what \
+            you found.";
+    let run = |_: &App, viewer: &Viewer, args: RelatedArgs| {
+        let (path, line) = match Reference::parse(&args.what)? {
+            Reference::Hash(hash) => {
+                let chunk = notes::chunk(viewer, &hash)?;
+                (chunk.path, Some(chunk.line_start as usize))
+            }
+            Reference::Note(path, lines) => (path, lines.map(|(first, _)| first)),
+        };
+        near(viewer, path, line, args.limit)
+    };
+    ToolEntry::reader("related", "Near a note", description, run)
+}
+
+fn near(viewer: &Viewer, path: String, line: Option<usize>, limit: Option<usize>) -> Result<NearNotes, RequestError> {
+    let params = RelatedParams { path: path.clone(), line, limit: Some(limit.unwrap_or(NOTES)) };
+    let related = notes::related(viewer, &params)?;
+    let links = notes::links(viewer, &LinksParams { path, limit: Some(LINKS) })?;
+    Ok(NearNotes::new(related, links, viewer.read_scope()?.room()))
 }

@@ -5,22 +5,22 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::tool::ToolEntry;
-use super::{context, entries, facts, fetch, get, graph, memory, related, search, status};
+use super::{get, memory, search};
 use crate::access::Principal;
 
 /// All tools, in the order in which clients show them.
 static TOOLS: LazyLock<[ToolEntry; 10]> = LazyLock::new(|| {
     [
-        search::tool(),
-        get::tool(),
-        context::tool(),
-        related::tool(),
-        graph::tool(),
-        facts::tool(),
-        entries::tool(),
-        status::tool(),
-        fetch::tool(),
-        memory::tool(),
+        search::search_tool(),
+        get::get_tool(),
+        memory::context_tool(),
+        search::related_tool(),
+        memory::graph_tool(),
+        memory::fact_tool(),
+        memory::entry_tool(),
+        memory::status_tool(),
+        get::fetch_tool(),
+        memory::memory_tool(),
     ]
 });
 

@@ -3,12 +3,14 @@
 use super::ModelFile;
 
 /// A model that is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct KnownModel {
     /// Its name, as its makers write it.
     pub name: &'static str,
     /// How its name begins in the files that there are of it, letters and digits alone.
+    #[serde(skip)]
     stems: &'static [&'static str],
+    #[serde(skip)]
     architecture: &'static str,
     /// The length of its vectors.
     pub dimension: usize,

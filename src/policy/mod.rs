@@ -4,13 +4,9 @@
 //! the session the token is bound to and the log of what it read are the vault's state: a checkout brings no removed agent
 //! back.
 
-mod log;
-mod page;
 mod policies;
 mod registry;
 
-pub(crate) use log::LogEntry;
-pub(crate) use page::{agent_page, revised_page};
-pub(crate) use policies::agent_file;
+pub(crate) use policies::{agent_file, agent_page, revised_page};
 pub use registry::AgentRegistry;
-pub(crate) use registry::{AgentsError, RequestPermit};
+pub(crate) use registry::{AgentsError, LogEntry, RequestPermit, session};

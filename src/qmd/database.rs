@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::error::QmdError;
+use super::place::QmdError;
 use crate::fs::{Context, FsError, create_private_dir, move_new};
 
 /// `vqmd`: whose database it is.
 const APPLICATION: i64 = 0x7671_6d64;
 
 /// Raised when a table is another than before.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How long a connection waits for another's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,6 +34,7 @@ CREATE INDEX documents_by_hash ON documents(hash);
 CREATE TABLE stamps(
     document INTEGER PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
     inode INTEGER NOT NULL, derived INTEGER NOT NULL);
+CREATE TRIGGER stamps_go AFTER DELETE ON documents BEGIN DELETE FROM stamps WHERE document = OLD.id; END;
 CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
 ";
 

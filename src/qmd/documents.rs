@@ -4,21 +4,20 @@
 //! program that has it open reads what was there before or after one. What stands in its place and is another program's is
 //! renamed, never written.
 
-mod stale;
 #[cfg(test)]
 mod tests;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use sha2::{Digest as _, Sha256};
 
-use super::collection::QmdCollections;
+use super::collections::QmdCollections;
 use super::database::DocumentsDatabase;
-use super::error::QmdError;
-use super::place::IndexPlace;
-use super::rows::{COLUMNS, QmdDocument, SeenText, forget, put, stamp};
+use super::place::{IndexPlace, QmdError};
 use super::seen::SeenFiles;
 use crate::config::CollectionConfig;
 use crate::path::VaultPath;
@@ -145,18 +144,13 @@ impl QmdDocuments {
         {
             return Ok(Some(document.clone()));
         }
-        let found = self.files.read(&in_vault);
-        if found.is_none() && known.is_none() {
-            return Ok(None);
+        let (mut fresh, mut gone) = (Vec::new(), Vec::new());
+        match self.files.read(&in_vault) {
+            Some(read) => fresh.push((path.to_owned(), read)),
+            None if known.is_none() => return Ok(None),
+            None => gone.push(path.to_owned()),
         }
-        let place = (self.owner.clone(), collection, path);
-        let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
-        self.write(|transaction| match &found {
-            Some(read) if is_now(&read.stamp) => put(transaction, &place, read),
-            // Whoever has written it since looks at it, too.
-            Some(_) => Ok(()),
-            None => forget(transaction, &place),
-        })?;
+        self.write_changes(collection, &fresh, &gone)?;
         Ok(self.at(collection, path)?.map(|(document, ..)| document))
     }
 
@@ -175,23 +169,8 @@ impl QmdDocuments {
         let mut all = BTreeMap::new();
         for (name, in_vault) in &self.names {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            let Differences { changes, fresh, gone } = self.differences(name, &start, is_current)?;
-            if !fresh.is_empty() || !gone.is_empty() {
-                let is_now = |path: &str, stamp: &Stamp| {
-                    let meta =
-                        self.vault_path(name, path).and_then(|path| self.files.on_disk(&path).symlink_metadata().ok());
-                    meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
-                };
-                self.write(|transaction| {
-                    for (path, read) in &fresh {
-                        // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
-                        if is_now(path, &read.stamp) {
-                            put(transaction, &(self.owner.clone(), name, path), read)?;
-                        }
-                    }
-                    gone.iter().try_for_each(|path| forget(transaction, &(self.owner.clone(), name, path)))
-                })?;
-            }
+            let (changes, fresh, gone) = self.differences(name, &start, is_current)?;
+            self.write_changes(name, &fresh, &gone)?;
             all.insert(name.clone(), changes);
         }
         self.drop_other_collections()?;
@@ -203,8 +182,36 @@ impl QmdDocuments {
         Ok(all)
     }
 
-    /// How the documents of a collection differ from its files.
-    fn differences(&self, name: &str, start: &VaultPath, is_current: bool) -> Result<Differences, QmdError> {
+    /// Writes those documents of a collection that were read, and takes those away that are gone.
+    fn write_changes(&self, collection: &str, fresh: &[(String, SeenText)], gone: &[String]) -> Result<(), QmdError> {
+        if fresh.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        let is_now = |path: &str, stamp: &Stamp| {
+            let on_disk = self.vault_path(collection, path).map(|path| self.files.on_disk(&path));
+            let meta = on_disk.and_then(|path| path.symlink_metadata().ok());
+            meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
+        };
+        self.write(|transaction| {
+            // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
+            for (path, read) in fresh.iter().filter(|(path, read)| is_now(path, &read.stamp)) {
+                put(transaction, [&self.owner, collection, path], read)?;
+            }
+            // Their stamps go with them.
+            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ? AND path = ?";
+            gone.iter().try_for_each(|path| transaction.execute(sql, [&*self.owner, collection, path]).map(drop))
+        })
+    }
+
+    /// How the documents of a collection differ from its files: what has changed, those to be written by their paths, and the paths of those
+    /// to be taken away.
+    #[allow(clippy::type_complexity, reason = "used once")]
+    fn differences(
+        &self,
+        name: &str,
+        start: &VaultPath,
+        is_current: bool,
+    ) -> Result<(DocumentChanges, Vec<(String, SeenText)>, Vec<String>), QmdError> {
         let scan = self.files.scan(start);
         let mut changes = DocumentChanges::default();
         let known = self.stamps(name)?;
@@ -238,7 +245,7 @@ impl QmdDocuments {
         };
         let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
         changes.removed = gone.len();
-        Ok(Differences { changes, fresh, gone })
+        Ok((changes, fresh, gone))
     }
 
     /// Those whose hash begins so.
@@ -298,13 +305,137 @@ impl QmdDocuments {
             Ok(done)
         })
     }
+
+    /// Drops what is left of indexes whose folder is gone.
+    fn drop_other_indexes(&self) -> Result<(), QmdError> {
+        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        owners.iter().filter(|owner| !Path::new(owner).exists()).try_for_each(|owner| {
+            self.write(|transaction| {
+                transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
+                transaction.execute("DELETE FROM documents WHERE owner = ?", [owner]).map(drop)
+            })
+        })
+    }
+
+    /// Drops the documents of collections that there are no more. Tells how many.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
+        let mut dropped = 0;
+        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
+        for name in listed.iter().filter(|name| !self.names.contains_key(*name)) {
+            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+            dropped += self.write(|transaction| transaction.execute(sql, [&self.owner, name]))?;
+        }
+        Ok(dropped)
+    }
+
+    /// A column of texts, of a question about this index.
+    fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare(sql)?;
+            asked.query_map([&self.owner], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Looks at every page; a database that is damaged anywhere is made anew.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub(crate) fn check(&self) -> Result<(), QmdError> {
+        self.ask_whole(|connection| {
+            let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+            let corrupt = || rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            if said == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(corrupt(), Some(said))) }
+        })
+    }
 }
 
-/// How the documents of a collection differ from its files.
-struct Differences {
-    changes: DocumentChanges,
-    /// Those to be written, by their paths.
-    fresh: Vec<(String, SeenText)>,
-    /// The paths of those to be taken away.
-    gone: Vec<String>,
+/// What a document is read from.
+const COLUMNS: &str = "collection, path, title, hash, modified_at";
+
+/// SHA-256 in hex.
+const HASH_DIGITS: usize = 64;
+
+/// A file of a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QmdDocument {
+    /// Its collection.
+    pub collection: String,
+    /// Its path there.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// SHA-256 of its bytes, 64 hex digits.
+    pub hash: String,
+    /// When it was last changed, as RFC 3339.
+    pub modified_at: String,
+}
+
+impl QmdDocument {
+    /// The name by which it is given: six digits of its hash.
+    pub(crate) fn docid(&self) -> &str {
+        &self.hash[..6]
+    }
+
+    /// Its address: `qmd://collection/path`.
+    pub(crate) fn address(&self) -> String {
+        format!("qmd://{}/{}", self.collection, self.path)
+    }
+
+    /// That of a row which begins with [`COLUMNS`].
+    ///
+    /// # Errors
+    /// When it holds none.
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let hash: String = row.get(3)?;
+        if hash.len() != HASH_DIGITS || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let why = format!("{hash:?} is no hash").into();
+            return Err(rusqlite::Error::FromSqlConversionFailure(3, Type::Text, why));
+        }
+        Ok(Self { collection: row.get(0)?, path: row.get(1)?, title: row.get(2)?, hash, modified_at: row.get(4)? })
+    }
+}
+
+/// What was read of a note that programs may see.
+#[derive(Debug)]
+pub(super) struct SeenText {
+    pub(super) text: String,
+    pub(super) stamp: Stamp,
+    pub(super) title: String,
+    /// Whether it was made of other notes, so that it is seen where those are, though it is as it was.
+    pub(super) derived: bool,
+}
+
+/// A stamp, from a column on.
+///
+/// # Errors
+/// When the columns hold none.
+fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
+    // SQLite has no numbers without a sign.
+    let bits = |number: i64| number as u64;
+    Ok(Stamp {
+        mtime_ns: row.get(at)?,
+        ctime_ns: row.get(at + 1)?,
+        size: bits(row.get(at + 2)?),
+        inode: bits(row.get(at + 3)?),
+    })
+}
+
+/// Writes a document, with the stamp of the file that it was read from.
+///
+/// # Errors
+/// When the database cannot be written.
+fn put(transaction: &Transaction<'_>, [owner, collection, path]: [&str; 3], read: &SeenText) -> rusqlite::Result<()> {
+    let SeenText { text, stamp, title, derived } = read;
+    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
+    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6)
+               ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
+               RETURNING id";
+    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
+    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64, derived];
+    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5, ?6)", stamp).map(drop)
 }

@@ -12,6 +12,12 @@ use crate::vault::{Act, Action};
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
+    /// Whether somebody may be it at all, before anything else of a request is looked at.
+    ///
+    /// # Errors
+    /// When not.
+    fn admits(principal: &Principal) -> Result<(), RequestError>;
+
     /// Takes a request for what it is.
     ///
     /// # Errors
@@ -45,11 +51,15 @@ pub struct EventSender {
 const SENDS_ONLY: &str = "this token may only send events";
 
 impl Role for Viewer {
-    fn of(request: Request) -> Result<Self, RequestError> {
-        match request.principal() {
-            Principal::Owner | Principal::Agent(_) => Ok(Self(request)),
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Owner | Principal::Agent(_) => Ok(()),
             Principal::Capture(_) => Err(RequestError::forbidden(SENDS_ONLY)),
         }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(request))
     }
 }
 
@@ -161,13 +171,15 @@ impl Owner {
 }
 
 impl Role for Owner {
-    fn of(request: Request) -> Result<Self, RequestError> {
-        match request.principal() {
-            Principal::Owner => Ok(Self(Viewer(request))),
-            Principal::Agent(_) | Principal::Capture(_) => {
-                Err(RequestError::forbidden("only the vault's owner may do this"))
-            }
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Agent(_) => Err(RequestError::forbidden("only the vault's owner may do this")),
+            Principal::Owner | Principal::Capture(_) => Viewer::admits(principal),
         }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(Viewer(request)))
     }
 }
 
@@ -181,20 +193,20 @@ impl Deref for Owner {
 }
 
 impl Role for MemoryWriter {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        Viewer::admits(principal)
+    }
+
     fn of(request: Request) -> Result<Self, RequestError> {
-        match request.principal() {
-            Principal::Agent(caller) => {
-                let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
-                let rights = request.own_rights();
-                Ok(Self { request, slug, mode, rights })
-            }
-            Principal::Owner => {
-                let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
-                let message = "this is for agents, each of which has a memory of its own";
-                Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) })
-            }
-            Principal::Capture(_) => Err(RequestError::forbidden(SENDS_ONLY)),
-        }
+        Self::admits(request.principal())?;
+        let Principal::Agent(caller) = request.principal() else {
+            let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
+            let message = "this is for agents, each of which has a memory of its own";
+            return Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) });
+        };
+        let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
+        let rights = request.own_rights();
+        Ok(Self { request, slug, mode, rights })
     }
 }
 
@@ -284,6 +296,10 @@ impl MemoryWriter {
 }
 
 impl Role for EventSender {
+    fn admits(_: &Principal) -> Result<(), RequestError> {
+        Ok(())
+    }
+
     fn of(request: Request) -> Result<Self, RequestError> {
         let name = match request.principal() {
             Principal::Owner => String::new(),

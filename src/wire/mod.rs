@@ -1,43 +1,19 @@
 //! What is asked and answered, as HTTP, MCP and the command line share it: JSON and its schemas.
 
 mod agents;
-mod attachments;
-mod browse;
 mod capture;
-mod conflicts;
-mod context;
-mod entries;
 mod facts;
-mod forgotten;
-mod import;
 mod memory;
-mod note;
-mod object;
-mod processing;
-mod profile;
+mod notes;
 mod search;
 mod status;
-mod summaries;
-mod traces;
 mod writes;
 
 pub use agents::*;
-pub use attachments::*;
-pub use browse::*;
 pub use capture::*;
-pub use conflicts::*;
-pub use context::*;
-pub use entries::*;
 pub use facts::*;
-pub use forgotten::*;
-pub use import::*;
 pub use memory::*;
-pub use note::*;
-pub(crate) use object::*;
-pub use processing::*;
-pub use profile::*;
+pub use notes::*;
 pub use search::*;
 pub use status::*;
-pub use summaries::*;
-pub(crate) use traces::*;
 pub use writes::*;

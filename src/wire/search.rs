@@ -1,7 +1,12 @@
-//! A search and its answer.
+//! A search and its answer, a block of memory for a question, and how texts and JSON name what they mean.
+
+use std::fmt;
+use std::marker::PhantomData;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
@@ -12,7 +17,6 @@ use crate::config::{MemoryLayer, Mode};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
@@ -252,6 +256,164 @@ pub(crate) fn percent_encode_path(path: &str) -> String {
     utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
 }
 
+/// What is an object in JSON, and not an array of its values in their order, which serde would take, too.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+/// Reads an object.
+///
+/// # Errors
+/// When it is none, or its fields are not right.
+pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+/// Reads a whole number, also as `5.0`: to JSON, and to languages that know one kind of number, that is the same.
+///
+/// # Errors
+/// When it is no number, not whole, or too large.
+pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
+    let expected =
+        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is no whole number that it takes"));
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let whole = number.as_u64().or_else(|| {
+        // Up to here every whole number is a float of its own.
+        let float =
+            number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(float));
+        float.map(|float| float as u64)
+    });
+    let number = whole.and_then(|whole| N::try_from(whole).ok()).ok_or_else(|| expected(&number))?;
+    Ok(Some(number))
+}
+
+/// What is asked for.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextParams {
+    /// What a model is asked; without it what is worth knowing in any case is given.
+    pub query: Option<String>,
+    /// The agent that it is for: any for the person, and for an agent itself alone.
+    pub agent: Option<String>,
+    /// Tokens at most, 50 to 100,000; `[memory] context_tokens` when it is not said, and in full mode the sum of the sections'.
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(minimum = 50, maximum = 100_000)]
+    pub budget: Option<usize>,
+    /// Only these sections, whatever the question is.
+    pub sections: Option<Vec<ContextPart>>,
+    /// `gate` decides whether anything is worth giving; `full` gives all layers within their budgets. The latter where there is no question.
+    pub mode: Option<ContextMode>,
+    /// Whether it goes into a prompt without anybody having asked for it: then `style` on the agent's page counts.
+    pub unasked: Option<bool>,
+    /// When the session began. An agent whose page says `prompt_memory_mode: frozen-at-session-start` is given memory as it was then, as far
+    /// as notes have not changed since.
+    pub session_start: Option<String>,
+}
+
+/// A section that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextPart {
+    /// Who the person is.
+    Profile,
+    /// Entries of the working memory.
+    Entries,
+    /// How what is named is related to others.
+    Relations,
+    /// Summaries of conversations.
+    Summaries,
+    /// Turns of conversations.
+    Transcript,
+    /// Passages of notes.
+    Excerpts,
+    /// Passages of an agent's own memory.
+    Memories,
+}
+
+/// How much is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextMode {
+    /// What the question is worth, or nothing.
+    Gate,
+    /// All layers.
+    Full,
+}
+
+/// A block of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContextView {
+    /// What a model may be given, fenced as data; empty where nothing is worth it.
+    pub text: String,
+    /// What it was made of.
+    pub receipt: ContextReceipt,
+}
+
+/// What a block was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContextReceipt {
+    /// Names what was given: the same for the same, and the `ETag`.
+    pub id: String,
+    /// What decided: `profile`, `transcript`, `summaries`, `entries`, `search`, `nothing`, `full`, `asked`.
+    pub gate: String,
+    /// Why.
+    pub why: String,
+    /// Tokens of the text.
+    pub tokens: usize,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Who counted them: a model, or `estimate`.
+    pub counted_by: String,
+    /// Its sections, in their order.
+    pub sections: Vec<ContextSection>,
+}
+
+/// A part of a block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContextSection {
+    /// Its name.
+    pub name: String,
+    /// Its tokens.
+    pub tokens: usize,
+    /// The places of its lines.
+    pub items: Vec<String>,
+    /// Lines that were left out, of those that who asks sees.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: usize,
+    /// Why they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+fn is_none(number: &usize) -> bool {
+    *number == 0
+}
+
+impl ContextReceipt {
+    /// The places that were given.
+    pub(crate) fn places(&self) -> Vec<String> {
+        self.sections.iter().flat_map(|section| &section.items).cloned().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,5 +440,43 @@ mod tests {
             assert_eq!(split_lines(text), (path, lines), "{text}");
         }
         assert_eq!(split_lines(&citation("a.md", 2, 9)), ("a.md", Some((2, Some(9)))));
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Inner {
+        on: Option<bool>,
+    }
+
+    #[test]
+    fn an_array_is_no_object() {
+        let read = |text: &str| serde_json::from_str::<Object<Inner>>(text).map(|Object(inner)| inner.on);
+        assert_eq!(read(r#"{"on": true}"#).unwrap(), Some(true));
+        assert_eq!(read("{}").unwrap(), None);
+        for bad in ["[true]", "[null]", "[]", "null", "\"on\"", r#"{"on": 1}"#] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_whole {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Lines {
+        #[serde(default, deserialize_with = "whole")]
+        line: Option<u32>,
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_point() {
+        let line = |text: &str| serde_json::from_str::<Lines>(text).map(|lines| lines.line);
+        assert_eq!(line(r#"{"line": 5}"#).unwrap(), Some(5));
+        assert_eq!(line(r#"{"line": 5.0}"#).unwrap(), Some(5));
+        assert_eq!(line(r#"{"line": null}"#).unwrap(), None);
+        assert_eq!(line("{}").unwrap(), None);
+        for bad in ["-1", "1.5", "1e300", "4294967296", "\"5\"", "true", "[]", "-0.5"] {
+            assert!(line(&format!("{{\"line\": {bad}}}")).is_err(), "{bad}");
+        }
     }
 }

@@ -5,12 +5,10 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::capture::CaptureState;
-use super::conflicts::ConflictCopy;
 use super::facts::FactProblem;
-use super::forgotten::BackAgain;
-use super::processing::ProcessingState;
+use super::memory::{ProcessingState, SummariesState};
 use super::search::Skipped;
-use super::summaries::SummariesState;
+use super::writes::{BackAgain, ConflictCopy};
 use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.

@@ -1,17 +1,15 @@
-//! What those take and give that change notes.
+//! What those take and give that change notes, settle conflicts, and say what was changed and forgotten.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-use super::object::whole;
-use super::search::ChunkView;
+use super::search::{ChunkView, whole};
 
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct DeleteParams {
     /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
     #[serde(default)]
@@ -32,10 +30,10 @@ pub struct ForgetParams {
     /// The memory scope of the fact; `user` when it is not said.
     pub scope: Option<String>,
     /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole")]
     pub line_start: Option<usize>,
     /// The last of the lines; the first when it is not said.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole")]
     pub line_end: Option<usize>,
     /// The hash of the note as the caller has seen it; refused when it is not so any more.
     pub seen: Option<String>,
@@ -69,7 +67,7 @@ pub struct Forgotten {
     /// The hash of the note as it was.
     pub seen: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::writes::yes")]
+    #[serde(default = "yes")]
     pub searchable: bool,
     /// What else was dropped, when that was asked for.
     pub purged: Option<PurgedView>,
@@ -130,7 +128,7 @@ pub struct AnnotateParams {
     /// A note's path in the vault.
     pub path: Option<String>,
     /// With `path`: a line of the passage, from 1.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole")]
     pub line: Option<u32>,
     /// The remark: Markdown, up to 50 KB.
     pub note: String,
@@ -146,7 +144,7 @@ pub struct Annotated {
     /// Where it is.
     pub path: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::writes::yes")]
+    #[serde(default = "yes")]
     pub searchable: bool,
     /// Undoes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +185,6 @@ pub struct PassageView {
 /// Which checkpoints.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
     /// Only those of this note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,7 +237,7 @@ pub struct Restored {
     /// What undoes this; the same checkpoint when nothing was to be done, and the name of an import, which comes again when it is imported again.
     pub checkpoint_id: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
-    #[serde(default = "super::writes::yes")]
+    #[serde(default = "yes")]
     pub searchable: bool,
     /// Whether it says what was forgotten for good. It is there all the same: it is the person's to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -283,7 +280,7 @@ pub struct Saved {
     /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
     pub redacted: bool,
     /// Whether a search finds it. It does, unless the indexer is kept busy; it is written all the same.
-    #[serde(default = "super::writes::yes")]
+    #[serde(default = "yes")]
     pub searchable: bool,
     /// Whether the text, or a part of it, was forgotten for good before. It is saved all the same: it is the person's to say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -296,4 +293,208 @@ pub struct Saved {
 /// What an older daemon does not say.
 pub(super) fn yes() -> bool {
     true
+}
+
+/// A file that was changed in two places: what a sync service left of it, or a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictCopy {
+    /// The copy; of a note with git's conflict markers the note itself.
+    pub path: String,
+    /// The file it is a copy of, which may be gone.
+    pub of: String,
+    /// Who makes copies with such names, or `git`.
+    pub made_by: String,
+    /// Whether the copy says the same as the file to the byte. Then searches find that alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same: bool,
+    /// Why it can only be settled by hand: its name is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<String>,
+}
+
+/// What waits for a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictsView {
+    /// By path.
+    pub conflicts: Vec<ConflictCopy>,
+}
+
+/// Which conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ConflictParams {
+    /// The copy, or the file that has one copy or conflict markers.
+    pub path: String,
+}
+
+/// Both sides of a conflict.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictView {
+    /// Which it is.
+    #[serde(flatten)]
+    pub conflict: ConflictCopy,
+    /// The lines that differ with three around them, as a unified diff: `-` is ours, `+` is theirs. Empty where nothing differs, and where
+    /// a side is no text.
+    pub diff: String,
+    /// Ours, where a side is no text; absent where it is gone, too.
+    pub ours: Option<ConflictSide>,
+    /// Theirs, where a side is no text.
+    pub theirs: Option<ConflictSide>,
+}
+
+/// One side of a conflict that is no text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictSide {
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    /// When it was last changed, as RFC 3339.
+    pub updated_at: String,
+}
+
+/// What of a conflict is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptSide {
+    /// The file as it has its name; of conflict markers what stands above `=======`.
+    Ours,
+    /// The copy, which takes the place of the file; of conflict markers what stands below.
+    Theirs,
+    /// The copy becomes a file of its own; of conflict markers both, one after the other.
+    Both,
+}
+
+/// How to settle a conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeepParams {
+    /// The copy, or the file that has one copy or conflict markers.
+    pub path: String,
+    /// What is kept.
+    pub keep: KeptSide,
+}
+
+/// A conflict that is settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictSettled {
+    /// Always true.
+    pub ok: bool,
+    /// The file.
+    pub path: String,
+    /// The file that the copy has become, where both are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
+    /// What undoes it, each of them, the last change first.
+    pub checkpoint_ids: Vec<String>,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "yes")]
+    pub searchable: bool,
+}
+
+/// What was forgotten for good, and what became of that.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ForgottenView {
+    /// What was forgotten, the oldest first. What it said is not kept.
+    pub forgotten: Vec<TombstoneView>,
+    /// What was left out because of it, the newest first; the last 1,000.
+    pub left_out: Vec<LeftOutView>,
+    /// What stands in notes all the same: somebody wrote it again. It stays.
+    pub back: Vec<BackAgain>,
+    /// Whether all notes were looked over for `back`.
+    pub complete: bool,
+}
+
+/// Something that was forgotten for good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TombstoneView {
+    /// Names it.
+    pub id: i64,
+    /// When it was forgotten, as RFC 3339.
+    pub at: String,
+    /// The note that it was in; of one that is gone the folder alone.
+    pub place: String,
+    /// By how many texts it is known again: all of it, paragraphs, list items, turns.
+    pub texts: usize,
+    /// By how many sentences.
+    pub sentences: usize,
+    /// How many facts it is.
+    pub facts: usize,
+}
+
+/// Something that was left out because it was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LeftOutView {
+    /// When, as RFC 3339.
+    pub at: String,
+    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
+    pub by: String,
+    /// The collection, or the file, that it was for.
+    pub into: String,
+    /// Whether all of it was left out, or a part.
+    pub whole: bool,
+    /// Which of the forgotten it is.
+    pub tombstone: i64,
+}
+
+/// A line that was forgotten for good and is there again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BackAgain {
+    /// The note.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Which of the forgotten it is.
+    pub tombstone: i64,
+}
+
+/// Something that was forgotten may come back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LiftedView {
+    /// Always true.
+    pub ok: bool,
+}
+
+/// Which changes.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ChangesParams {
+    /// At most so many, 1 to 10,000; 100 when it is not said.
+    #[param(minimum = 1, maximum = 10_000)]
+    pub limit: Option<usize>,
+    /// Only those of this note, or of a folder that ends in `/`.
+    pub path: Option<String>,
+    /// Only those from then on: a date (`2026-01-05`), a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
+    pub since: Option<String>,
+}
+
+/// What the program changed, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChangesView {
+    /// A line a change. They hold no text.
+    pub changes: Vec<ChangeView>,
+}
+
+/// A change that the program made to a note.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChangeView {
+    /// When, as RFC 3339.
+    pub at: String,
+    /// Who: `owner`, `agent NAME`, `program NAME`, `retention`.
+    pub by: String,
+    /// What: `create`, `edit`, `append`, `forget`, `trash`, `restore` or `purge`.
+    pub what: String,
+    /// The note; of one that is gone for good the folder alone.
+    pub path: String,
+    /// The first line that is another since.
+    pub line_start: Option<u32>,
+    /// The last one.
+    pub line_end: Option<u32>,
+    /// A digest of the note before, by a key of this vault alone: the same again is the same content. Absent where it was not there.
+    pub before: Option<String>,
+    /// The digest after.
+    pub after: Option<String>,
+    /// What undoes it, while it can be undone.
+    pub checkpoint_id: Option<String>,
 }

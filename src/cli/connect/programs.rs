@@ -61,6 +61,19 @@ pub(super) struct Program {
     pub(super) then: &'static str,
 }
 
+/// What most of them have in common: servers under `mcpServers` in a file of JSON.
+const USUAL: Program = Program {
+    named: ProgramName::ClaudeCode,
+    title: "",
+    agent: "",
+    place: SettingsPlace::Environment,
+    file_in: None,
+    format: SettingsFormat::Json,
+    servers: &["mcpServers"],
+    says_stdio: false,
+    then: "",
+};
+
 /// All of them, by name.
 pub(super) const PROGRAMS: &[Program] = &[
     Program {
@@ -68,55 +81,45 @@ pub(super) const PROGRAMS: &[Program] = &[
         title: "Claude Code",
         agent: "claude",
         place: SettingsPlace::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
-        file_in: None,
-        format: SettingsFormat::Json,
-        servers: &["mcpServers"],
         says_stdio: true,
         then: "it counts from its next session on",
+        ..USUAL
     },
     Program {
         named: ProgramName::ClaudeDesktop,
         title: "Claude Desktop",
         agent: "claude",
         place: SettingsPlace::Config("Claude/claude_desktop_config.json"),
-        file_in: None,
-        format: SettingsFormat::Json,
-        servers: &["mcpServers"],
-        says_stdio: false,
         then: "end it and start it anew",
+        ..USUAL
     },
     Program {
         named: ProgramName::Codex,
         title: "Codex",
         agent: "codex",
         place: SettingsPlace::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
-        file_in: None,
         format: SettingsFormat::Toml,
         servers: &["mcp_servers"],
-        says_stdio: false,
         then: "it counts from its next session on",
+        ..USUAL
     },
     Program {
         named: ProgramName::Cursor,
         title: "Cursor",
         agent: "cursor",
         place: SettingsPlace::Home(&[".cursor", "mcp.json"], None),
-        file_in: None,
-        format: SettingsFormat::Json,
-        servers: &["mcpServers"],
-        says_stdio: false,
         then: "switch it on in its settings, under MCP",
+        ..USUAL
     },
     Program {
         named: ProgramName::Moltis,
         title: "Moltis",
         agent: "moltis",
         place: SettingsPlace::Home(&[".config", "moltis", "moltis.toml"], Some(("MOLTIS_CONFIG_DIR", "moltis.toml"))),
-        file_in: None,
         format: SettingsFormat::Toml,
         servers: &["mcp", "servers"],
-        says_stdio: false,
         then: "start its gateway anew",
+        ..USUAL
     },
     Program {
         named: ProgramName::Openclaw,
@@ -124,32 +127,20 @@ pub(super) const PROGRAMS: &[Program] = &[
         agent: "openclaw",
         place: SettingsPlace::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
         file_in: Some("OPENCLAW_CONFIG_PATH"),
-        format: SettingsFormat::Json,
         servers: &["mcp", "servers"],
-        says_stdio: false,
         then: "start its gateway anew",
+        ..USUAL
     },
-    Program {
-        named: ProgramName::Taos,
-        title: "taOS",
-        agent: "taos",
-        place: SettingsPlace::Environment,
-        file_in: None,
-        format: SettingsFormat::Json,
-        servers: &[],
-        says_stdio: false,
-        then: "",
-    },
+    Program { named: ProgramName::Taos, title: "taOS", agent: "taos", ..USUAL },
     Program {
         named: ProgramName::Vscode,
         title: "VS Code",
         agent: "vscode",
         place: SettingsPlace::Config("Code/User/mcp.json"),
-        file_in: None,
-        format: SettingsFormat::Json,
         servers: &["servers"],
         says_stdio: true,
         then: "start it there with `MCP: List Servers`",
+        ..USUAL
     },
 ];
 
@@ -160,17 +151,8 @@ impl Program {
     }
 
     /// Its name on the command line.
-    pub(super) fn name(&self) -> &'static str {
-        match self.named {
-            ProgramName::ClaudeCode => "claude-code",
-            ProgramName::ClaudeDesktop => "claude-desktop",
-            ProgramName::Codex => "codex",
-            ProgramName::Cursor => "cursor",
-            ProgramName::Moltis => "moltis",
-            ProgramName::Openclaw => "openclaw",
-            ProgramName::Taos => "taos",
-            ProgramName::Vscode => "vscode",
-        }
+    pub(super) fn name(&self) -> String {
+        self.named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// Its settings; `None` where they are its environment.

@@ -4,10 +4,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use super::json;
 use crate::fs::{create_dir, write_atomically, write_new, write_over};
 
 /// The name of our entry.
@@ -75,7 +77,7 @@ impl SettingsFile {
     fn value(&self, text: &str) -> anyhow::Result<Value> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         match self.format {
-            SettingsFormat::Json => json::parsed(text).map_err(|error| self.unreadable(&error)),
+            SettingsFormat::Json => parsed(text).map_err(|error| self.unreadable(&error)),
             SettingsFormat::Toml => {
                 let document: DocumentMut = text.parse().map_err(|error| self.unreadable(&error))?;
                 Ok(value_of(document.as_item()))
@@ -99,7 +101,7 @@ impl SettingsFile {
         });
         let changed = changed.with_context(|| self.path.display().to_string())?;
         // Whatever this made of it, the entry is there now and the rest is what it was.
-        if said(self.value(&changed)?) != said(json::with_value(before, &self.keys, entry)) {
+        if said(self.value(&changed)?) != said(with_value(before, &self.keys, entry)) {
             bail!("{} cannot be edited", self.path.display());
         }
         Ok(changed)
@@ -124,7 +126,7 @@ impl SettingsFile {
             if !is_empty || at(&before).is_some() {
                 break;
             }
-            text = as_written(&text, |text| json::with_member(text, around, None))?;
+            text = as_written(&text, |text| with_member(text, around, None))?;
         }
         Ok(text)
     }
@@ -133,13 +135,13 @@ impl SettingsFile {
     fn with_members(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
         let there = self.entry(text)?;
         let (Some(Value::Object(before)), Some(Value::Object(after))) = (&there, entry) else {
-            return json::with_member(text, &self.keys, entry);
+            return with_member(text, &self.keys, entry);
         };
         let mut text = text.to_owned();
         for key in before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))) {
             if before.get(key) != after.get(key) {
                 let keys: Vec<&str> = self.keys.iter().copied().chain([key.as_str()]).collect();
-                text = json::with_member(&text, &keys, after.get(key))?;
+                text = with_member(&text, &keys, after.get(key))?;
             }
         }
         Ok(text)
@@ -314,11 +316,79 @@ fn value_of(item: &Item) -> Value {
     }
 }
 
+/// What a text says, as JSON or as JSON5; one that says nothing is null.
+///
+/// # Errors
+/// When it is neither.
+pub(super) fn parsed(text: &str) -> Result<Value, ParseError> {
+    Ok(tree(text)?.to_serde_value().unwrap_or_default())
+}
+
+fn tree(text: &str) -> Result<CstRootNode, ParseError> {
+    // The one thing that not even JSON5 leaves out.
+    CstRootNode::parse(text, &ParseOptions { allow_missing_commas: false, ..ParseOptions::default() })
+}
+
+/// A value with another one, or without one, at a path of names, as [`with_member`] makes it of a text.
+pub(super) fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> Value {
+    let Some((key, rest)) = keys.split_first() else { return value.cloned().unwrap_or_default() };
+    let mut object = match root {
+        Value::Object(object) => object,
+        Value::Null => Map::new(),
+        other => return other,
+    };
+    match (object.contains_key(*key), rest.is_empty(), value) {
+        (false, _, None) => {}
+        (true, true, None) => drop(object.remove(*key)),
+        _ => {
+            let within = with_value(object.get(*key).cloned().unwrap_or_default(), rest, value);
+            object.insert((*key).to_owned(), within);
+        }
+    }
+    object.into()
+}
+
+/// A text of JSON with another value, or without one, at a path of names; what is missing on the way is made.
+///
+/// # Errors
+/// When something on the way is no object.
+pub(super) fn with_member(text: &str, keys: &[&str], value: Option<&Value>) -> anyhow::Result<String> {
+    let tree = tree(text)?;
+    let (name, above) = keys.split_last().context("an entry has a name")?;
+    let no_object = |key: &str| format!("there is something else than an object where `{key}` belongs");
+    let mut object = tree.object_value_or_create().with_context(|| no_object(keys[0]))?;
+    for (key, within) in above.iter().zip(&keys[1..]) {
+        if value.is_none() && object.get(key).is_none() {
+            return Ok(text.to_owned());
+        }
+        object = object.object_value_or_create(key).with_context(|| no_object(within))?;
+    }
+    match (object.get(name), value) {
+        (Some(there), Some(value)) => there.set_value(input(value)),
+        (Some(there), None) => there.remove(),
+        (None, Some(value)) => drop(object.append(name, input(value))),
+        (None, None) => {}
+    }
+    Ok(tree.to_string())
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(truth) => CstInputValue::Bool(*truth),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(object) => {
+            CstInputValue::Object(object.iter().map(|(key, value)| (key.clone(), input(value))).collect())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn file(format: SettingsFormat, servers: &[&'static str]) -> SettingsFile {
         SettingsFile { path: "/nowhere/settings".into(), format, keys: servers.iter().copied().chain([NAME]).collect() }

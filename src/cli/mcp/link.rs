@@ -16,11 +16,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
-use super::answers::AnswerForm;
-use super::message::{INTERNAL, RpcMessage, refusal};
+use super::{AnswerForm, INTERNAL, RpcMessage, refusal};
 use crate::api::AS_AGENT;
 use crate::config::Config;
-use crate::daemon::{Daemon, DaemonError};
+use crate::daemon::{Daemon, DaemonError, Serves};
 use crate::mcp::SESSION;
 use crate::sync::Shared;
 use crate::vault::{Home, HomeError};
@@ -208,7 +207,7 @@ async fn serve(
     let opened = home.clone();
     let started = spawn_blocking(move || {
         let config = Config::load(opened.root())?;
-        anyhow::Ok(Daemon::start_locally(opened, config)?)
+        anyhow::Ok(Daemon::start(opened, config, Serves::Locally)?)
     });
     let daemon = match started.await {
         Ok(Ok(daemon)) => daemon,

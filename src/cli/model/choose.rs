@@ -1,28 +1,27 @@
 //! `vault model use`, `import` and `pull`: a model is checked, and memory.toml names it.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::super::backend::{Backend, home};
-use super::super::exit::Outcome;
-use super::super::progress::Bar;
-use super::super::terminal::{remark, say, stdout};
-use super::shape::{PoolingName, ShapeArgs};
+use super::ShapeArgs;
 use crate::api::endpoints;
-use crate::config::{Config, EmbedConfig, NewValue};
+use crate::cli::backend::{Backend, home};
+use crate::cli::eval::name;
+use crate::cli::exit::Outcome;
+use crate::cli::progress::Bar;
+use crate::cli::terminal::{answer, remark, say};
+use crate::config::{Config, EmbedConfig, NewValue, PoolingChoice};
 use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::vault::Home;
 use crate::wire::ModelReloaded;
 
 /// What memory.toml says of a model.
 struct Chosen {
-    model: String,
-    query_prefix: String,
-    document_prefix: String,
-    pooling: String,
+    embed: EmbedConfig,
     /// What the model calls itself, once it is opened.
     is: Option<String>,
     dimension: Option<usize>,
@@ -65,7 +64,7 @@ pub(super) fn import(
         let _claim = claim(&target)?;
         copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
     }
-    chosen.model = path_in_config(&target, &home);
+    chosen.embed.model = path_in_config(&target, &home);
     settle(&home, &chosen, used, Some(&target), json)
 }
 
@@ -93,7 +92,7 @@ pub(super) fn pull(
     // What is no model is not kept, and takes no other's place.
     let mut chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
     fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
-    chosen.model = path_in_config(&target, &home);
+    chosen.embed.model = path_in_config(&target, &home);
     if wanted.is_none() && !json {
         say!("its SHA-256 is {sha256}")?;
     }
@@ -139,14 +138,14 @@ fn path_in_config(path: &Path, home: &Home) -> String {
 /// What memory.toml is to say of a model.
 fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> Chosen {
     let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
-    Chosen {
+    let embed = EmbedConfig {
         model: model.to_owned(),
         query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
         document_prefix: of(shape.document_prefix, known.map(|known| known.document_prefix)),
-        pooling: shape.pooling.map_or("auto", PoolingName::as_str).to_owned(),
-        is: None,
-        dimension: None,
-    }
+        pooling: shape.pooling.unwrap_or(PoolingChoice::Auto),
+        ..EmbedConfig::default()
+    };
+    Chosen { embed, is: None, dimension: None }
 }
 
 /// Has the daemon load what memory.toml names now.
@@ -165,7 +164,7 @@ fn shaped_by(file: &ModelFile, named: &str, shape: ShapeArgs) -> Chosen {
     let mut chosen = shaped(named, known, shape);
     // Where the file does not say it, or is known to say it wrong.
     if let Some(known) = known.filter(|known| !said && file.pooling != Some(known.pooling)) {
-        known.pooling.clone_into(&mut chosen.pooling);
+        chosen.embed.pooling = serde_json::from_value(known.pooling.into()).unwrap_or(PoolingChoice::Auto);
     }
     chosen
 }
@@ -189,14 +188,7 @@ fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::R
 impl Chosen {
     /// The configuration by which it is opened, from `path`.
     fn config(&self, path: &Path) -> EmbedConfig {
-        let pooling = serde_json::from_value(json!(self.pooling)).unwrap_or(crate::config::PoolingChoice::Auto);
-        EmbedConfig {
-            model: path.to_string_lossy().into_owned(),
-            query_prefix: self.query_prefix.clone(),
-            document_prefix: self.document_prefix.clone(),
-            pooling,
-            ..EmbedConfig::default()
-        }
+        EmbedConfig { model: path.to_string_lossy().into_owned(), ..self.embed.clone() }
     }
 }
 
@@ -211,12 +203,13 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 /// Has memory.toml name the model, unless it is only kept, and says what was done.
 fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
     let before = Config::load(home.root())?.embed;
-    let pooling = serde_json::to_value(before.pooling)?;
+    let embed = &chosen.embed;
+    let pooling = [before.pooling, embed.pooling].map(name);
     let wanted = [
-        ("model", before.model.as_str(), chosen.model.as_str()),
-        ("query_prefix", &before.query_prefix, &chosen.query_prefix),
-        ("document_prefix", &before.document_prefix, &chosen.document_prefix),
-        ("pooling", pooling.as_str().unwrap_or_default(), &chosen.pooling),
+        ("model", before.model.as_str(), embed.model.as_str()),
+        ("query_prefix", &before.query_prefix, &embed.query_prefix),
+        ("document_prefix", &before.document_prefix, &embed.document_prefix),
+        ("pooling", &pooling[0], &pooling[1]),
         ("endpoint", &before.endpoint, ""),
     ];
     let changes: Vec<(&str, NewValue<'_>)> = wanted
@@ -227,40 +220,39 @@ fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: b
     if !changes.is_empty() {
         Config::set_values(home.root(), "embed", &changes)?;
     }
-    if json {
-        stdout().json(&json!({
-            "model": chosen.model,
-            "name": chosen.is,
-            "dimension": chosen.dimension,
-            "query_prefix": chosen.query_prefix,
-            "document_prefix": chosen.document_prefix,
-            "pooling": chosen.pooling,
-            "path": kept,
-            "used": used,
-            "changed": changes.iter().map(|(key, _)| format!("embed.{key}")).collect::<Vec<_>>(),
-        }))?;
-        return Ok(Outcome::Done);
-    }
-    let name = chosen.is.as_deref().unwrap_or(&chosen.model);
-    if let Some(kept) = kept {
-        say!("{name} works, and is in {}", kept.display())?;
-    }
-    match (used, changes.is_empty()) {
-        (false, _) => say!("use it with `vault model use {}`", chosen.model)?,
-        (true, true) => say!("memory.toml names it already")?,
-        (true, false) => {
+    let settled = json!({
+        "model": embed.model,
+        "name": chosen.is,
+        "dimension": chosen.dimension,
+        "query_prefix": embed.query_prefix,
+        "document_prefix": embed.document_prefix,
+        "pooling": embed.pooling,
+        "path": kept,
+        "used": used,
+        "changed": changes.iter().map(|(key, _)| format!("embed.{key}")).collect::<Vec<_>>(),
+    });
+    answer(json, &settled, true, |out| {
+        let name = chosen.is.as_deref().unwrap_or(&embed.model);
+        if let Some(kept) = kept {
+            writeln!(out, "{name} works, and is in {}", kept.display())?;
+        }
+        if !used {
+            writeln!(out, "use it with `vault model use {}`", embed.model)?;
+        } else if changes.is_empty() {
+            writeln!(out, "memory.toml names it already")?;
+        } else {
             let keys: Vec<String> = changes.iter().map(|(key, _)| format!("`embed.{key}`")).collect();
-            say!("memory.toml: {} set for {name}", keys.join(", "))?;
-            if home.daemon().is_some() {
-                match reload(home) {
-                    Ok(_) if chosen.model == "none" => remark!("vault: the daemon does without a model now"),
-                    Ok(_) => remark!(
-                        "vault: the daemon embeds every passage with it now; the model before answers until then"
-                    ),
-                    Err(error) => remark!("vault: the daemon uses it from its next start ({error})"),
+            writeln!(out, "memory.toml: {} set for {name}", keys.join(", "))?;
+        }
+        if used && !changes.is_empty() && home.daemon().is_some() {
+            match reload(home) {
+                Ok(_) if embed.model == "none" => remark!("vault: the daemon does without a model now"),
+                Ok(_) => {
+                    remark!("vault: the daemon embeds every passage with it now; the model before answers until then");
                 }
+                Err(error) => remark!("vault: the daemon uses it from its next start ({error})"),
             }
         }
-    }
-    Ok(Outcome::Done)
+        Ok(())
+    })
 }

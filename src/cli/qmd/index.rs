@@ -1,17 +1,27 @@
-//! An index, opened for one command, and the way to the process that answers for it.
+//! An index, opened for one command, and the process in the background that answers for all indexes.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::keep;
 use crate::cli::client::{Client, PATIENCE};
+use crate::cli::exit;
+use crate::cli::exit::Outcome;
 use crate::cli::terminal::remark;
-use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments};
+use crate::config::FILE_NAME;
+use crate::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
+use crate::fs::create_private_dir;
+use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments, indexes_folder};
 use crate::request::{ErrorKind, RequestError};
 use crate::vault::{Home, HomeError};
 
@@ -118,7 +128,7 @@ impl QmdIndex {
 pub(super) fn client(place: &IndexPlace) -> anyhow::Result<Client> {
     let folder = place.folder.clone();
     let home = Home::open(&folder)?;
-    keep::touch(&folder);
+    touch(&folder);
     let mut client = match connect(&home)? {
         Some(client) => client,
         None => started(&folder)?,
@@ -143,7 +153,7 @@ pub(super) fn process_status(client: &mut Client) -> anyhow::Result<Value> {
 fn started(folder: &Path) -> anyhow::Result<Client> {
     let home = Home::open(folder)?;
     for _ in 0..OPENED_AT_MOST {
-        keep::open(folder)?;
+        open_in_process(folder)?;
         // It may be closed in this moment, for whoever changes its collections.
         if let Some(mut client) = connect(&home)? {
             catch_up(&mut client)?;
@@ -176,5 +186,154 @@ fn connect(home: &Home) -> anyhow::Result<Option<Client>> {
     match home.daemon() {
         Some(daemon) => Client::connect(&daemon.socket, PATIENCE),
         None => Ok(None),
+    }
+}
+
+/// Idle timeout after which an index that gets no command is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Grace period for which the process goes on without an index: one whose collections are changed is opened again in a
+/// moment.
+const LINGER_PERIOD: Duration = Duration::from_secs(5);
+
+/// Interval at which whoever stays says that it is still there.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Maximum time for the process to be there, and for an index to be opened.
+const STARTS_WITHIN: Duration = Duration::from_secs(20);
+
+/// Maximum size of a log, in bytes; a longer one begins anew with the next process.
+const MAX_LOG_BYTES: u64 = 1 << 20;
+
+/// Answers for all indexes until it is told to stop, or none is open any more.
+pub(super) fn keep() -> anyhow::Result<Outcome> {
+    let options = HostOptions {
+        folder: indexes_folder()?,
+        is_unused: Box::new(|folder| is_unused(folder, SystemTime::now())),
+        lingers: LINGER_PERIOD,
+    };
+    exit::after(async {
+        let stop = exit::told()?;
+        match VaultHost::start(options).await? {
+            Some(host) => Ok(host.run(stop).await),
+            // Another was quicker.
+            None => Ok(true),
+        }
+    })
+}
+
+/// Has the index in a folder opened by the process that answers for all; it is started where there is none.
+///
+/// # Errors
+/// When the process cannot be started, or the index cannot be opened.
+pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
+    let all = indexes_folder()?;
+    let (socket, started) = (HostOptions::socket(&all), Instant::now());
+    let mut child: Option<Child> = None;
+    loop {
+        let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
+        match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
+            Some(HostAnswer::Opened) => return Ok(()),
+            Some(HostAnswer::Refused(why)) => bail!("{why}"),
+            Some(HostAnswer::Ending | HostAnswer::Status(_)) => {}
+            None => {
+                let ended = child.as_mut().map(Child::try_wait).transpose()?.flatten();
+                if ended.is_some_and(|status| !status.success()) {
+                    bail!(
+                        "the process that answers for the indexes cannot start; {} says why",
+                        log_file(&all).display()
+                    );
+                }
+                if child.is_none() || ended.is_some() {
+                    child = Some(start_process(&all)?);
+                }
+            }
+        }
+        if started.elapsed() > STARTS_WITHIN {
+            bail!("the process that answers for the indexes does not start; {} may say why", log_file(&all).display());
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+fn log_file(all: &Path) -> PathBuf {
+    all.join("host.log")
+}
+
+fn start_process(all: &Path) -> anyhow::Result<Child> {
+    create_private_dir(all)?;
+    let log = log_file(all);
+    if log.metadata().is_ok_and(|meta| meta.len() > MAX_LOG_BYTES) {
+        let _ = std::fs::remove_file(&log);
+    }
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let mut command = Command::new(program);
+    // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so.
+    command.arg0("vault").args(["qmd", "keep"]).current_dir(all);
+    // The model is unpacked once for all indexes, wherever each has its cache.
+    command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
+    // The keys of a terminal are not for it.
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+    command.spawn().context("cannot start the process that answers for the indexes")
+}
+
+fn mark(folder: &Path) -> PathBuf {
+    folder.join("asked")
+}
+
+/// Says that somebody has asked.
+pub(super) fn touch(folder: &Path) {
+    let options = File::options().write(true).create(true).truncate(false).open(mark(folder));
+    // Where it cannot be said, the index is closed sooner, and the next command opens it again.
+    drop(options.and_then(|file| file.set_modified(SystemTime::now())));
+}
+
+/// Whether nobody has asked for a while, as of a time, or the index is gone.
+fn is_unused(folder: &Path, now: SystemTime) -> bool {
+    let asked = mark(folder).metadata().and_then(|meta| meta.modified()).ok();
+    let idle = asked.and_then(|asked| now.duration_since(asked).ok()).unwrap_or_default();
+    idle > IDLE_TIMEOUT || !folder.join(FILE_NAME).exists()
+}
+
+/// Says so now and then, until it is dropped.
+pub(super) struct StillAsked(Arc<AtomicBool>);
+
+/// For as long as what this gives lives, the index is not closed for want of questions.
+pub(super) fn asking(folder: &Path) -> StillAsked {
+    let (over, folder) = (Arc::new(AtomicBool::new(false)), folder.to_owned());
+    let until = Arc::clone(&over);
+    std::thread::spawn(move || {
+        while !until.load(Ordering::Relaxed) {
+            touch(&folder);
+            std::thread::sleep(TOUCH_INTERVAL);
+        }
+    });
+    StillAsked(over)
+}
+
+impl Drop for StillAsked {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_closed_when_nobody_asks_for_ten_minutes_or_it_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE_NAME), "").unwrap();
+        let (path, now) = (folder.path(), SystemTime::now());
+        assert!(!is_unused(path, now), "it is new");
+        touch(path);
+        for (seconds, unused) in [(0, false), (590, false), (610, true)] {
+            assert_eq!(is_unused(path, now + Duration::from_secs(seconds)), unused, "{seconds}");
+        }
+        std::fs::remove_file(path.join(FILE_NAME)).unwrap();
+        assert!(is_unused(path, now));
     }
 }

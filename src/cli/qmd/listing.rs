@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::collection::not_found;
-use super::index::{QmdIndex, process_status};
+use super::index::{QmdIndex, process_status, touch};
 use super::shapes::{FOR_QMD, in_a_line};
 use crate::cli::client::Client;
 use crate::cli::exit::Outcome;
@@ -246,7 +246,7 @@ pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
             Some("failed") => say!("The model cannot be used; searches are by words: {}", status["model"])?,
             Some("ready") if status["pending_embeddings"] == 0 => say!("✓ Done! All passages have their embeddings.")?,
             _ => {
-                super::keep::touch(&index.place.folder);
+                touch(&index.place.folder);
                 std::thread::sleep(LOOK_AGAIN);
                 continue;
             }

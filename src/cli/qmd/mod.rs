@@ -1,13 +1,9 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
 mod collection;
-mod context;
 mod find;
-mod follow;
 mod get;
 mod index;
-mod init;
-mod keep;
 mod listing;
 mod mcp;
 mod shapes;
@@ -15,15 +11,15 @@ mod shapes;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
 
 use self::index::QmdIndex;
 use self::shapes::FOR_QMD;
 use super::exit::Outcome;
+use super::search;
 use super::terminal::remark;
 use crate::config::Mode;
 use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
-pub(super) use get::dashed_query_last;
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
@@ -69,7 +65,7 @@ enum QmdAction {
     Collection(collection::QmdCollectionAction),
     /// Say what a collection or a folder is about; it is shown with each hit in it.
     #[command(subcommand)]
-    Context(context::QmdContextAction),
+    Context(collection::QmdContextAction),
     /// Find documents by their words.
     Search(find::QmdFindArgs),
     /// Find documents by their meaning.
@@ -110,8 +106,14 @@ pub(super) fn is_called(mut args: impl Iterator<Item = OsString>) -> bool {
     name.as_encoded_bytes().ends_with(b"qmd") || args.next().is_some_and(|command| command == "qmd")
 }
 
+/// The words of a call with the query of a search behind all options, as [`search::dashed_query_last`] has it. (QMD takes a word that begins with
+/// a hyphen for options that it does not know, and is left with no query.)
+pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>, behind: usize) -> Vec<OsString> {
+    search::dashed_query_last(QmdCli::command(), args, behind, true)
+}
+
 impl QmdCommand {
-    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.asked() {
             // Programs that call `qmd` look for 1, and for these words.
             Err(error) if error.downcast_ref::<QmdError>().is_some() => {
@@ -140,10 +142,10 @@ impl QmdCommand {
             QmdAction::Update(_) => listing::update(&mut open()?),
             QmdAction::Embed(_) => listing::embed(&mut open()?),
             QmdAction::Cleanup(args) => args.run(),
-            QmdAction::Init => init::run(),
+            QmdAction::Init => collection::init(),
             QmdAction::Pull(args) => args.run(),
             QmdAction::Mcp(args) => args.run(open()?),
-            QmdAction::Keep => keep::keep(),
+            QmdAction::Keep => index::keep(),
         }
     }
 }
@@ -162,6 +164,57 @@ mod tests {
             ("vault qmd search", true),
         ] {
             assert_eq!(is_called(typed.split(' ').map(OsString::from)), called, "{typed}");
+        }
+    }
+
+    fn split(line: &str) -> Vec<OsString> {
+        line.split('|').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_query_that_begins_with_a_hyphen_is_a_query() {
+        for (typed, parsed) in [
+            ("qmd|search|-5 degrees|--json", "qmd|search|--json|--|-5 degrees"),
+            ("qmd|search|--json|-5 degrees", "qmd|search|--json|--|-5 degrees"),
+            ("qmd|search|--json|-n|3|-5 degrees|-c|a", "qmd|search|--json|-n|3|-c|a|--|-5 degrees"),
+            ("qmd|search|-5|degrees", "qmd|search|--|-5|degrees"),
+            ("qmd|search|below|-5", "qmd|search|--|below|-5"),
+            ("qmd|search|-dogs", "qmd|search|--|-dogs"),
+            ("qmd|query|-x", "qmd|query|--|-x"),
+            ("qmd|query|-nobody knows|--json", "qmd|query|--json|--|-nobody knows"),
+            ("qmd|query|-c in gcc", "qmd|query|--|-c in gcc"),
+            ("qmd|query|-vegan", "qmd|query|--|-vegan"),
+            ("qmd|deep-search|--what is it", "qmd|deep-search|--|--what is it"),
+            ("qmd|search|--dry-run|--json", "qmd|search|--json|--|--dry-run"),
+            ("qmd|--index|search|vsearch|-x y", "qmd|--index|search|vsearch|--|-x y"),
+            ("qmd|--no-gpu|search|-5", "qmd|--no-gpu|search|--|-5"),
+            ("qmd|search|-5|--|-6", "qmd|search|--|-5|-6"),
+        ] {
+            assert_eq!(dashed_query_last(split(typed), 0), split(parsed), "{typed}");
+        }
+        let typed = split("vault|qmd|search|-5 degrees|--json");
+        assert_eq!(dashed_query_last(typed, 1), split("vault|qmd|search|--json|--|-5 degrees"));
+    }
+
+    #[test]
+    fn options_are_no_query() {
+        for typed in [
+            "qmd|query|--json|x",
+            "qmd|query|-n|3|x",
+            "qmd|query|-n3|-cnotes|-C=5|x",
+            "qmd|search|--|-x y",
+            "qmd|search|--format|json|--min-score=0.3|x",
+            "qmd|search|--jsn|x",
+            "qmd|search|-h",
+            "qmd|search|--help",
+            "qmd|search|-",
+            "qmd|search",
+            "qmd|collection|add|search|-x y",
+            "qmd|get|-5 degrees",
+            "qmd|-v",
+            "qmd",
+        ] {
+            assert_eq!(dashed_query_last(split(typed), 0), split(typed), "{typed}");
         }
     }
 }

@@ -80,7 +80,7 @@ fn what_a_search_would_not_give_is_no_document() {
     assert_eq!(paths(&mut documents), ["ill.md"]);
     write("open.md", "# Open\n");
     // The page of the index's agent counts, and stays as the person has it.
-    let page = super::super::settings::page_of(&place.folder);
+    let page = crate::qmd::collections::page_of(&place.folder);
     for (rules, seen) in [
         ("can_read_user_memory: true\nexclude_tags: [health]", &["of-open.md", "of-that.md", "open.md"][..]),
         ("can_read_user_memory: false", &[]),

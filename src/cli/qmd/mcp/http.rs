@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
-use super::rpc::QmdAnswers;
+use super::QmdAnswers;
 use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
 use crate::cli::exit;
 use crate::cli::exit::Outcome;

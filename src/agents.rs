@@ -1,24 +1,21 @@
 //! The person lets agents in, sees what they may and did read, and takes it back.
 
-mod librarian;
-
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-pub(crate) use self::librarian::set_librarian;
-use crate::access::{self, Caller, Policy, Refusal, Session};
+use crate::access::{self, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::composed;
-use crate::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page};
+use crate::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page, session};
 use crate::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339};
 use crate::search::subject;
 use crate::vault::{Action, slug};
 use crate::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, ListedAgent, ListedAgents,
-    LogParams, LogView, RotateParams,
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LibrarianParams,
+    ListedAgent, ListedAgents, LogParams, LogView, RotateParams,
 };
 
 /// Maximum length of an agent's name, in characters.
@@ -119,8 +116,8 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
     agents(owner).look_at_page(slug);
     let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let name = owner.workspace().source(&path).map(|source| Note::parse(&source.text, slug).title);
-    let token = agents(owner).token_of(slug)?;
-    let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
+    let token = agents(owner).token_of(slug).map_err(AgentsError::from)?;
+    let session = token.as_ref().map_or_else(Session::direct, session);
     let scope = owner.as_seen_by(caller(slug, session, &policy))?.given;
     let holds_notes = |name: &str| {
         let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);
@@ -140,8 +137,8 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
         expired: policy.is_expired(Timestamp::now()),
         token_since: token.as_ref().map(|token| token.created_at.to_string()),
         rights_since: token.as_ref().and_then(|token| token.given_since).map(|at| at.to_string()),
-        chat_type: token.as_ref().and_then(|token| token.session.chat_type.clone()),
-        channel: token.and_then(|token| token.session.channel),
+        chat_type: token.as_ref().and_then(|token| token.chat_type.clone()),
+        channel: token.and_then(|token| token.channel),
         problems: policy.problems.clone(),
         empty_collections: empty.cloned().collect(),
         files: scope.files().count(),
@@ -214,7 +211,8 @@ pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, Reque
     let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
     let everything = owner.read_scope()?;
     let file = named_file(&everything, what)?;
-    let session = agents(owner).token_of(slug)?.map_or_else(Session::direct, |token| token.session);
+    let token = agents(owner).token_of(slug).map_err(AgentsError::from)?;
+    let session = token.as_ref().map_or_else(Session::direct, session);
     let SeenByAgent { given, own, session_is_open } = owner.as_seen_by(caller(slug, session, &policy))?;
     let mut because = Vec::new();
     if policy.is_expired(Timestamp::now()) {
@@ -331,4 +329,28 @@ fn makes_sense(page: &str) -> Result<(), RequestError> {
         None => Ok(()),
         Some(problem) => Err(RequestError::invalid(problem.clone())),
     }
+}
+
+/// Changes how the librarian of an agent is to work, on its page; what is not named stays.
+///
+/// # Errors
+/// When there is no such agent, or the disk refuses.
+pub(crate) fn set_librarian(owner: &Owner, slug: &str, params: &LibrarianParams) -> Result<(), RequestError> {
+    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let mut set = Map::new();
+    if let Some(enabled) = params.enabled.filter(|enabled| *enabled != policy.librarian) {
+        set.insert("librarian".to_owned(), enabled.into());
+    }
+    let mut off = policy.librarian_rules.off.clone();
+    let known = params.tasks.iter().flatten().filter(|(task, _)| LIBRARIAN_TASKS.contains(&task.as_str()));
+    for (task, does) in known {
+        off.retain(|other| other != task);
+        if !does {
+            off.push(task.clone());
+        }
+    }
+    if off != policy.librarian_rules.off {
+        set.insert(LIBRARIAN_OFF.to_owned(), off.into());
+    }
+    if set.is_empty() { Ok(()) } else { revise(owner, slug, &set) }
 }

@@ -1,10 +1,10 @@
-//! Keeps the table of documents true while its index is open, without a command.
+//! Keeps the table of documents of an index that is asked as `qmd` true while the index is open, without a command.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::App;
-use crate::daemon::BesideVault;
+use crate::fs::FsError;
 use crate::qmd::{IndexPlace, QmdCollections, QmdDocuments, QmdError};
 use crate::sync::Shared;
 use crate::tasks::{Task, TaskSignal};
@@ -20,41 +20,25 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(3600);
 const LOOK_FOR_DATABASE: Duration = Duration::from_secs(2);
 
 /// Compares the documents with the files after each change of the index, until what this gives is dropped: a note that was made private or
-/// removed leaves the table by itself.
-pub(super) fn follow(app: &App) -> BesideVault {
-    let Some(place) = IndexPlace::of_folder(app.home().root()) else { return Box::new(()) };
-    let (shared, signal) = (Arc::clone(app.shared()), TaskSignal::default());
+/// removed leaves the table by itself. `None` where the vault is no such index.
+///
+/// # Errors
+/// When the thread cannot be started.
+pub(super) fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, FsError> {
+    let Some(place) = IndexPlace::of_folder(root) else { return Ok(None) };
+    let (shared, signal) = (Arc::clone(shared), TaskSignal::default());
     shared.wakes(&signal);
-    let told = |error: &dyn std::fmt::Display, place: &IndexPlace| {
-        tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
-    };
-    let folder = place.clone();
-    let mut following = None;
-    let task = Task::<()>::start("documents", signal, move |_, _| {
-        if following.is_none() {
-            following = open(&place).unwrap_or_else(|error| {
-                told(&error, &place);
+    let mut followed = None;
+    let task = Task::start("documents", signal, move |_, _| {
+        if followed.is_none() {
+            followed = FollowedDocuments::open(&place).unwrap_or_else(|error| {
+                tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
                 None
             });
         }
-        following.as_mut().map(|following| following.step(&shared))
+        followed.as_mut().map(|followed| followed.step(&shared))
     });
-    match task {
-        Ok(task) => Box::new(task),
-        Err(error) => {
-            told(&error, &folder);
-            Box::new(())
-        }
-    }
-}
-
-/// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
-fn open(place: &IndexPlace) -> Result<Option<FollowedDocuments>, QmdError> {
-    let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
-    let documents = QmdDocuments::open(place, &collections)?;
-    let now = Instant::now();
-    let folder = place.folder.display().to_string();
-    Ok(Some(FollowedDocuments { documents, folder, looked: None, at: now, not_before: now, failure: None }))
+    task.map(Some)
 }
 
 struct FollowedDocuments {
@@ -70,6 +54,14 @@ struct FollowedDocuments {
 }
 
 impl FollowedDocuments {
+    /// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
+    fn open(place: &IndexPlace) -> Result<Option<Self>, QmdError> {
+        let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
+        let (documents, now) = (QmdDocuments::open(place, &collections)?, Instant::now());
+        let folder = place.folder.display().to_string();
+        Ok(Some(Self { documents, folder, looked: None, at: now, not_before: now, failure: None }))
+    }
+
     /// Looks at all files where something may have changed; says after what time to be called again.
     fn step(&mut self, shared: &Shared) -> Duration {
         let begun = Instant::now();

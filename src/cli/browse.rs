@@ -1,0 +1,466 @@
+//! The commands that show what there is: `vault ls`, `tags`, `collections`, `get`, `links`, `related` and `graph`.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::backend::{Backend, home};
+use super::exit::Outcome;
+use super::note_named::{CommandTarget, NameFit, NoteNames, meant, without_brackets};
+use super::search::place_names;
+use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark};
+use crate::api::endpoints;
+use crate::clock::local_day;
+use crate::note::Lines;
+use crate::path::AttachmentKind;
+use crate::request::RequestError;
+use crate::wire::{
+    AttachmentState, ChunkView, EdgeView, FactState, GraphParams, GraphView, LinkView, Linked, LinksParams,
+    NotesParams, RelatedParams, UnresolvedParams, citation, passage_citation, split_page,
+};
+
+/// List notes with their titles, the newest first.
+#[derive(Debug, Args)]
+pub(super) struct LsCommand {
+    /// Only this collection, or this folder and those below it.
+    folder: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
+    #[arg(long)]
+    since: Option<String>,
+    /// List the files beside the notes instead, PDF, Word documents, web pages and pictures, with why one is not searched.
+    #[arg(long, conflicts_with_all = ["tag", "since", "limit"])]
+    attachments: bool,
+    /// Notes at most; 50 unless told.
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl LsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::reading(vault)?;
+        let folder = self.folder.map(|folder| folder.trim_start_matches("./").to_owned());
+        if self.attachments {
+            return attachments(&mut backend, folder.as_deref(), self.json);
+        }
+        let none = match self.tag.is_some() || self.since.is_some() {
+            true => "no note is so",
+            false => "there are no notes yet",
+        };
+        let params = NotesParams { folder, tag: self.tag, since: self.since, limit: self.limit, offset: None };
+        let found = backend.ask(&endpoints::links::NOTES_IN, &params)?;
+        answer(self.json, &found, !found.notes.is_empty(), |out| {
+            for note in &found.notes {
+                out.row(&[(DIM, &local_day(&note.updated_at)), (TITLE, &note.path), (PLAIN, &note.title)])?;
+            }
+            match found.total - found.notes.len().min(found.total) {
+                _ if found.notes.is_empty() => remark!("vault: {}", found.degraded.as_deref().unwrap_or(none)),
+                0 => {}
+                more => remark!("vault: {more} older; --limit shows more"),
+            }
+            Ok(())
+        })
+    }
+}
+
+fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyhow::Result<Outcome> {
+    let mut found = backend.ask(&endpoints::attachments::ATTACHMENTS, &())?;
+    if let Some(folder) = folder.map(|folder| folder.trim_matches('/')) {
+        let is_in = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        found.attachments.retain(|attachment| is_in(&attachment.path));
+    }
+    answer(json, &found, !found.attachments.is_empty(), |out| {
+        for attachment in &found.attachments {
+            let mut state = match attachment.state {
+                AttachmentState::Searched => count(attachment.passages, "passage"),
+                AttachmentState::Waiting => "waits to be read".to_owned(),
+                AttachmentState::NotRead => "not read".to_owned(),
+            };
+            if !attachment.reasons.is_empty() {
+                state += &format!(": {}", attachment.reasons.join("; "));
+            }
+            out.row(&[(DIM, &local_day(&attachment.updated_at)), (TITLE, &attachment.path), (PLAIN, &state)])?;
+        }
+        if found.attachments.is_empty() {
+            remark!("vault: there are no attachments");
+        } else if !found.searched {
+            remark!("vault: `[index] attachments = true` in memory.toml has their text searched");
+        }
+        Ok(())
+    })
+}
+
+/// List the tags, with how many notes have each.
+///
+/// As a tree: a tag counts the notes with it or one below it.
+#[derive(Debug, Args)]
+pub(super) struct TagsCommand {
+    /// One line a tag, the most frequent first, each counted alone.
+    #[arg(long)]
+    flat: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl TagsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut tags = Backend::reading(vault)?.ask(&endpoints::links::TAGS, &())?;
+        let any = !tags.tags.is_empty();
+        if self.flat {
+            tags.tags.retain(|tag| tag.notes > 0);
+            // Sorting keeps the alphabet among those that are as frequent.
+            tags.tags.sort_by_key(|tag| std::cmp::Reverse(tag.notes));
+        }
+        answer(self.json, &tags, any, |out| {
+            let shown = |tag: &str| match tag.rsplit_once('/').filter(|_| !self.flat) {
+                Some((above, name)) => format!("{}{name}", "  ".repeat(above.matches('/').count() + 1)),
+                None => tag.to_owned(),
+            };
+            let width = tags.tags.iter().map(|tag| shown(&tag.tag).chars().count()).max().unwrap_or(0);
+            for tag in &tags.tags {
+                let notes = if self.flat { tag.notes } else { tag.with_below };
+                out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))])?;
+            }
+            if tags.tags.is_empty() {
+                remark!("vault: no note has a tag");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A number of things in a column: `1 note ` has a blank for the `s`, so that numbers stand below each other.
+fn column(number: usize, thing: &str) -> String {
+    format!("{}{}", count(number, thing), if number == 1 { " " } else { "" })
+}
+
+/// List the collections, with their notes and passages.
+#[derive(Debug, Args)]
+pub(super) struct CollectionsCommand {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl CollectionsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let collections = Backend::reading(vault)?.ask(&endpoints::routes::STATS, &())?.details;
+        answer(self.json, &collections, true, |out| {
+            let width = collections.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+            for (name, collection) in &collections {
+                let (notes, passages) = (column(collection.files, "note"), column(collection.chunks, "passage"));
+                let numbers = format!("{notes:>12} {passages:>16} {:>9}", bytes(collection.bytes));
+                let day = local_day(&collection.updated_at);
+                out.row(&[(TITLE, &format!("{name:width$}")), (PLAIN, &numbers), (DIM, &day)])?;
+            }
+            if collections.is_empty() {
+                remark!("vault: there are no notes yet");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Print a note, some lines of it, or the passage with a hash.
+///
+/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, path#page=3 of a
+/// PDF, or a hash. A name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the
+/// finger away. With "#Heading" behind it is what stands under that, and "[[Kyoto#Temples]]", as a link has it, is the same.
+#[derive(Debug, Args)]
+pub(super) struct GetCommand {
+    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#page=PAGE, NAME, NAME#HEADING, [[LINK]] or HASH.
+    what: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl GetCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
+        let names = NoteNames::of(&home)?;
+        let (path, lines) = match names.target(&self.what, NameFit::Near)? {
+            CommandTarget::Hash(hash) => return self.passage(&hash, vault),
+            CommandTarget::Note(path, lines) => (path, lines),
+        };
+        let source = names.read(&path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+        let name = path.as_str();
+        let index = Lines::new(&source.text);
+        let last = index.count().max(1);
+        let (first, until) = lines.unwrap_or((1, last));
+        if first == 0 || first > last || until < first {
+            let asked =
+                if first == until { format!("line {first} was") } else { format!("lines {first} to {until} were") };
+            return Err(RequestError::invalid(format!("{name} has {}; {asked} asked for", count(last, "line"))).into());
+        }
+        let until = until.min(last);
+        let page = split_page(without_brackets(&self.what)).map(|(_, page)| page);
+        let page = page.filter(|_| path.attachment() == Some(AttachmentKind::Pdf));
+        let text = &source.text[index.span(first).start..index.span(until).end];
+        let value = serde_json::json!({
+            "path": name, "line_start": first, "line_end": until, "content": text,
+            "citation": passage_citation(name, page, first as u32, until as u32),
+        });
+        answer(self.json, &value, true, |out| {
+            out.write_all(text.as_bytes())?;
+            if !text.ends_with('\n') {
+                writeln!(out)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn passage(&self, hash: &str, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let chunk = endpoints::routes::CHUNK.answering::<ChunkView>();
+        let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to get")?;
+        answer(self.json, &chunk, true, |out| Ok(writeln!(out, "{}", chunk.content)?))
+    }
+}
+
+/// Show where a note's links lead, which notes link to it, and which of its links lead nowhere; or all that lead nowhere.
+///
+/// A link names a note as in Obsidian: by its path, the end of it, its name, or an alias. Links in properties count; those in code and in
+/// comments do not.
+#[derive(Debug, Args)]
+pub(super) struct LinksCommand {
+    /// The note's path, its name, or a [[LINK]] to it.
+    #[arg(required_unless_present = "unresolved")]
+    note: Option<String>,
+    /// Instead: the links of all notes that lead nowhere.
+    #[arg(long, conflicts_with = "note")]
+    unresolved: bool,
+    /// Links of each kind at most.
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl LinksCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::reading(vault)?;
+        let Some(note) = &self.note else { return self.unresolved(&mut backend) };
+        let (path, _) = meant(note, &home(vault)?, &mut backend)?;
+        let links = backend.ask(&endpoints::links::LINKS, &LinksParams { path, limit: self.limit })?;
+        let any = !(links.outgoing.is_empty() && links.incoming.is_empty() && links.unresolved.is_empty());
+        answer(self.json, &links, any, |out| {
+            let path = &links.path;
+            section("links to", &links.outgoing, out, |link| {
+                let shown = link.path.clone().unwrap_or_default();
+                (format!("{shown}{}", part(link)), line(path, link.line), &link.text)
+            })?;
+            section("linked from", &links.incoming, out, |link| (link.citation.clone(), String::new(), &link.text))?;
+            section("leads nowhere", &links.unresolved, out, |link| {
+                (format!("{}{}", link.target, part(link)), line(path, link.line), &link.text)
+            })?;
+            match (any, links.cut) {
+                (false, _) => remark!("vault: {path} has no links, and no note links to it"),
+                (true, true) => remark!("vault: there are more; --limit shows them"),
+                (true, false) => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// Prints the links of all notes that lead nowhere.
+    fn unresolved(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
+        let found = backend.ask(&endpoints::links::UNRESOLVED_LINKS, &UnresolvedParams { limit: self.limit })?;
+        answer(self.json, &found, !found.links.is_empty(), |out| {
+            for link in &found.links {
+                out.row(&[(TITLE, &link.citation), (PLAIN, &link.target)])?;
+                out.row(&[(DIM, &format!("    {}", link.text))])?;
+            }
+            match found.total - found.links.len().min(found.total) {
+                _ if found.links.is_empty() => remark!("vault: every link leads to a note"),
+                0 => {}
+                more => remark!("vault: {more} more; --limit shows them"),
+            }
+            Ok(())
+        })
+    }
+}
+
+fn line(path: &str, line: usize) -> String {
+    citation(path, line as u32, line as u32)
+}
+
+/// The heading or block that a link leads to.
+fn part(link: &LinkView) -> String {
+    let block = link.block.as_ref().map(|block| format!("#^{block}"));
+    block.or_else(|| link.heading.as_ref().map(|heading| format!("#{heading}"))).unwrap_or_default()
+}
+
+/// Prints links under a name: of each what it leads to or where it stands, where that is, and its line.
+fn section<'a, T>(
+    name: &str,
+    links: &'a [T],
+    out: &mut Out,
+    shown: impl Fn(&'a T) -> (String, String, &'a String),
+) -> io::Result<()> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{name}")?;
+    for link in links {
+        let (what, place, text) = shown(link);
+        write!(out, "  ")?;
+        out.row(&[(TITLE, &what), (DIM, &place)])?;
+        writeln!(out, "    {text}")?;
+    }
+    Ok(())
+}
+
+/// Show the notes near one.
+///
+/// By the embeddings of its passages or, where it has none yet, by the words that it has often and others rarely. Each comes with the
+/// passage that is nearest, and whether the two link to one another.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vault related sourdough\n  vault related notes/sourdough.md:12")]
+pub(super) struct RelatedCommand {
+    /// The note's path, its name, or a [[LINK]] to it; with :LINE, its passage on that line.
+    note: String,
+    /// Notes at most.
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl RelatedCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |_| {})?;
+        backend.catch_up(true)?;
+        let (path, line) = meant(&self.note, &home(vault)?, &mut backend)?;
+        let found = backend.ask(&endpoints::links::RELATED, &RelatedParams { path, line, limit: self.limit })?;
+        answer(self.json, &found, !found.results.is_empty(), |out| {
+            match &found.degraded {
+                Some(degraded) => remark!("vault: {degraded}"),
+                None => backend.warn_if_read_only(),
+            }
+            for (at, note) in found.results.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                let linked = match note.linked {
+                    Some(Linked::Out) => "  linked: out",
+                    Some(Linked::In) => "  linked: in",
+                    Some(Linked::Both) => "  linked: both",
+                    None => "",
+                };
+                let place = place_names(&note.title, &note.heading_path);
+                out.row(&[(TITLE, &note.citation), (DIM, &format!("{:.2}{linked}  {place}", note.score))])?;
+                for line in note.snippet.lines() {
+                    writeln!(out, "    {line}")?;
+                }
+            }
+            if found.results.is_empty() {
+                remark!("vault: no note is near {}", found.path);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Show how notes are related: what is around a note, the relations of a name, or the notes of a type.
+///
+/// A note is related to those that it links to. A property (author: "[[Ridley Scott]]"), a line or brackets in the text (manages:: [[Alice]]) or
+/// an item of a list (- works_at [[Acme]]) gives the relation a name; behind the link may stand when it is true (from 2026-03-09, until
+/// 2026-06-01), in round brackets, and how sure it is: confidence 0.8.
+///
+/// Without a name it lists the relations of --relation, or the notes of --type, or those with any `type`. When nothing is found the exit code
+/// is 1.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault graph \"Ann Lee\"\n  vault graph acme --depth 1 --relation works_at\n  vault graph acme --type person --as-of 2026-03-15\n  \
+    vault graph --type project\n  vault graph --relation manages --expired"
+)]
+pub(super) struct GraphCommand {
+    /// The note's title, its file's name, an alias, or its path.
+    name: Option<String>,
+    /// How many steps away from it, 1 to 5; else 2.
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Only relations of this name.
+    #[arg(long)]
+    relation: Option<String>,
+    /// Only notes with this `type`: person, company, place, project, tool, concept, event, or any other.
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// What was true then: a date or a time.
+    #[arg(long, value_name = "TIME")]
+    as_of: Option<String>,
+    /// Also relations whose time is over or has not come.
+    #[arg(long)]
+    expired: bool,
+    /// Relations at most, up to 1,000; else 200.
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl GraphCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let Self { name, depth, relation, kind, as_of, expired, limit, json } = self;
+        let expired = expired.then_some(true);
+        let name = name.map(|name| match without_brackets(&name) {
+            bare if bare == name => name,
+            link => link.split('#').next().unwrap_or_default().to_owned(),
+        });
+        let params = GraphParams { name, relation, kind, depth, as_of, expired, limit };
+        let found = Backend::reading(vault)?.ask(&endpoints::graph::NOTES_AROUND, &params)?;
+        let any = match params.name.is_none() && params.relation.is_some() {
+            true => !found.edges.is_empty(),
+            false => !found.entities.is_empty(),
+        };
+        answer(json, &found, any, |out| {
+            for entity in found.entities.iter().filter(|entity| entity.distance == 0) {
+                out.row(&[(TITLE, &entity.title), (PLAIN, &entity.types.join(", ")), (DIM, &entity.path)])?;
+            }
+            for edge in &found.edges {
+                write!(out, "  ")?;
+                out.paint(TITLE, &edge.line())?;
+                out.row(&[(DIM, &format!("{}  {}", said(edge), edge.citation))])?;
+            }
+            match (any, found.cut) {
+                (false, _) => remark!("vault: {}", absent(&params, &found)),
+                (true, true) => remark!("vault: there is more; --limit shows it"),
+                (true, false) => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What else is said of a relation.
+fn said(edge: &EdgeView) -> String {
+    let sure = edge.confidence.map(|share| format!("  confidence {share}"));
+    let state = match edge.state {
+        FactState::Expired => "  expired",
+        FactState::Future => "  not yet",
+        FactState::Current | FactState::Retracted | FactState::Unset => "",
+    };
+    format!("{state}{}", sure.unwrap_or_default())
+}
+
+fn absent(params: &GraphParams, found: &GraphView) -> String {
+    let near: Vec<&str> = found.near.iter().map(|near| near.title.as_str()).collect();
+    match (&params.name, &params.relation, &params.kind) {
+        (Some(name), ..) if near.is_empty() => RequestError::no_note(name).to_string(),
+        (Some(name), ..) => format!("{}; these begin so: {}", RequestError::no_note(name), near.join(", ")),
+        (None, Some(relation), _) => format!("no note has a relation `{relation}` that is true then"),
+        (None, None, Some(kind)) => format!("no note has the type `{kind}`"),
+        (None, None, None) => "no note has a `type`".to_owned(),
+    }
+}
