@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::backend::Backend;
 use super::exit::Outcome;
 use super::terminal::{remark, stdout};
-use crate::derive::turns_without_machinery;
+use crate::imports::{SourceKind, said};
 use crate::wire::{ContextMode, ContextParams};
 
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
@@ -127,7 +127,7 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
         if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
             continue;
         }
-        let said = turns_without_machinery(&[(role, text)]).remove(0);
+        let (said, _) = said(Some(SourceKind::ClaudeCode), role, text);
         if said.is_empty() {
             continue;
         }
