@@ -1,10 +1,17 @@
-//! From what was sent to events, or to a sentence that names the event and the field.
+//! From what was sent to events, without what nobody said, or to a sentence that names the event and the field.
+
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::event::{Captured, Event, TextShape};
+use super::event::{Captured, Event, MessageEvent, TextShape};
+use crate::clock::{Edge, moment};
+use crate::fence::is_of_recalled;
+use crate::imports::{said_in_events, without_recalled};
+use crate::request::{RequestError, rfc3339};
+use crate::wire::{IngestTurn, TurnsParams};
 
 /// Maximum number of events that are taken at a time.
 pub(super) const MAX_EVENTS: usize = 10_000;
@@ -18,6 +25,12 @@ const MAX_ID_BYTES: usize = 500;
 #[error("{0}")]
 pub(crate) struct EventError(String);
 
+impl From<EventError> for RequestError {
+    fn from(error: EventError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
 impl EventError {
     /// That nothing is kept in a folder.
     pub(super) fn is_off(folder: &str) -> Self {
@@ -26,33 +39,87 @@ impl EventError {
     }
 }
 
-/// Reads one event or an array. One that is not right refuses all of them. `sender` tells the ids of different programs
-/// apart.
-pub(super) fn read(body: Value, sender: &str, now: Timestamp) -> Result<Vec<Captured>, EventError> {
-    match body {
-        Value::Array(events) if events.len() > MAX_EVENTS => {
-            Err(EventError(format!("events: there are {}; at most {MAX_EVENTS} are taken at a time", events.len())))
-        }
-        Value::Array(events) => events
-            .into_iter()
-            .enumerate()
-            .map(|(at, event)| {
-                one(event, sender, now)
-                    .map_err(|(field, message)| EventError(format!("events[{at}]{field}: {message}")))
-            })
-            .collect(),
-        event => one(event, sender, now)
-            .map(|event| vec![event])
-            .map_err(|(field, message)| EventError(format!("{}: {message}", field.trim_start_matches('.')))),
+/// Reads one event or an array; says how many there are. One that is not right refuses all of them. A turn of which nobody has said anything
+/// is left out. `sender` tells the ids of different programs apart; an import's is empty, and has cleaned its turns as its program asks for.
+pub(super) fn read(body: Value, sender: Sender<'_>, now: Timestamp) -> Result<(Vec<Captured>, usize), EventError> {
+    let (values, is_one) = match body {
+        Value::Array(events) => (events, false),
+        event => (vec![event], true),
+    };
+    if values.len() > MAX_EVENTS {
+        let count = values.len();
+        return Err(EventError(format!("events: there are {count}; at most {MAX_EVENTS} are taken at a time")));
     }
+    let failed = |at: usize, (field, message): Wrong| match is_one {
+        true => EventError(format!("{}: {message}", field.trim_start_matches('.'))),
+        false => EventError(format!("events[{at}]{field}: {message}")),
+    };
+    let events = values.into_iter().enumerate();
+    let events = events.map(|(at, value)| typed(value).map_err(|wrong| failed(at, wrong)));
+    let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
+    let (sent, silent) = (events.len(), clean(&mut events, sender));
+    let said = events.into_iter().enumerate().filter(|(at, _)| !silent.contains(at));
+    let read = said.map(|(at, event)| checked(event, sender, now).map_err(|wrong| failed(at, wrong)));
+    Ok((read.collect::<Result<_, _>>()?, sent))
+}
+
+/// Who sends events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender<'s> {
+    /// A program, by the name of its token; none for the person's own.
+    Program(&'s str),
+    /// An import, whose reader has cleaned its turns.
+    Import,
+}
+
+impl<'s> Sender<'s> {
+    fn name(self) -> &'s str {
+        match self {
+            Self::Program(name) => name,
+            Self::Import => "",
+        }
+    }
+}
+
+/// Takes out of turns what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; gives the
+/// places of those of which nothing is left.
+fn clean(events: &mut [Event], sender: Sender<'_>) -> HashSet<usize> {
+    let mut sessions: HashMap<String, Vec<(usize, &mut MessageEvent)>> = HashMap::new();
+    for (at, event) in events.iter_mut().enumerate() {
+        // What is empty is not right, which is said.
+        if let Event::Message(message) = event
+            && !message.text.trim().is_empty()
+        {
+            // Programs name a conversation by how its first message begins.
+            message.title = message.title.take().filter(|title| !is_of_recalled(title));
+            sessions.entry(message.session.clone()).or_default().push((at, message));
+        }
+    }
+    let mut silent = HashSet::new();
+    for turns in sessions.into_values() {
+        let said = match sender {
+            Sender::Program(_) => {
+                let turns: Vec<_> = turns.iter().map(|(_, turn)| (turn.role.as_str(), turn.text.as_str())).collect();
+                said_in_events(&turns)
+            }
+            Sender::Import => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
+        };
+        for ((at, turn), said) in turns.into_iter().zip(said) {
+            let Some(said) = said else { continue };
+            if said.trim().is_empty() {
+                silent.insert(at);
+            }
+            turn.text = said;
+        }
+    }
+    silent
 }
 
 /// The field, as `.text`, and what is wrong with it.
 type Wrong = (String, String);
 
-fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
+fn checked(mut event: Event, sender: Sender<'_>, now: Timestamp) -> Result<Captured, Wrong> {
     let wrong = |field: &str, message: String| (format!(".{field}"), message);
-    let mut event = typed(value)?;
     for (field, shape, text) in event.texts() {
         if let Some(message) = tidy(shape, text) {
             return Err(wrong(field, message));
@@ -74,7 +141,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
     }
     let key = id.take().map(|id| {
         let mut hasher = blake3::Hasher::new();
-        for part in [sender, kind.folder(), &session, &id] {
+        for part in [sender.name(), kind.folder(), &session, &id] {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         }
         let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
@@ -87,7 +154,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
             _ => return Err(wrong("time", "takes RFC 3339, as 2026-01-05T18:32:00+01:00, from 1970 on".into())),
         },
     };
-    Ok(Captured { at_ms, key, import: None, sender: sender.to_owned(), event })
+    Ok(Captured { at_ms, key, import: None, sender: sender.name().to_owned(), event })
 }
 
 /// The event by its `type`.
@@ -152,13 +219,58 @@ fn is_address(url: &str) -> bool {
     known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
 }
 
+/// Maximum number of turns that are taken at a time: each is two events.
+const MAX_TURNS: usize = MAX_EVENTS / 2;
+
+/// The events of turns as other programs hand them over, in their order. The same turn of the same conversation has the same id, however often
+/// it is sent and with whatever before it.
+///
+/// # Errors
+/// When a date is none, or there are too many.
+pub(crate) fn turns(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value, RequestError> {
+    if params.turns.len() > MAX_TURNS {
+        return Err(RequestError::invalid(format!("`turns` has {} turns; it takes {MAX_TURNS}", params.turns.len())));
+    }
+    let session = format!("{}/{}", params.agent_id.trim(), params.conversation_id.trim());
+    let mut times: HashMap<String, usize> = HashMap::new();
+    let mut events = Vec::new();
+    for turn in &params.turns {
+        let time = time(turn, params, now)?;
+        let said = blake3::hash(json!([turn.user, turn.assistant, turn.date]).to_string().as_bytes()).to_hex()[..32]
+            .to_owned();
+        let nth = times.entry(said.clone()).or_default();
+        *nth += 1;
+        for (role, text) in [("user", &turn.user), ("assistant", &turn.assistant)] {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let mut event = json!({ "type": "message", "session": session, "role": role, "text": text, "id": format!("{said}-{nth}-{role}") });
+            if params.skip_extraction == Some(true) {
+                event["skip_extraction"] = true.into();
+            }
+            if let Some(time) = &time {
+                event["time"] = time.as_str().into();
+            }
+            events.push(event);
+        }
+    }
+    Ok(Value::Array(events))
+}
+
+fn time(turn: &IngestTurn, params: &TurnsParams, now: jiff::Timestamp) -> Result<Option<String>, RequestError> {
+    let Some(date) = turn.date.as_ref().or(params.session_date.as_ref()).filter(|date| !date.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let invalid = || RequestError::invalid(format!("`date` is `{date}`; it takes 2026-01-05 or 2026-01-05T10:00:00Z"));
+    moment(date, Edge::Start, now).map(|ms| Some(rfc3339(ms))).ok_or_else(invalid)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn refused(body: Value) -> String {
-        read(body, "", Timestamp::UNIX_EPOCH).unwrap_err().to_string()
+        read(body, Sender::Import, Timestamp::UNIX_EPOCH).unwrap_err().to_string()
     }
 
     #[test]
@@ -200,7 +312,9 @@ mod tests {
 
     #[test]
     fn ids_count_within_a_sender_a_kind_and_a_session() {
-        let key = |body: Value, sender: &str| read(body, sender, Timestamp::UNIX_EPOCH).unwrap()[0].key.unwrap();
+        let key = |body: Value, sender: &str| {
+            read(body, Sender::Program(sender), Timestamp::UNIX_EPOCH).unwrap().0[0].key.unwrap()
+        };
         let message =
             |session: &str| json!({"type": "message", "session": session, "role": "u", "text": "t", "id": "1"});
         assert_eq!(key(message("a"), "x"), key(message("a"), "x"));
@@ -220,10 +334,48 @@ mod tests {
             {"type": "bookmark", "url": "https://x", "title": "t", "note": "n"},
             {"type": "clipboard", "content": "c", "app": "a"},
         ]);
-        let events = read(body, "", Timestamp::UNIX_EPOCH).unwrap();
+        let (events, _) = read(body, Sender::Program(""), Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(events[0].at_ms, 1_767_634_320_000);
         assert!(matches!(&events[0].event, Event::Message(message) if message.text == "x\ny"));
         let kept = serde_json::to_vec(&events).unwrap();
         assert_eq!(serde_json::from_slice::<Vec<Captured>>(&kept).unwrap(), events);
+    }
+
+    #[test]
+    fn a_turn_has_one_name_however_often_it_is_sent() {
+        let turn =
+            |user: &str, assistant: &str| IngestTurn { user: user.into(), assistant: assistant.into(), date: None };
+        let of = |turns: Vec<IngestTurn>| {
+            let params =
+                TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+            let events = super::turns(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
+            events.as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let (one, two) = (turn("hi", "hello"), turn("yes", ""));
+        let all = of(vec![one.clone(), two.clone(), two.clone()]);
+        assert_eq!((all.len(), &of(vec![one.clone()])[..], &of(vec![two.clone()])[..]), (4, &all[..2], &all[2..3]));
+        assert_ne!(all[2], all[3], "who says yes twice has said it twice");
+    }
+    #[test]
+    fn what_programs_put_into_turns_is_not_taken() {
+        let turns = vec![
+            IngestTurn {
+                user: "<relevant-memories>\nLikes rum\n</relevant-memories>\nIs my wombat okay?".into(),
+                assistant: "<think>secret</think>Your  wombat is fine.".into(),
+                date: None,
+            },
+            IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "and more of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "to its end</think>Sure".into(), date: None },
+        ];
+        let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+        let events = super::turns(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let (events, sent) = read(events, Sender::Program(""), Timestamp::UNIX_EPOCH).unwrap();
+        let texts = events.iter().map(|captured| match &captured.event {
+            Event::Message(message) => message.text.as_str(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is", "Sure"]);
+        assert_eq!(sent, 6);
     }
 }

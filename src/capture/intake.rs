@@ -1,5 +1,6 @@
 //! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +11,25 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::check::{self, EventError};
+use super::check::{EventError, Sender, read};
 use super::event::{Captured, Event, takes};
-use super::forgotten::without_forgotten;
-use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
+use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
 use super::queue::{Queue, sweep_at_rest};
 use super::writer::CaptureWriter;
-use crate::config::Switches;
-use crate::fence::{is_of_recalled, without_fenced};
+use crate::config::{CaptureConfig, ConfigError, Switches};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::redact::redact;
-use crate::state::{EventReader, ImportTable, State, StateError};
+use crate::request::{EventSender, Owner, PendingEvents, RequestError};
+use crate::state::{Appended, EventReader, ImportTable, State, StateError};
 use crate::vault::{Files, Globs, WriteError};
+use crate::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
+
+/// What a program does that could not send its events, and whoever could not import.
+const SEND_AGAIN: &str = "nothing of it was taken: send it again later";
+pub(super) const IMPORT_AGAIN: &str = "what came before is kept: import it again";
 
 /// Where captured events go.
 pub(crate) struct Options {
@@ -57,52 +62,26 @@ pub(crate) struct Capture {
     writer: Option<JoinHandle<()>>,
 }
 
-/// What became of events that were sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepted {
-    /// So many are safe on disk.
-    pub accepted: usize,
-    /// So many are switched off, or were there already.
-    pub ignored: usize,
+/// Events of a vault that nobody serves: they wait in the vault's state.
+pub(crate) struct AtRest {
+    /// The vault's state.
+    pub state: Arc<State>,
+    /// What is captured.
+    pub switches: Arc<Switches>,
 }
 
-/// What became of events of an import.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ImportedEvents {
-    /// New ones.
-    pub(super) added: usize,
-    /// Those that came before.
-    pub(super) existing: usize,
-    /// What was forgotten for good.
-    pub(super) forgotten: usize,
-    /// Of which nothing is left without what was recalled.
-    pub(super) empty: usize,
-}
-
-/// Why events were not taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CaptureError {
-    /// They are not right.
-    #[error(transparent)]
-    Invalid(#[from] EventError),
-    /// They cannot be kept now. Later they may be.
-    #[error("{0}")]
-    Unavailable(String),
-}
-
-impl From<StateError> for CaptureError {
-    fn from(error: StateError) -> Self {
-        Self::Unavailable(error.to_string())
+impl PendingEvents for AtRest {
+    fn sweep(&self, _: Duration) -> Result<u64, String> {
+        sweep_at_rest(&self.state, &self.switches.capture()).map_err(|error| error.to_string())
     }
 }
 
-/// How the capture is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CaptureStatus {
-    /// Events that are not in their files yet.
-    pub pending: u64,
-    /// Why they are not, or what else is wrong.
-    pub failure: Option<String>,
+impl PendingEvents for Capture {
+    /// What was sent a moment ago is about to be in its file: it is waited for.
+    fn sweep(&self, patience: Duration) -> Result<u64, String> {
+        let waiting = self.queue.settle(patience);
+        self.queue.sweep(true).map(|()| waiting).map_err(|refused| refused.to_string())
+    }
 }
 
 impl Capture {
@@ -121,7 +100,7 @@ impl Capture {
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: Arc::clone(&queue),
-            pages: Pages::new(TimeZone::system(), find_note, Kept::new(find_private, private)),
+            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
             failure: Arc::clone(&failure),
@@ -135,41 +114,20 @@ impl Capture {
         Ok(Self { queue, files, switches, forgotten, imports, failure, writer: Some(writer) })
     }
 
-    /// Takes one event or an array of them. When it returns they are safe on disk; none is, when one is not right. `sender`
-    /// tells the ids of different programs apart.
-    ///
-    /// # Errors
-    /// When an event is not right, or the disk refuses.
-    pub(crate) fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
-        let mut events = check::read(body, sender, Timestamp::now())?;
-        let sent = events.len();
-        let config = self.switches.capture();
-        events.retain(|event| takes(&config, event.event.kind()));
-        prepare(&mut events, config.redact);
-        if events.is_empty() {
-            return Ok(Accepted { accepted: 0, ignored: sent });
-        }
-        self.check(&events)?;
-        match self.queue.append(&events) {
-            Ok(appended) => Ok(Accepted { accepted: appended.accepted, ignored: sent - appended.accepted }),
-            Err(refused) => Err(CaptureError::Unavailable(refused.to_string())),
-        }
-    }
-
     /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
     ///
     /// # Errors
     /// When an event is not right, its kind is switched off, or the disk refuses.
-    pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportedEvents, CaptureError> {
-        let mut events = check::read(body, "", Timestamp::now())?;
+    pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
+        let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
+        let (mut events, sent) = read(body, Sender::Import, Timestamp::now())?;
         let config = self.switches.capture();
         if let Some(off) = events.iter().map(|event| event.event.kind()).find(|kind| !takes(&config, *kind)) {
             return Err(EventError::is_off(off.folder()).into());
         }
-        let sent = events.len();
-        prepare(&mut events, config.redact);
-        let mut taken = ImportedEvents { empty: sent - events.len(), ..ImportedEvents::default() };
-        let asked = self.forgotten.look()?;
+        let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
+        without_secrets(&mut events, config.redact);
+        let asked = self.forgotten.look().map_err(unavailable)?;
         let mut told_of = BTreeSet::new();
         events.retain_mut(|event| {
             event.import = import;
@@ -194,14 +152,11 @@ impl Capture {
         }
         if import.is_none() {
             let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
-            taken.existing = self.imports.known(&keys)?.into_iter().filter(|known| *known).count();
+            let known = self.imports.known(&keys).map_err(unavailable)?;
+            taken.existing = known.into_iter().filter(|known| *known).count();
             taken.added = events.len() - taken.existing;
-            return Ok(taken);
-        }
-        if !events.is_empty() {
-            self.check(&events)?;
-            let appended =
-                self.queue.append(&events).map_err(|refused| CaptureError::Unavailable(refused.to_string()))?;
+        } else {
+            let appended = self.append(&events, IMPORT_AGAIN)?;
             (taken.added, taken.existing) = (appended.accepted, appended.doubles);
         }
         Ok(taken)
@@ -212,36 +167,21 @@ impl Capture {
         &self.imports
     }
 
-    /// What could not be written is not taken either: nobody would hear of it.
-    fn check(&self, events: &[Captured]) -> Result<(), CaptureError> {
+    /// Has events be safe on disk. What could not be written is not taken either: nobody would hear of it.
+    fn append(&self, events: &[Captured], again: &str) -> Result<Appended, RequestError> {
+        if events.is_empty() {
+            return Ok(Appended { accepted: 0, doubles: 0 });
+        }
         for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
             let folder = kind.folder();
             // A name that no event has.
             let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
             if let Err(WriteError::Refused { reason, .. }) = self.files.check(&path) {
-                return Err(CaptureError::Unavailable(format!("nothing can be written into `{folder}`: {reason}")));
+                let reason = format!("nothing can be written into `{folder}`: {reason}");
+                return Err(RequestError::unavailable(reason, again));
             }
         }
-        Ok(())
-    }
-
-    /// Takes what is in its files, and what is switched off, off the disk; gives how many events still wait there.
-    /// What was sent a moment ago is about to be in its file: it is waited for.
-    ///
-    /// # Errors
-    /// When the disk refuses. It is tried again.
-    pub(crate) fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
-        let waiting = self.queue.settle(patience);
-        self.queue.sweep(true).map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
-    }
-
-    /// The same for a vault that no capture is at work on, whose lock the caller has.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(crate) fn sweep_at_rest(state: &Arc<State>, switches: &Switches) -> Result<u64, CaptureError> {
-        let swept = sweep_at_rest(state, &switches.capture());
-        swept.map_err(|error| CaptureError::Unavailable(error.to_string()))
+        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused.to_string(), again))
     }
 
     /// How many events of a vault wait, whoever is at work on it.
@@ -249,31 +189,19 @@ impl Capture {
         EventReader::new(state).count().unwrap_or(0)
     }
 
-    /// How it is.
-    pub(crate) fn status(&self) -> CaptureStatus {
-        let pending = self.queue.pending();
+    /// How it is: how many events are not in their files yet, and why not.
+    pub(super) fn state(&self) -> CaptureState {
+        let pending = usize::try_from(self.queue.pending()).unwrap_or(usize::MAX);
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What waited may have been switched off since the writer was told why it has to.
-        let failure = failure.filter(|_| pending > 0);
-        CaptureStatus { pending, failure }
+        CaptureState { pending, failure: failure.filter(|_| pending > 0) }
     }
 }
 
-/// Takes out what was recalled, which is known already and would come back as if somebody had said it, and secrets.
-fn prepare(events: &mut Vec<Captured>, redacts: bool) {
-    for event in events.iter_mut() {
-        let Event::Message(message) = &mut event.event else { continue };
-        if let std::borrow::Cow::Owned(said) = without_fenced(&message.text) {
-            // The first line may be indented code.
-            let said = said.trim_end().trim_start_matches('\n');
-            message.text = if said.trim().is_empty() { String::new() } else { said.to_owned() };
-        }
-        // Programs name a conversation by how its first message begins.
-        message.title = message.title.take().filter(|title| !is_of_recalled(title));
-    }
-    events.retain(|event| !matches!(&event.event, Event::Message(message) if message.text.is_empty()));
+/// Takes secrets out.
+fn without_secrets(events: &mut [Captured], redacts: bool) {
     for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {
-        if let std::borrow::Cow::Owned(redacted) = redact(text) {
+        if let Cow::Owned(redacted) = redact(text) {
             *text = redacted;
         }
     }
@@ -284,5 +212,69 @@ impl Drop for Capture {
         self.queue.close();
         let _ = self.writer.take().map(JoinHandle::join);
         let _ = self.queue.sweep(false);
+    }
+}
+
+/// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
+///
+/// # Errors
+/// When an event is not right, or none can be kept now.
+pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
+    let (mut events, sent) = read(body, Sender::Program(sender.name()), Timestamp::now())?;
+    let config = capture.switches.capture();
+    events.retain(|event| takes(&config, event.event.kind()));
+    without_secrets(&mut events, config.redact);
+    let accepted = capture.append(&events, SEND_AGAIN)?.accepted;
+    Ok(EventsAccepted { ok: true, accepted, ignored: sent - accepted })
+}
+
+/// What is captured.
+pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
+    shown(&owner.workspace().switches().capture())
+}
+
+/// Changes what is captured, in `memory.toml` and from now on.
+///
+/// # Errors
+/// When `memory.toml` cannot be read or written, or is not right as it is.
+pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
+    let switches: Vec<(&str, bool)> = [
+        ("conversations", params.capture_conversations),
+        ("files", params.capture_files),
+        ("searches", params.capture_searches),
+        ("notes", params.capture_notes),
+        ("snippets", params.capture_snippets),
+        ("agent_activity", params.capture_agent_activity),
+        ("bookmarks", params.capture_bookmarks),
+    ]
+    .into_iter()
+    .filter_map(|(key, on)| Some((key, on?)))
+    .collect();
+    let now = owner.workspace().switches().set(&switches).map_err(|error| match error {
+        ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
+        error => RequestError::invalid(format!("{error}. Mend it first; nothing was changed")),
+    })?;
+    if switches.iter().any(|(_, on)| !on)
+        && let Err(error) = owner.workspace().sweep_pending(Duration::ZERO)
+    {
+        tracing::warn!("what waits and is switched off now is dropped later: {error}");
+    }
+    Ok(shown(&now))
+}
+
+/// How captured events are.
+pub(crate) fn state(capture: &Capture) -> CaptureState {
+    capture.state()
+}
+
+fn shown(config: &CaptureConfig) -> CaptureSettings {
+    CaptureSettings {
+        capture_conversations: config.conversations,
+        capture_files: config.files,
+        capture_searches: config.searches,
+        capture_notes: config.notes,
+        capture_snippets: config.snippets,
+        capture_agent_activity: config.agent_activity,
+        capture_bookmarks: config.bookmarks,
     }
 }

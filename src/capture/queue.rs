@@ -113,9 +113,8 @@ impl Queue {
             changed: Condvar::new(),
             closed: Condvar::new(),
         };
-        if let Err(error) = queue.reopen(&mut queue.table()) {
-            tracing::warn!("captured events cannot be read: {error}");
-        }
+        // A kill may have come between a switch, or a last event in its file, and this. Told in the log, and tried again.
+        let _ = queue.sweep(false);
         queue
     }
 
@@ -174,10 +173,6 @@ impl Queue {
             return Err(Refused::Away);
         }
         for _ in 0..2 {
-            if !table.events.is_there() {
-                tracing::warn!("the queue of events is not where it was; it is opened anew");
-                self.reopen(table)?;
-            }
             let appended = table.events.commit(batch)?;
             table.written = Instant::now();
             self.tell(table)?;
@@ -187,14 +182,6 @@ impl Queue {
             }
         }
         Err(Refused::Away)
-    }
-
-    /// Opens the file, if it is not open.
-    fn reopen(&self, table: &mut Table) -> Result<(), Refused> {
-        // A kill may have come between a switch, or a last event in its file, and this.
-        let swept = sweep(&mut table.events, &self.switches.capture(), false);
-        table.unswept = swept.inspect_err(|error| tracing::warn!("{error}")).is_err();
-        self.tell(table)
     }
 
     /// Tells the other threads how far it is.
@@ -213,20 +200,12 @@ impl Queue {
     }
 
     fn sweep_table(&self, table: &mut Table, wholly: bool) -> Result<(), Refused> {
-        let swept = self.try_sweep(table, wholly);
+        let swept = match Identity::of_vault(&self.root) {
+            None => Err(Refused::Away),
+            Some(_) => sweep(&mut table.events, &self.switches.capture(), wholly).map_err(Refused::from),
+        };
         table.unswept = swept.as_ref().inspect_err(|error| tracing::warn!("{error}")).is_err();
-        swept
-    }
-
-    fn try_sweep(&self, table: &mut Table, wholly: bool) -> Result<(), Refused> {
-        if Identity::of_vault(&self.root).is_none() {
-            return Err(Refused::Away);
-        }
-        if !table.events.is_there() {
-            return self.reopen(table);
-        }
-        sweep(&mut table.events, &self.switches.capture(), wholly)?;
-        self.tell(table)
+        swept.and_then(|()| self.tell(table))
     }
 
     /// Brings the log into the database; more of it when nobody has written for a while. Opens and sweeps then what could not be before.
@@ -235,16 +214,11 @@ impl Queue {
             return;
         }
         let mut table = self.table();
-        let idle = table.written.elapsed() >= IDLE_PERIOD;
-        let tidied = match table.events.is_there() {
-            true => table.events.tidy(idle).map_err(Refused::from),
-            false if idle => self.reopen(&mut table),
-            false => Ok(()),
-        };
-        if let Err(error) = tidied {
+        let (idle, is_there) = (table.written.elapsed() >= IDLE_PERIOD, table.events.is_there());
+        if is_there && let Err(error) = table.events.tidy(idle) {
             tracing::warn!("{error}");
         }
-        if table.unswept && idle {
+        if idle && (table.unswept || !is_there) {
             // Told in the log, and tried again.
             let _ = self.sweep_table(&mut table, false);
         }

@@ -3,23 +3,25 @@
 //! A batch goes so: what is about to be written is made safe on disk (the plan: files, their hashes before and after, the
 //! texts), the files are written, and then that they are. After a kill the plan and the files tell what was done.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
 use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind, takes};
-use super::forgotten::without_forgotten;
-use super::pages::Pages;
-use super::plan::{Planned, Progress};
+use super::pages::{Pages, head, is_captured};
+use super::private::without_forgotten;
 use super::queue::{Queue, QueueView, Refused};
-use super::retention;
-use crate::config::Switches;
+use crate::config::{RetentionConfig, Switches};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::crash;
+use crate::path::VaultPath;
 use crate::state::{EventReader, ImportTable, StateError};
-use crate::vault::{Files, Identity, WriteError};
+use crate::vault::{Action, Files, Identity, WriteError};
 
 /// Maximum number of events in a batch.
 const BATCH_EVENTS: usize = 1000;
@@ -33,6 +35,61 @@ const AGAIN: Duration = Duration::from_secs(1);
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Interval at which old files are looked for.
 const RETENTION_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+
+/// A file that is about to be written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Planned {
+    pub(super) path: VaultPath,
+    /// BLAKE3 of what it has before and after, in hexadecimal; none before, when it is made.
+    pub(super) before: Option<String>,
+    pub(super) after: String,
+    /// The events, and the text of each.
+    pub(super) added: Vec<(u64, String)>,
+}
+
+impl Planned {
+    /// Which of its events are in the file that has this text now. While nobody else writes it is all or none, and the hash
+    /// tells; where somebody edited the file after the kill, the texts do.
+    fn applied(&self, now: Option<&str>) -> Vec<u64> {
+        let hash = now.map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());
+        let all = || self.added.iter().map(|(number, _)| *number);
+        match (hash, now) {
+            (hash, _) if hash == self.before => Vec::new(),
+            (Some(hash), _) if hash == self.after => all().collect(),
+            // Made, and then removed: whoever removed it has seen it.
+            (None, _) => Vec::new(),
+            (_, Some(text)) => {
+                let has = |(_, added): &&(u64, String)| text.contains(added.as_str());
+                self.added.iter().filter(has).map(|(number, _)| *number).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// How far the queue has got into the files.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Events that are in their files, and of which the queue does not know yet.
+    finished: BTreeSet<u64>,
+    /// What is about to be written.
+    plan: Vec<Planned>,
+    /// Whether the queue knows of something that is about to be written.
+    recorded: bool,
+}
+
+impl Progress {
+    /// What was recorded last; no plan, where that cannot be read.
+    fn load(events: &EventReader) -> Result<Self, StateError> {
+        let plan = events.plan()?;
+        let read = plan.as_deref().filter(|plan| !plan.is_empty()).map(serde_json::from_str).transpose();
+        let read = read.unwrap_or_else(|error| {
+            tracing::warn!("what was being written is not known: {error}; events may be written twice");
+            None
+        });
+        Ok(Self { plan: read.unwrap_or_default(), recorded: plan.is_some(), finished: BTreeSet::new() })
+    }
+}
 
 /// An event with its number; none, where it was damaged.
 type Numbered = (u64, Option<Captured>);
@@ -116,7 +173,7 @@ impl CaptureWriter {
             if retained.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL) && Identity::of_vault(&self.root).is_some()
             {
                 retained = Some(Instant::now());
-                retention::apply(&self.root, &self.files, &self.switches.retention());
+                retain(&self.root, &self.files, &self.switches.retention());
             }
             if idle {
                 // What could not be written may have been switched off.
@@ -182,7 +239,7 @@ impl CaptureWriter {
         for (number, captured) in &batch {
             let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
                 // Switched off since it was sent.
-                progress.finish([*number]);
+                progress.finished.insert(*number);
                 dropped |= captured.is_some();
                 continue;
             };
@@ -198,14 +255,22 @@ impl CaptureWriter {
                         let into = captured.event.kind().folder();
                         self.forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
                         let Some(left) = &kept.captured else {
-                            progress.finish([*number]);
+                            progress.finished.insert(*number);
                             dropped = true;
                             continue;
                         };
                         left
                     }
                 };
-                match self.pages.put(&mut drafts, *number, captured) {
+                let put = match self.pages.is_session(&drafts, captured) {
+                    Ok(true) => {
+                        progress.finished.insert(*number);
+                        continue;
+                    }
+                    Ok(false) => self.pages.put(&mut drafts, *number, captured),
+                    Err(error) => Err(error),
+                };
+                match put {
                     Ok(()) => drafts.sent_by(*number, &captured.by()),
                     Err(error) => {
                         pass.waits.extend(name);
@@ -215,7 +280,7 @@ impl CaptureWriter {
             }
         }
         for planned in &mut unsettled {
-            planned.added.retain(|(number, _)| !progress.has(*number));
+            planned.added.retain(|(number, _)| !progress.finished.contains(number));
         }
         unsettled.retain(|planned| !planned.added.is_empty());
         progress.plan = drafts.plan();
@@ -227,14 +292,16 @@ impl CaptureWriter {
             let written = drafts.write(&mut self.pages);
             drop(asked);
             crash::point("capture-written");
-            progress.finish(written.numbers);
+            progress.finished.extend(written.numbers);
             progress.plan = written.unsure.into_iter().chain(unsettled).collect();
             if let Some(error) = written.failure {
                 pass.error.get_or_insert(error.into());
             }
         }
-        let left =
-            batch.iter().filter(|(number, _)| !progress.has(*number)).filter_map(|(_, captured)| captured.as_ref());
+        let left = batch
+            .iter()
+            .filter(|(number, _)| !progress.finished.contains(number))
+            .filter_map(|(_, captured)| captured.as_ref());
         pass.waits.extend(left.filter_map(|captured| Pass::name(&captured.event)));
         pass.ahead = Some(end).filter(|end| pass.error.is_some() && *end > from && *end < durable);
         self.record(progress)?;
@@ -246,13 +313,19 @@ impl CaptureWriter {
         Ok(())
     }
 
-    /// Makes safe on disk what is about to be written, and which events are in their files.
+    /// Makes safe on disk what is about to be written, and which events are in their files, if that is more than the queue knows.
     fn record(&self, progress: &mut Progress) -> Result<(), WriterError> {
-        if let Some((plan, done)) = progress.news()? {
-            self.queue.record(plan, done)?;
-            self.events.sync()?;
-            progress.recorded();
+        if progress.finished.is_empty() && progress.plan.is_empty() && !progress.recorded {
+            return Ok(());
         }
+        let plan = match progress.plan.is_empty() {
+            true => String::new(),
+            false => serde_json::to_string(&progress.plan)?,
+        };
+        self.queue.record(plan, progress.finished.iter().copied().collect())?;
+        self.events.sync()?;
+        progress.finished.clear();
+        progress.recorded = !progress.plan.is_empty();
         Ok(())
     }
 
@@ -263,7 +336,7 @@ impl CaptureWriter {
             match self.files.read(&planned.path) {
                 Ok(now) => {
                     let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
-                    progress.finish(planned.applied(text.as_deref()));
+                    progress.finished.extend(planned.applied(text.as_deref()));
                 }
                 Err(error) => {
                     unsettled.push(planned);
@@ -278,7 +351,7 @@ impl CaptureWriter {
     fn read(&self, progress: &Progress, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), WriterError> {
         let events = self.events.read(from, durable, BATCH_EVENTS, BATCH_BYTES)?;
         let end = events.last().map_or(durable, |event| event.number + 1);
-        let waiting = events.into_iter().filter(|event| !progress.has(event.number));
+        let waiting = events.into_iter().filter(|event| !progress.finished.contains(&event.number));
         let numbered = waiting.map(|event| {
             let captured = event.body.and_then(|body| serde_json::from_str(&body).ok());
             if captured.is_none() {
@@ -294,5 +367,98 @@ impl CaptureWriter {
         let end = other.map_or(end, |at| numbered[at].0);
         numbered.truncate(other.unwrap_or(numbered.len()));
         Ok((numbered, end))
+    }
+}
+
+/// Moves what is older than `[retention]` says to the trash. What cannot be moved is said in the log, and tried again a day later.
+fn retain(root: &Path, files: &Files, config: &RetentionConfig) {
+    for (folder, days) in config.days.iter().filter(|(_, days)| **days > 0) {
+        let age = SignedDuration::from_hours(24 * i64::try_from(*days).unwrap_or(0));
+        let Ok(before) = Timestamp::now().checked_sub(age) else { continue };
+        for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(path) = name.to_str().and_then(|name| VaultPath::new(format!("{folder}/{name}")).ok()) else {
+                continue;
+            };
+            let Ok(Some((bytes, hash))) = files.read(&path) else { continue };
+            let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| is_captured(text)) else { continue };
+            let note = head(text);
+            let captured = note.updated.max(note.created);
+            // It may have gone on since it began, or somebody has edited it.
+            let modified = entry.metadata().ok().and_then(|meta| Timestamp::try_from(meta.modified().ok()?).ok());
+            let is_old = captured.zip(modified).is_some_and(|(captured, modified)| captured.max(modified) < before);
+            if is_old && let Err(error) = files.trash_as(&path, hash, Action::Trash.done_by("retention")) {
+                tracing::warn!("`{path}` is older than {days} days and stays: {error}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::vault::Outside;
+
+    #[test]
+    fn what_is_in_a_file_is_known_after_a_kill() {
+        let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+        let planned = Planned {
+            path: VaultPath::new("a.md").unwrap(),
+            before: Some(hash("one\n")),
+            after: hash("one\ntwo\nthree\n"),
+            added: vec![(7, "two".into()), (8, "three".into())],
+        };
+        let applied = |now| planned.applied(now);
+        assert_eq!(applied(Some("one\n")), [0; 0]);
+        assert_eq!(applied(Some("one\ntwo\nthree\n")), [7, 8]);
+        assert_eq!(applied(Some("one, edited\ntwo\nthree\n")), [7, 8]);
+        assert_eq!(applied(Some("one, edited\n")), [0; 0]);
+        assert_eq!(applied(None), [0; 0]);
+        let made = Planned { before: None, ..planned.clone() };
+        assert_eq!(made.applied(None), [0; 0]);
+    }
+
+    #[test]
+    fn old_captured_files_go_to_the_trash_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let files = Files::new(root.to_owned(), &root.join(".vault/state"), Outside::default());
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        };
+        let old = "---\ntitle: x\ncreated: 2020-01-05T10:00:00+01:00\nsource: capture\n---\n\n- 10:00 · x\n";
+        let new = old.replace("2020-01-05T10:00:00+01:00", &Timestamp::now().to_string());
+        write("searches/2020-01-05.md", old);
+        write("searches/new.md", &new);
+        write("searches/mine.md", &old.replace("source: capture", "source: me"));
+        write("searches/plain.md", "# 2020\n");
+        write("files/2020-01-05.md", old);
+        write("searches/2020-01-06.md", old);
+        write("conversations/2020-01-05-x.md", old);
+        let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+        let age = |path: &str| {
+            fs::File::options().write(true).open(root.join(path)).unwrap().set_modified(long_ago).unwrap();
+        };
+        for path in ["2020-01-05.md", "new.md", "mine.md", "plain.md"] {
+            age(&format!("searches/{path}"));
+        }
+        age("files/2020-01-05.md");
+        let days = ["searches", "conversations"].map(|folder| (folder.to_owned(), 90));
+        let config = RetentionConfig { days: days.into() };
+        retain(root, &files, &config);
+        assert!(root.join(".trash/searches/2020-01-05.md").exists() && !root.join("searches/2020-01-05.md").exists());
+        let kept = ["searches/new.md", "searches/mine.md", "searches/plain.md", "files/2020-01-05.md"];
+        // What was edited or went on of late stays, too.
+        let lately = ["searches/2020-01-06.md", "conversations/2020-01-05-x.md"];
+        for kept in kept.into_iter().chain(lately) {
+            assert!(root.join(kept).exists(), "{kept}");
+        }
+        lately.into_iter().for_each(age);
+        retain(root, &files, &config);
+        assert!(lately.iter().all(|path| !root.join(path).exists()));
     }
 }

@@ -13,7 +13,7 @@ use super::one_of;
 use super::terminal::{answer, count, remark, stdout};
 use crate::agents::no_agent;
 use crate::api::endpoints;
-use crate::derive::turns_without_machinery;
+use crate::imports::{SourceKind, said};
 use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ContextMode, ContextParams, ContextPart};
 
@@ -208,7 +208,7 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
         if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
             continue;
         }
-        let said = turns_without_machinery(&[(role, text)]).remove(0);
+        let (said, _) = said(Some(SourceKind::ClaudeCode), role, text);
         if said.is_empty() {
             continue;
         }

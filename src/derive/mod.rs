@@ -6,6 +6,7 @@ mod chunk;
 pub(crate) mod citations;
 pub(crate) mod code;
 mod common;
+mod conversation;
 pub(crate) mod entries;
 pub(crate) mod extraction;
 pub(crate) mod facts;
@@ -22,8 +23,6 @@ mod said;
 mod sentences;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
-mod talk;
-mod thoughts;
 pub mod words;
 
 pub use chunk::{
@@ -34,6 +33,7 @@ pub(crate) use chunk::{
 };
 pub(crate) use citations::note_sources;
 pub(crate) use common::CommonWords;
+pub(crate) use conversation::{lines_with_machinery, turns_around, turns_of_thought};
 pub(crate) use generated::{USER_FILE, UserPage};
 pub use labels::Label;
 pub use language::TextLanguage;
@@ -48,4 +48,3 @@ pub(crate) use said::{
     PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,
 };
 pub(crate) use sentences::sentence_bounds;
-pub(crate) use talk::{lines_with_machinery, turns_around, turns_of_thought, turns_without_machinery};

@@ -1,12 +1,14 @@
-//! One call of the model: within the limits of a day, counted before it is made.
+//! One call of the model: within the limits of a day, counted before it is made. And what becomes of a job that was not answered: tried again,
+//! put off or put aside.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::lane::{CHECK_INTERVAL, DAY_USED_UP, Extraction, ExtractionRest, SETTLE_DELAY};
 use crate::derive::extraction::{CheckedAnswer, ExtractionPrompt, check_extraction, read_extraction, repair_prompt};
 use crate::fs::crash;
 use crate::models::{ChatModel, ModelError, ModelErrorKind};
-use crate::state::{CallAllowance, CallEnd, CallRoom, ModelCallTable, StateError};
+use crate::state::{CallAllowance, CallEnd, CallRoom, Job, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable, StateError};
 
 /// What is made of an answer: see [`ExtractionAsker::ask_for`].
 pub(super) type AnswerReader<'r, A> = &'r dyn Fn(&str) -> Result<Option<(A, [usize; 2])>, String>;
@@ -29,7 +31,7 @@ pub(super) struct ExtractionAsker<'a> {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Unasked {
+pub(super) enum SkipReason {
     /// The limits of the day are reached, until then at the earliest.
     Full(i64),
     /// It may work later: after so long, if it said so.
@@ -46,7 +48,7 @@ pub(super) enum Unasked {
     State(StateError),
 }
 
-impl From<StateError> for Unasked {
+impl From<StateError> for SkipReason {
     fn from(error: StateError) -> Self {
         Self::State(error)
     }
@@ -54,7 +56,7 @@ impl From<StateError> for Unasked {
 
 impl ExtractionAsker<'_> {
     /// Asks, and once more where the answer cannot be read; gives what of it stands. Of nothing nothing is asked.
-    pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, Unasked> {
+    pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, SkipReason> {
         self.ask_for(prompt, &|text| {
             let answer = read_extraction(text)?;
             let Some(checked) = check_extraction(&answer, &prompt.shown, date, &*self.is_stopped) else {
@@ -72,7 +74,7 @@ impl ExtractionAsker<'_> {
         &self,
         prompt: &ExtractionPrompt,
         read: AnswerReader<'_, A>,
-    ) -> Result<A, Unasked> {
+    ) -> Result<A, SkipReason> {
         if prompt.shown.is_empty() {
             return Ok(A::default());
         }
@@ -81,24 +83,28 @@ impl ExtractionAsker<'_> {
             Err(problem) => problem,
         };
         if !(self.is_current)() {
-            return Err(Unasked::Changed);
+            return Err(SkipReason::Changed);
         }
         match self.ask_once(&repair_prompt(prompt, &problem), read)? {
             Ok(checked) => Ok(checked),
             Err(problem) => {
-                Err(Unasked::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
+                Err(SkipReason::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
             }
         }
     }
 
     /// What of the answer stands, or why it cannot be read.
-    fn ask_once<A>(&self, prompt: &ExtractionPrompt, read: AnswerReader<'_, A>) -> Result<Result<A, String>, Unasked> {
+    fn ask_once<A>(
+        &self,
+        prompt: &ExtractionPrompt,
+        read: AnswerReader<'_, A>,
+    ) -> Result<Result<A, String>, SkipReason> {
         let request = &prompt.request;
         let bytes = (request.instructions.len() + request.material.len()) as u64;
         let room =
             self.calls.reserve(self.kind, self.model.name(), [prompt.tokens, bytes], self.allowance, (self.now)())?;
         let id = match room {
-            CallRoom::Full(until) => return Err(Unasked::Full(until)),
+            CallRoom::Full(until) => return Err(SkipReason::Full(until)),
             CallRoom::Call(id) => id,
         };
         crash::point("extraction-reserved");
@@ -113,21 +119,21 @@ impl ExtractionAsker<'_> {
             Ok(reply) => reply,
             Err(error) => {
                 let reason = said(&error);
-                let (outcome, unasked) = match error.kind() {
-                    ModelErrorKind::Transient => ("failed", Unasked::Passing(reason, error.retry_after())),
-                    ModelErrorKind::Permanent => ("failed", Unasked::Lasting(reason)),
-                    ModelErrorKind::Refused => ("refused", Unasked::Refused(reason)),
-                    ModelErrorKind::Stopped => ("stopped", Unasked::Stopped),
+                let (outcome, skipped) = match error.kind() {
+                    ModelErrorKind::Transient => ("failed", SkipReason::Passing(reason, error.retry_after())),
+                    ModelErrorKind::Permanent => ("failed", SkipReason::Lasting(reason)),
+                    ModelErrorKind::Refused => ("refused", SkipReason::Refused(reason)),
+                    ModelErrorKind::Stopped => ("stopped", SkipReason::Stopped),
                 };
                 end(outcome, [0, 0], [0, 0])?;
-                return Err(unasked);
+                return Err(skipped);
             }
         };
         let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
         match read(&reply.text) {
             Ok(None) => {
                 end("stopped", tokens, [0, 0])?;
-                Err(Unasked::Stopped)
+                Err(SkipReason::Stopped)
             }
             Ok(Some((answer, counts))) => {
                 end("answered", tokens, counts.map(|count| count as u64))?;
@@ -147,6 +153,69 @@ fn said(error: &ModelError) -> String {
     match said.split_once("): ") {
         Some((said, _)) => format!("{said})"),
         None => said,
+    }
+}
+
+impl Extraction {
+    /// What is read is not what its job says: that follows in a moment, and then it is another job.
+    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
+        let later = self.now() + SETTLE_DELAY.as_millis() as i64;
+        self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
+        Ok(ExtractionRest::None)
+    }
+
+    /// What becomes of a job that was not answered.
+    pub(super) fn skipped(&self, kind: &str, job: &Job, skipped: SkipReason) -> Result<ExtractionRest, StateError> {
+        let now = self.now();
+        match skipped {
+            SkipReason::State(error) => {
+                self.jobs.put_off(kind, job.key, now, false, "the state cannot be written")?;
+                Err(error)
+            }
+            SkipReason::Full(until) => {
+                let later = until.max(now + 1_000);
+                let [calls, tokens] = self.calls.totals(now)?.day;
+                let memory = &self.workspace.config().memory;
+                if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
+                    // Others that are smaller may go before.
+                    self.jobs.put_off(kind, job.key, later, false, DAY_USED_UP)?;
+                    return Ok(ExtractionRest::None);
+                }
+                self.jobs.put_off(kind, job.key, now, false, DAY_USED_UP)?;
+                let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
+                Ok(self.waits_for(DAY_USED_UP.into(), left.min(CHECK_INTERVAL)))
+            }
+            SkipReason::Changed => self.has_changed(kind, job),
+            SkipReason::Stopped => {
+                self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
+                Ok(ExtractionRest::For(CHECK_INTERVAL))
+            }
+            SkipReason::Refused(reason) => {
+                self.jobs.put_off(kind, job.key, now, false, &reason)?;
+                tracing::warn!("conversations are not read: {reason}");
+                self.state_mut().stopped = Some(reason);
+                Ok(ExtractionRest::For(CHECK_INTERVAL))
+            }
+            SkipReason::Lasting(reason) => {
+                self.jobs.bury(kind, job.key, false, &reason)?;
+                Ok(ExtractionRest::None)
+            }
+            SkipReason::Passing(reason, after) => {
+                self.fails(kind, job, &reason, after)?;
+                self.state_mut().waits = Some(reason);
+                Ok(ExtractionRest::None)
+            }
+        }
+    }
+
+    /// A job failed in a way that may pass: it is tried again after 1, 2 and 4 s, then put aside.
+    pub(super) fn fails(&self, kind: &str, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
+        if job.attempts >= MOST_ATTEMPTS {
+            return self.jobs.bury(kind, job.key, true, reason);
+        }
+        let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
+        let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
+        self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }
 
@@ -181,7 +250,7 @@ mod tests {
     fn ask(
         said: Vec<Result<&'static str, ModelError>>,
         allowance: CallAllowance,
-    ) -> (Result<CheckedAnswer, Unasked>, Outcomes) {
+    ) -> (Result<CheckedAnswer, SkipReason>, Outcomes) {
         let folder = tempfile::tempdir().unwrap();
         let calls = ModelCallTable::new(&State::in_folder(folder.path()));
         let model: Arc<dyn ChatModel> = Arc::new(Scripted(Mutex::new(said.into())));
@@ -219,17 +288,17 @@ mod tests {
         );
         assert!(outcomes.iter().all(|(_, numbers)| numbers[1..3] == [70, 7]));
         let (answer, _) = ask(vec![Ok("prose"), Ok("{\"entries\":[")], ALL);
-        assert!(matches!(answer, Err(Unasked::Lasting(reason)) if reason.contains("cannot be read")));
+        assert!(matches!(answer, Err(SkipReason::Lasting(reason)) if reason.contains("cannot be read")));
     }
 
     #[test]
     fn beyond_the_limits_of_a_day_nothing_is_asked() {
         let (answer, outcomes) = ask(vec![], CallAllowance { calls: 0, tokens: 99_999 });
-        assert!(matches!(answer, Err(Unasked::Full(_))) && outcomes.is_empty());
+        assert!(matches!(answer, Err(SkipReason::Full(_))) && outcomes.is_empty());
         let (answer, _) = ask(vec![], CallAllowance { calls: 9, tokens: 100 });
-        assert!(matches!(answer, Err(Unasked::Full(_))), "it would cost more");
+        assert!(matches!(answer, Err(SkipReason::Full(_))), "it would cost more");
         let (answer, outcomes) = ask(vec![Ok("prose")], CallAllowance { calls: 1, tokens: 99_999 });
-        assert!(matches!(answer, Err(Unasked::Full(_))), "nor once more");
+        assert!(matches!(answer, Err(SkipReason::Full(_))), "nor once more");
         assert_eq!(outcomes.len(), 1);
     }
 
@@ -238,14 +307,14 @@ mod tests {
         for kind in [ModelErrorKind::Transient, ModelErrorKind::Permanent, ModelErrorKind::Refused] {
             let (answer, outcomes) = ask(vec![Err(endpoint(kind))], ALL);
             let reason = match (kind, answer.unwrap_err()) {
-                (ModelErrorKind::Transient, Unasked::Passing(reason, None))
-                | (ModelErrorKind::Permanent, Unasked::Lasting(reason))
-                | (ModelErrorKind::Refused, Unasked::Refused(reason)) => reason,
+                (ModelErrorKind::Transient, SkipReason::Passing(reason, None))
+                | (ModelErrorKind::Permanent, SkipReason::Lasting(reason))
+                | (ModelErrorKind::Refused, SkipReason::Refused(reason)) => reason,
                 (_, other) => panic!("{other:?}"),
             };
             assert!(reason.ends_with("refuses a text (400)"), "{reason}");
             assert_eq!(outcomes.len(), 1);
         }
-        assert!(matches!(ask(vec![Err(ModelError::Stopped)], ALL).0, Err(Unasked::Stopped)));
+        assert!(matches!(ask(vec![Err(ModelError::Stopped)], ALL).0, Err(SkipReason::Stopped)));
     }
 }

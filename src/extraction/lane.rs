@@ -1,26 +1,32 @@
-//! The work, one conversation at a time.
+//! The work, one job at a time: conversations that wait to be read, digests that wait for a short text, and traces of agents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::ask::{ExtractionAsker, Unasked};
-use super::keep::{found_in, propose, trust_of};
+use super::ask::ExtractionAsker;
+use super::keep::{Proposals, found_in, propose, trust_of};
 use super::librarian::LIBRARIAN;
-use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, is_digest, next_due};
 use super::summary::keep_summary;
+use crate::access::Scope;
 use crate::clock::Clock;
-use crate::derive::extraction::{EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest};
+use crate::derive::CONVERSATIONS;
+use crate::derive::extraction::{
+    CheckedAnswer, EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest,
+};
 use crate::derive::generated::is_generated;
-use crate::fs::crash;
+use crate::engine::{FileEntry, Reader};
+use crate::fs::{FsError, crash};
 use crate::models::{ChatModel, ModelTrouble, open_memory_chat};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{CallAllowance, Digest, Job, JobState, JobTable, ModelCallTable, StateError};
-use crate::tasks::TaskSignal;
+use crate::search::Visible;
+use crate::state::{CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError};
+use crate::tasks::{Task, TaskSignal};
 use crate::vault::{ReadError, read};
 
 /// Quiet period without a search before a model is asked.
@@ -103,7 +109,7 @@ impl Extraction {
 
     /// Gives back what was under way when somebody was killed, before anything else is done.
     pub(crate) fn begin(&self) {
-        let given = self.jobs.give_back(EXTRACTION).and_then(|()| self.jobs.give_back(LIBRARIAN));
+        let given = KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind));
         if let Err(error) = given.and_then(|()| self.calls.cut_off()) {
             tracing::warn!("conversations are not read: {error}");
         }
@@ -123,10 +129,6 @@ impl Extraction {
     /// Whether this process may write.
     pub(super) fn is_ours(&self) -> bool {
         self.workspace.lock().is_some_and(|lock| lock.is_held())
-    }
-
-    pub(super) fn set_working(&self, is_working: bool) {
-        self.state_mut().is_working = is_working;
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -162,7 +164,7 @@ impl Extraction {
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
     pub(super) fn bury_broken(&self) {
         self.state_mut().is_working = false;
-        for kind in [EXTRACTION, LIBRARIAN] {
+        for kind in KINDS {
             let running =
                 self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
             for job in running {
@@ -205,19 +207,11 @@ impl Extraction {
         }
     }
 
-    /// Does one conversation, if one is due and nothing is in the way.
+    /// Does one job, if one is due and nothing is in the way.
     pub(crate) fn step(&self) -> ExtractionRest {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let hurries = self.hurries();
-        let stepped = self.try_step(&mut known, hurries).and_then(|stepped| match stepped {
-            // Conversations go first.
-            ExtractionRest::For(time) => Ok(match self.librarian_step(hurries)? {
-                ExtractionRest::For(other) => ExtractionRest::For(time.min(other)),
-                ExtractionRest::None => ExtractionRest::None,
-            }),
-            ExtractionRest::None => Ok(ExtractionRest::None),
-        });
-        let stepped = stepped.unwrap_or_else(|error| {
+        let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.has_broken_off.store(true, Ordering::SeqCst);
             self.waits_for(error.to_string(), CHECK_INTERVAL)
@@ -247,30 +241,44 @@ impl Extraction {
             return Ok(ExtractionRest::For(CHECK_INTERVAL));
         }
         if self.has_broken_off.load(Ordering::SeqCst) {
-            self.jobs.give_back(EXTRACTION)?;
-            self.jobs.give_back(LIBRARIAN)?;
+            KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
             self.has_broken_off.store(false, Ordering::SeqCst);
         }
         let now = self.now();
+        let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
         if was_hurried {
             known.look_again();
         }
-        let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
         known.look(&self.jobs, &reader, SessionLook { now, debounce, takes_private: model.takes_private() })?;
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let job = match self.next_job(EXTRACTION, &model, hurries)? {
-            Ok(job) => job,
+        // Conversations go first.
+        let rest = match self.next_job(EXTRACTION, &model, hurries)? {
+            Ok(job) => return self.worked("extraction-claimed", || self.work(known, &model, &job)),
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
-                return Ok(ExtractionRest::For(time));
+                time
             }
         };
-        crash::point("extraction-claimed");
-        self.set_working(true);
-        let done = self.work(known, &model, &job);
-        self.set_working(false);
+        if !model.takes_private() || !self.look_at_traces(hurries, debounce, now)? {
+            return Ok(ExtractionRest::For(rest));
+        }
+        match self.next_job(LIBRARIAN, &model, hurries)? {
+            Ok(job) => self.worked("librarian-claimed", || self.read_part(&model, &job)),
+            Err((_, time)) => Ok(ExtractionRest::For(rest.min(time))),
+        }
+    }
+
+    fn worked(
+        &self,
+        point: &str,
+        work: impl FnOnce() -> Result<ExtractionRest, StateError>,
+    ) -> Result<ExtractionRest, StateError> {
+        crash::point(point);
+        self.state_mut().is_working = true;
+        let done = work();
+        self.state_mut().is_working = false;
         done
     }
 
@@ -355,35 +363,56 @@ impl Extraction {
             return Ok(ExtractionRest::None);
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
-        let prompt = extraction_prompt(&turns, date.as_deref());
         // The lines count, too: they are what is cited.
         let is_current = || {
             let now = read(root, &path, self.workspace.config().index.max_file_bytes);
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
         };
-        let found = match self.asker(EXTRACTION, model, &is_current).ask(&prompt, date.as_deref()) {
+        let proposals = |found: &CheckedAnswer| found_in((&path, trust_of(&note)), &found.entries);
+        let found = match self.find(EXTRACTION, model, job, (&turns, date.as_deref()), &is_current, &proposals)? {
             Ok(found) => found,
-            Err(unasked) => {
-                if matches!(unasked, Unasked::Changed) {
+            Err(rest) => {
+                if !is_current() {
                     known.look_again();
                 }
-                return self.unasked(EXTRACTION, job, unasked);
+                return Ok(rest);
             }
         };
-        let written = propose(&self.workspace, found_in((&path, trust_of(&note)), &found.entries), &is_current);
-        if matches!(written, Ok(false)) {
-            known.look_again();
-            return self.has_changed(EXTRACTION, job);
-        }
-        crash::point("extraction-proposed");
-        let written =
-            written.and_then(|_| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
+        let written = keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary);
         crash::point("extraction-summarised");
         if let Err(error) = written {
             self.fails(EXTRACTION, job, &error.message, None)?;
             return Ok(ExtractionRest::None);
         }
         self.has_read(known, job.key, digest, job.content)
+    }
+
+    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
+    /// is done next: what becomes of the job is settled.
+    pub(super) fn find(
+        &self,
+        kind: &'static str,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+        (turns, date): (&[SpokenTurn], Option<&str>),
+        is_current: &dyn Fn() -> bool,
+        proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
+    ) -> Result<Result<CheckedAnswer, ExtractionRest>, StateError> {
+        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+            Ok(found) => found,
+            Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
+        };
+        let is_librarian = kind == LIBRARIAN;
+        if is_librarian {
+            crash::point("librarian-answered");
+        }
+        let written = propose(&self.workspace, proposals(&found), is_current);
+        crash::point(if is_librarian { "librarian-proposed" } else { "extraction-proposed" });
+        match written {
+            Ok(true) => Ok(Ok(found)),
+            Ok(false) => self.has_changed(kind, job).map(Err),
+            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(ExtractionRest::None)),
+        }
     }
 
     /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
@@ -430,4 +459,194 @@ impl Extraction {
 fn open(workspace: &Workspace) -> MemoryModel {
     let config = workspace.config();
     open_memory_chat(&config.memory, &config.chat).map(|opened| opened.map_err(|error| error.to_string()))
+}
+
+/// The jobs of this room.
+pub(super) const EXTRACTION: &str = "extraction";
+/// And what their turns were, whatever else of the file has changed.
+pub(super) const TURNS: &str = "extraction turns";
+/// The kinds of jobs.
+const KINDS: [&str; 2] = [EXTRACTION, LIBRARIAN];
+
+/// Folders of the pages of days and weeks.
+const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
+
+/// Whether a path is that of the page of a day or a week.
+pub(super) fn is_digest(path: &VaultPath) -> bool {
+    DIGESTS.iter().any(|folder| path.as_str().starts_with(folder))
+}
+
+/// What is known of the conversations of a vault.
+#[derive(Default)]
+pub(super) struct KnownSessions {
+    /// The state of the index that was looked at.
+    seen: Option<Arc<dyn Reader>>,
+    /// Where each is.
+    paths: HashMap<Digest, VaultPath>,
+    /// With which content each was done.
+    done: Option<HashMap<Digest, Digest>>,
+    /// And with which it is queued.
+    queued: HashMap<Digest, Digest>,
+    /// Those that are private, and not sent to another machine.
+    withheld: usize,
+}
+
+/// What a look is for.
+#[derive(Debug, Clone, Copy)]
+struct SessionLook {
+    /// The time, in milliseconds since 1970.
+    now: i64,
+    /// So long a conversation has to be quiet, in milliseconds.
+    debounce: i64,
+    /// Whether the model is given private notes.
+    takes_private: bool,
+}
+
+/// The name of a conversation in the tables.
+pub(super) fn key_of(path: &VaultPath) -> Digest {
+    cut(blake3::hash(path.as_str().as_bytes()).as_bytes())
+}
+
+/// The name of a file's content there.
+pub(super) fn cut(hash: &[u8; 32]) -> Digest {
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&hash[..16]);
+    digest
+}
+
+impl KnownSessions {
+    /// Queues what has changed since it was done, and forgets what is not there any more. Does nothing where the index is as it was.
+    fn look(
+        &mut self,
+        jobs: &JobTable,
+        reader: &Arc<dyn Reader>,
+        SessionLook { now, debounce, takes_private }: SessionLook,
+    ) -> Result<(), StateError> {
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, reader)) {
+            return Ok(());
+        }
+        if self.done.is_none() {
+            self.done = Some(jobs.done(EXTRACTION)?);
+            self.queued = jobs.all(EXTRACTION)?.into_iter().map(|job| (job.key, job.content)).collect();
+        }
+        let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
+        self.paths.clear();
+        self.withheld = 0;
+        let is_one = |file: &&Arc<FileEntry>| {
+            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
+            is_read && file.is_whole() && !file.path.is_document()
+        };
+        for file in reader.files().iter().filter(is_one) {
+            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            self.paths.insert(key, file.path.clone());
+            if open.as_ref().is_some_and(|open| !open.has(file)) {
+                self.withheld += usize::from(!is_digest(&file.path));
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            let is_known = |known: Option<&Digest>| known == Some(&content);
+            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) {
+                // It was queued for what it was in between.
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            if is_known(self.queued.get(&key)) {
+                continue;
+            }
+            // A file that another clock has dated ahead is quiet from now on.
+            let quiet = (file.stamp.mtime_ns / 1_000_000).min(now).saturating_add(debounce);
+            if jobs.queue(EXTRACTION, key, content, quiet, now)? {
+                self.queued.insert(key, content);
+            }
+        }
+        let keys: HashSet<Digest> = self.paths.keys().copied().collect();
+        for kind in [EXTRACTION, TURNS] {
+            jobs.keep_only(kind, &keys)?;
+        }
+        self.queued.retain(|key, _| keys.contains(key));
+        self.seen = Some(Arc::clone(reader));
+        Ok(())
+    }
+
+    /// Looks again, whatever was seen.
+    pub(super) fn look_again(&mut self) {
+        self.seen = None;
+    }
+
+    /// Where a conversation is.
+    fn path(&self, key: &Digest) -> Option<&VaultPath> {
+        self.paths.get(key)
+    }
+
+    /// One was done.
+    pub(super) fn finish(&mut self, jobs: &JobTable, key: Digest, content: Digest, now: i64) -> Result<(), StateError> {
+        jobs.finish(EXTRACTION, key, content, now)?;
+        self.queued.remove(&key);
+        if let Some(done) = &mut self.done {
+            done.insert(key, content);
+        }
+        Ok(())
+    }
+
+    /// One is not there any more, or has become another.
+    fn remove(&mut self, jobs: &JobTable, key: Digest) -> Result<(), StateError> {
+        jobs.remove(EXTRACTION, key)?;
+        self.queued.remove(&key);
+        self.look_again();
+        Ok(())
+    }
+}
+
+/// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
+fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option<String>)>, StateError> {
+    let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
+    let due = |job: Job| (if job.due > now.saturating_add(MOST_DELAY_MS) { now } else { job.due }, job.reason);
+    Ok(queued.map(due).min_by_key(|(due, _)| *due))
+}
+
+/// Starts the task.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
+    let (works, stops) = (Arc::clone(extraction), Arc::clone(extraction));
+    extraction.workspace.shared().wakes(&extraction.signal);
+    let mut has_begun = false;
+    let task = Task::start("extraction", extraction.signal.clone(), move |_, _| {
+        if !std::mem::replace(&mut has_begun, true) {
+            works.begin();
+        }
+        let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
+            // It has said why. What it could not do is put aside, and the others go on.
+            works.bury_broken();
+            ExtractionRest::None
+        });
+        Some(match stepped {
+            ExtractionRest::For(time) => time,
+            ExtractionRest::None => Duration::ZERO,
+        })
+    });
+    Ok(task?.at_stop(move || stops.stop()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::State;
+
+    #[test]
+    fn what_a_clock_ahead_has_put_off_is_not_waited_for() {
+        const YEAR_MS: i64 = 365 * MOST_DELAY_MS;
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = JobTable::new(&State::in_folder(folder.path()));
+        jobs.queue(EXTRACTION, [1; 16], [7; 16], 10 * YEAR_MS, 10 * YEAR_MS).unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap().map(|(due, _)| due), Some(YEAR_MS));
+        assert!(jobs.claim(EXTRACTION, YEAR_MS).unwrap().is_some());
+        jobs.put_off(EXTRACTION, [1; 16], YEAR_MS + 5_000, false, "later").unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap(), Some((YEAR_MS + 5_000, Some("later".into()))));
+    }
 }

@@ -1,29 +1,28 @@
-//! A source, from its files to what is handed over.
+//! A source, from its files to what is handed over; and one session of another program, read as a whole.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::io;
-use std::io::Read;
+use std::collections::{BTreeSet, HashSet};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::elements::{Ending, elements};
-use super::found::{FoundFile, SourceFiles, unwanted};
-use super::held::NotHeld;
-use super::item::{ImportReadError, SourceKind};
-use super::parts::{BESIDE, is_beside_session};
-use super::seems::{HEAD_BYTES, Seeming, seems};
-use super::sink::{ImportSink, MAX_NOTE_BYTES, ReadConversation};
-use super::unpack::each_file;
-use super::{bookmarks, chat_lines, chatgpt, claude, claude_code, codex, markdown};
+use super::clean::is_program;
+use super::exports::{of_chatgpt, of_claude};
+use super::json::{BYTE_ORDER_MARK, Ending, NotHeld, elements, parse};
+use super::kinds::{BESIDE, HEAD_BYTES, ImportReadError, Seeming, SourceKind, seems};
+use super::notes::{bookmarks, is_markdown, note};
+use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
+use super::transcripts::{BEHIND, NO_JSON, TOO_LONG, transcript};
+use super::walk::{FoundFile, SourceFiles, each_file};
 
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
 /// Why a conversation is left out that is too long.
-const TOO_LONG: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
+const TOO_LARGE: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
 
 /// What a conversation is called that says no name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,18 +57,8 @@ pub(crate) fn read_some(
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), ImportReadError> {
-    let why_not = |name: &str| why_not(kind, name);
-    let alone = |name: &str, seeming: Option<Seeming>| {
-        // What is in a file tells it, but for notes: any text could be one.
-        if !is_note_kind(kind) || markdown::is_markdown(name) {
-            return Ok(());
-        }
-        let seems = seeming.map_or_else(|| "is no note".into(), |seeming| format!("seems to be {}", seeming.said()));
-        Err(ImportReadError::OtherKind { kind: kind.name(), path: path.to_owned(), takes: takes(kind), seems })
-    };
-    let mut each = |file: FoundFile<'_>, sink: &mut ImportSink<'_>| one(kind, Unnamed::ByBeginning, file, sink);
-    let found = each_file(path, &why_not, &alone, only, bytes, sink, &mut each)?;
-    let (kind, path, takes) = (kind.name(), path.to_owned(), takes(kind));
+    let found = each_file(kind, path, only, bytes, sink)?;
+    let (kind, path, takes) = (kind.name(), path.to_owned(), kind.takes());
     match found.wanted {
         0 => Err(ImportReadError::Nothing { kind, path, takes, seems: instead(&found) }),
         _ => Ok(()),
@@ -95,47 +84,8 @@ fn tried(name: &str) -> &'static str {
         name if name.starts_with("conversations") => ": try --from chatgpt or --from claude",
         name if name.starts_with("rollout-") => ": try --from codex",
         name if name.ends_with(".jsonl") => ": try --from claude-code, openclaw or moltis",
-        name if markdown::is_markdown(name) => ": try --from folder",
+        name if is_markdown(name) => ": try --from folder",
         _ => "",
-    }
-}
-
-fn is_note_kind(kind: SourceKind) -> bool {
-    use SourceKind::{Folder, Logseq, MoltisMemory, Notion, Obsidian, OpenClawMemory};
-    matches!(kind, Obsidian | Folder | Notion | Logseq | MoltisMemory | OpenClawMemory)
-}
-
-/// Why a file of a folder or an archive is not read; `None` where it is.
-fn why_not(kind: SourceKind, name: &str) -> Option<&'static str> {
-    use SourceKind::{ClaudeCode, Codex, Moltis, OpenClaw};
-    if matches!(kind, ClaudeCode | Codex | Moltis | OpenClaw) && is_beside_session(name) {
-        return Some(BESIDE);
-    }
-    (!wants(kind, name)).then(|| unwanted(name))
-}
-
-/// Whether a file is one of a kind of source.
-fn wants(kind: SourceKind, name: &str) -> bool {
-    let file = name.rsplit('/').next().unwrap_or_default();
-    match kind {
-        SourceKind::ChatGpt | SourceKind::Claude => file.starts_with("conversations") && file.ends_with(".json"),
-        SourceKind::Codex => file.starts_with("rollout-") && file.ends_with(".jsonl"),
-        SourceKind::ClaudeCode | SourceKind::OpenClaw | SourceKind::Moltis => file.ends_with(".jsonl"),
-        SourceKind::Bookmarks => file.to_ascii_lowercase().ends_with(".html"),
-        _ => markdown::is_note(kind, name),
-    }
-}
-
-fn takes(kind: SourceKind) -> &'static str {
-    match kind {
-        SourceKind::ChatGpt | SourceKind::Claude => "the zip as downloaded, its folder, or conversations.json",
-        SourceKind::ClaudeCode => "~/.claude/projects, a folder of it, or a .jsonl of it",
-        SourceKind::Codex => "~/.codex/sessions, or a rollout-….jsonl of it",
-        SourceKind::OpenClaw | SourceKind::Moltis => "a folder of sessions, or a .jsonl of it",
-        SourceKind::Bookmarks => "the .html that a browser exports",
-        SourceKind::Logseq => "a graph, with the folders pages and journals",
-        SourceKind::MoltisMemory | SourceKind::OpenClawMemory => "a folder with MEMORY.md or memory/",
-        SourceKind::Obsidian | SourceKind::Folder | SourceKind::Notion => "a folder or zip of Markdown files",
     }
 }
 
@@ -159,28 +109,25 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
     };
     match kind {
         SourceKind::ChatGpt | SourceKind::Claude => export(kind, &mut from, &name, sink, &mut give),
-        SourceKind::ClaudeCode => {
-            for conversation in claude_code::conversations(&mut from, &name, &stem, sink) {
-                give(conversation, sink);
-            }
+        SourceKind::ClaudeCode | SourceKind::Codex | SourceKind::OpenClaw | SourceKind::Moltis => {
+            let conversations = transcript(kind, &mut from, (&name, &stem), sink);
+            conversations.into_iter().for_each(|conversation| give(conversation, sink));
         }
-        SourceKind::Codex => give(codex::conversation(&mut from, &name, &stem, sink), sink),
-        SourceKind::OpenClaw | SourceKind::Moltis => give(chat_lines::conversation(&mut from, &name, sink), sink),
         SourceKind::Bookmarks => {
             if let Some(bytes) = whole(&mut from, MAX_BOOKMARKS_BYTES, &name, sink) {
                 if bytes.len() as u64 > MAX_BOOKMARKS_BYTES {
                     sink.remark(format!("{name} has more than 64 MB: what is behind them was left out"));
                 }
-                bookmarks::bookmarks(&String::from_utf8_lossy(&bytes), sink);
+                bookmarks(&String::from_utf8_lossy(&bytes), sink);
             }
         }
         kind => {
             if let Some(bytes) = whole(&mut from, MAX_NOTE_BYTES as u64, &name, sink) {
-                markdown::note(kind, &file.place, &name, &bytes, sink);
+                note(kind, &file.place, &name, &bytes, sink);
             }
         }
     }
-    if came(sink) == before && !is_note_kind(kind) && !sink.is_over() {
+    if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
         say_what_it_is(kind, &name, &from.head, sink);
     }
 }
@@ -200,7 +147,7 @@ fn whole(from: &mut dyn Read, max: u64, name: &str, sink: &mut ImportSink<'_>) -
 
 /// Says what a file seems to be of which nothing came, where that is not what it should be.
 fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSink<'_>) {
-    let takes = takes(kind);
+    let takes = kind.takes();
     match seems(name, head) {
         Some(seeming) if seeming.is_of(kind) => {}
         Some(seeming) => sink.remark(format!("{name} seems to be {}", seeming.said())),
@@ -236,15 +183,15 @@ fn export<'s>(
         match value {
             Ok(value) => {
                 let read = match kind {
-                    SourceKind::ChatGpt => chatgpt::conversation(&value, sink),
-                    _ => claude::conversation(&value, sink),
+                    SourceKind::ChatGpt => of_chatgpt(&value, sink),
+                    _ => of_claude(&value, sink),
                 };
                 match read {
                     Some(conversation) => give(conversation, sink),
                     None => not_a_conversation(kind, name, &value, sink),
                 }
             }
-            Err(NotHeld::TooLarge) => sink.leave_out(TOO_LONG),
+            Err(NotHeld::TooLarge) => sink.leave_out(TOO_LARGE),
             Err(NotHeld::Broken) => sink.leave_out("conversations that cannot be read"),
         }
         if sink.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -270,43 +217,178 @@ fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut Im
     sink.remark(format!("{name} seems to be {}", seeming.said()));
 }
 
-/// Maximum number of remarks that are kept.
-const MAX_REMARKS: usize = 20;
+/// What is left out of a session although somebody may have said it: that is told.
+const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
+/// Maximum length of the record that names a session, in bytes.
+const MAX_NAME_RECORD_BYTES: u64 = 64 << 10;
 
-/// What was found, and what of it was left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ImportTally {
-    /// Conversations that have a turn.
-    pub conversations: usize,
-    /// Turns.
-    pub turns: usize,
-    /// Pages.
-    pub bookmarks: usize,
-    /// Notes.
-    pub notes: usize,
-    /// How often something was left out, by the reason.
-    pub left_out: BTreeMap<String, usize>,
-    /// What else there is to say, as sentences.
-    pub remarks: Vec<String>,
+/// A turn of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionTurn {
+    /// Who speaks.
+    pub(crate) role: String,
+    /// When; where the session does not say it, when its file was changed.
+    pub(crate) at: Option<Timestamp>,
+    /// What was said; empty where it turned out to be a thought.
+    pub(crate) text: String,
 }
 
-impl ImportTally {
-    /// Keeps a remark, where it is new and there are few.
-    pub(super) fn remark(&mut self, remark: String) {
-        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionTranscript {
+    /// Whose it is.
+    pub(crate) kind: SourceKind,
+    /// What the program calls it.
+    pub(crate) id: String,
+    /// Its title, where it has one.
+    pub(crate) title: Option<String>,
+    /// Its turns, in their order.
+    pub(crate) turns: Vec<SessionTurn>,
+    /// What was not understood of it, as sentences.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl SessionTranscript {
+    /// Its name among the sessions of all programs.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.kind.name(), self.id)
     }
 
-    /// Adds what was found later.
-    pub(crate) fn add(&mut self, later: Self) {
-        self.conversations += later.conversations;
-        self.turns += later.turns;
-        self.bookmarks += later.bookmarks;
-        self.notes += later.notes;
-        for (reason, times) in later.left_out {
-            *self.left_out.entry(reason).or_default() += times;
+    /// Tells the first so many turns again, whenever they were said.
+    pub(crate) fn digest(&self, turns: usize) -> [u8; 16] {
+        let turns = turns.min(self.turns.len());
+        self.digests(&BTreeSet::from([turns])).pop().map_or_else(Default::default, |(_, digest)| digest)
+    }
+
+    /// The same of the first so many turns, for each of these numbers that is not beyond them, the smallest first.
+    pub(crate) fn digests(&self, counts: &BTreeSet<usize>) -> Vec<(usize, [u8; 16])> {
+        let (mut hasher, mut at, mut digests) = (blake3::Hasher::new(), 0, Vec::new());
+        for count in counts.range(..=self.turns.len()) {
+            for turn in &self.turns[at..*count] {
+                for part in [&turn.role, &turn.text] {
+                    hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+                }
+            }
+            at = *count;
+            let mut digest = [0; 16];
+            hasher.finalize_xof().fill(&mut digest);
+            digests.push((at, digest));
         }
-        later.remarks.into_iter().for_each(|remark| self.remark(remark));
+        digests
+    }
+}
+
+/// What a session of OpenClaw is called, by the first record of its file, else by the file at `path`.
+pub(crate) fn session_id(path: &Path, from: impl Read) -> String {
+    let mut record = Vec::new();
+    let _ = BufReader::new(from.take(MAX_NAME_RECORD_BYTES)).read_until(b'\n', &mut record);
+    let record = parse(record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record)).unwrap_or_default();
+    let said = record["id"].as_str().filter(|_| record["type"] == "session");
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    said.map_or_else(stem, str::to_owned)
+}
+
+/// Reads the session of the file at `path`, which was changed at `at_ms`, in milliseconds since 1970. Of one that has those before it
+/// too, its own.
+pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &mut dyn Read) -> SessionTranscript {
+    // In the order of their turns, each with what it is called. A record that was written twice is one, as with an import.
+    let mut found: Vec<(String, Option<String>, Vec<SessionTurn>)> = Vec::new();
+    let mut ids = HashSet::new();
+    let mut take = |item: ImportItem| {
+        let ImportItem::Event(event) = item else { return ControlFlow::Continue(()) };
+        let text = |key: &str| event[key].as_str().map(str::to_owned);
+        let session = text("session").unwrap_or_default();
+        if !ids.insert((session.clone(), text("id"))) {
+            return ControlFlow::Continue(());
+        }
+        let at = event["time"].as_str().and_then(|time| time.parse().ok());
+        let turn = SessionTurn { role: text("role").unwrap_or_default(), at, text: text("text").unwrap_or_default() };
+        match found.iter_mut().find(|(name, ..)| *name == session) {
+            Some((.., turns)) => turns.push(turn),
+            None => found.push((session, text("title"), vec![turn])),
+        }
+        ControlFlow::Continue(())
+    };
+    let mut sink = ImportSink::new(&mut take);
+    sink.keeps_places = true;
+    let name = path.to_string_lossy().into_owned();
+    let file = FoundFile { place: name.clone(), name, at_ms, from };
+    let stem = file.session_stem(kind);
+    one(kind, Unnamed::ByFile, file, &mut sink);
+    let mut remarks = std::mem::take(&mut sink.tally.remarks);
+    let lost = LOST.iter().filter_map(|reason| sink.tally.left_out.get(*reason).map(|times| (times, reason)));
+    remarks.extend(lost.map(|(times, reason)| format!("left out: {times} × {reason}")));
+    let own_name =
+        |session: &str| session.strip_prefix(kind.name()).and_then(|id| id.strip_prefix('/')).map(str::to_owned);
+    let own = found.iter().position(|(session, ..)| own_name(session).as_ref().unwrap_or(session) == &stem);
+    let most = (0..found.len()).max_by_key(|at| found[*at].2.len());
+    let Some((session, title, mut turns)) = own.or(most).map(|at| found.swap_remove(at)) else {
+        return SessionTranscript { kind, id: stem, title: None, turns: Vec::new(), remarks };
+    };
+    if !turns.iter().any(|turn| !turn.text.is_empty() && !is_program(&turn.role)) {
+        turns.clear();
+    }
+    SessionTranscript { kind, id: own_name(&session).unwrap_or(session), title, turns, remarks }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_read_as_one() {
+        let lines = "{\"type\":\"session\",\"id\":\"s1\",\"timestamp\":\"2025-10-01T10:00:00Z\"}\n\
+             {\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"Grüß dich \u{1f44b}\"}}\n\
+             {\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"system\",\"content\":\"x\"}}\n\
+             {\"type\":\"message\",\"id\":\"c\",\"message\":{\"role\":\"assistant\",\"content\":\"NO_RE";
+        let read = |text: &str| session(SourceKind::OpenClaw, Path::new("/x/s1.jsonl"), None, &mut text.as_bytes());
+        let found = read(lines);
+        assert_eq!((found.name().as_str(), found.turns.len()), ("openclaw/s1", 1));
+        assert_eq!(found.turns[0].text, "Grüß dich \u{1f44b}");
+        let grown = read(&format!(
+            "{lines}PLY\"}}}}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"no\"}}}}\n"
+        ));
+        assert_eq!(grown.turns.len(), 2);
+        assert_eq!((grown.digest(1), found.digest(9)), (found.digest(1), found.digest(1)));
+        assert_ne!(grown.digest(2), found.digest(2));
+        let digests = grown.digests(&BTreeSet::from([0, 1, 2, 3]));
+        assert_eq!(digests, [0, 1, 2].map(|turns| (turns, grown.digest(turns))));
+        let id = |path: &str| session_id(Path::new(path), lines.as_bytes());
+        assert_eq!((id("/x/y.jsonl"), session_id(Path::new("/x/y.jsonl"), &b"{}\n"[..])), ("s1".into(), "y".into()));
+        assert!(read("").turns.is_empty());
+    }
+
+    #[test]
+    fn a_record_that_was_written_twice_is_one_turn() {
+        let line = |id: &str| {
+            json!({"type": "message", "id": id, "message": {"role": "user", "content": "yes"}}).to_string() + "\n"
+        };
+        let text = line("a") + &line("b") + &line("a");
+        let found = session(SourceKind::OpenClaw, Path::new("/x/s1.jsonl"), None, &mut text.as_bytes());
+        assert_eq!(found.turns.len(), 2);
+    }
+
+    #[test]
+    fn of_one_that_goes_on_with_another_its_own_turns_count() {
+        let line = |session: &str, text: &str| {
+            format!(
+                "{}\n",
+                json!({ "type": "user", "sessionId": session, "uuid": text, "message": { "role": "user", "content": text } })
+            )
+        };
+        let text = line("one", "before") + &line("one", "before that") + &line("two", "now");
+        let found = session(SourceKind::ClaudeCode, Path::new("/x/two.jsonl"), None, &mut text.as_bytes());
+        assert_eq!((found.id.as_str(), found.turns.len()), ("two", 1));
+    }
+
+    #[test]
+    fn moltis_has_the_name_of_a_session_in_its_folder() {
+        let text = "{\"role\":\"user\",\"content\":\"hi\"}\n";
+        let of = |path: &str| session(SourceKind::Moltis, Path::new(path), None, &mut text.as_bytes()).id;
+        assert_eq!(of("/s/v1/k73657373696f6e3a61/history.jsonl"), "session:a");
+        assert_eq!(of("/s/v1/k73657373/696f6e3a61/history.jsonl"), "session:a");
+        assert_eq!(of("/s/main.jsonl"), "main");
     }
 }

@@ -1,18 +1,66 @@
-//! Where what is read goes: it is cleaned there, cut into what capture takes, and counted.
+//! Where what is read goes: it is cleaned there, cut into what capture takes, and counted. Of a source that is read again and again each
+//! thing is handed over and counted once, and what is left out of a file as that was read last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::item::{ImportItem, SourceKind};
-use super::moments::written;
-use super::read::ImportTally;
-use super::repeats::{Came, ImportRepeats};
-use super::said::{THOUGHT, is_model, is_program, said};
-use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
+use super::clean::{THOUGHT, is_model, is_program, said};
+use super::kinds::SourceKind;
+use super::messages::{SPEAKER, TOOLS, first_line, is_tool, written};
 use crate::derive::turns_of_thought;
 use crate::wire::ImportNote;
+
+/// What is handed over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ImportItem {
+    /// An event, as programs send them.
+    Event(Value),
+    /// A note.
+    Note(ImportNote),
+}
+
+/// Maximum number of remarks that are kept.
+const MAX_REMARKS: usize = 20;
+
+/// What was found, and what of it was left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ImportTally {
+    /// Conversations that have a turn.
+    pub conversations: usize,
+    /// Turns.
+    pub turns: usize,
+    /// Pages.
+    pub bookmarks: usize,
+    /// Notes.
+    pub notes: usize,
+    /// How often something was left out, by the reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// What else there is to say, as sentences.
+    pub remarks: Vec<String>,
+}
+
+impl ImportTally {
+    /// Keeps a remark, where it is new and there are few.
+    fn remark(&mut self, remark: String) {
+        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// Adds what was found later.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.conversations += later.conversations;
+        self.turns += later.turns;
+        self.bookmarks += later.bookmarks;
+        self.notes += later.notes;
+        for (reason, times) in later.left_out {
+            *self.left_out.entry(reason).or_default() += times;
+        }
+        later.remarks.into_iter().for_each(|remark| self.remark(remark));
+    }
+}
 
 /// Maximum length of what is handed over as one turn, or as one remark on a page.
 const MAX_TEXT_BYTES: usize = 48 * 1024;
@@ -156,7 +204,7 @@ impl<'s> ImportSink<'s> {
                     continue;
                 }
             }
-            let (text, rules) = said(kind, &turn.role, &turn.text);
+            let (text, rules) = said(Some(kind), &turn.role, &turn.text);
             rules.iter().for_each(|rule| self.leave_out(rule));
             let mut text = plain(&text);
             if is_tool {
@@ -307,4 +355,113 @@ fn parts(text: &str) -> Vec<&str> {
     parts.push(rest);
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// What came so far.
+#[derive(Debug, Default)]
+pub(crate) struct ImportRepeats {
+    came: CameBefore,
+    /// What is read now, until it is known to be kept.
+    now: CameBefore,
+}
+
+#[derive(Debug, Default)]
+struct CameBefore {
+    /// Digests of what tells a thing from others, each with that of what it said.
+    things: HashMap<u64, u64>,
+    /// What was left out of each file, and what is to be said of it.
+    files: HashMap<String, (BTreeMap<String, usize>, Vec<String>)>,
+}
+
+/// Whether a thing came before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It is new.
+    New,
+    /// It came, and said something else.
+    Changed,
+    /// It came as it is.
+    Before,
+}
+
+impl ImportRepeats {
+    /// What was read is kept.
+    pub(crate) fn settle(&mut self) {
+        let CameBefore { things, files } = std::mem::take(&mut self.now);
+        self.came.things.extend(things);
+        self.came.files.extend(files);
+    }
+
+    /// What was read is not kept: it is new the next time.
+    pub(crate) fn give_up(&mut self) {
+        self.now = CameBefore::default();
+    }
+
+    /// Adds to a tally what was left out of the files, and what is to be said of them.
+    pub(crate) fn tell(&self, tally: &mut ImportTally) {
+        for (left_out, remarks) in self.came.files.values() {
+            tally.add(ImportTally { left_out: left_out.clone(), remarks: remarks.clone(), ..ImportTally::default() });
+        }
+    }
+
+    /// Notes what is handed over. Of events with the same id the first counts, whatever it says.
+    fn note(&mut self, item: &ImportItem) -> Came {
+        match item {
+            ImportItem::Event(event) => self.note_thing(&json!([event["session"], event["id"]]).to_string(), ""),
+            ImportItem::Note(note) => self.note_thing(&json!(["note", note.id, ""]).to_string(), &note.text),
+        }
+    }
+
+    /// Notes that somebody said something in a conversation.
+    fn note_conversation(&mut self, session: &str) -> Came {
+        self.note_thing(&json!(["conversation", session, "", ""]).to_string(), "")
+    }
+
+    /// Notes what is left out of a file.
+    fn note_file(&mut self, name: &str, left_out: BTreeMap<String, usize>, remarks: Vec<String>) {
+        self.now.files.insert(name.to_owned(), (left_out, remarks));
+    }
+
+    fn note_thing(&mut self, what: &str, said: &str) -> Came {
+        let (what, said) = (short(what), short(said));
+        match self.now.things.insert(what, said).or_else(|| self.came.things.get(&what).copied()) {
+            None => Came::New,
+            Some(before) if before == said => Came::Before,
+            Some(_) => Came::Changed,
+        }
+    }
+}
+
+/// A digest of a text: 64 bits, as the state has of what was imported.
+fn short(text: &str) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(text.as_bytes()).as_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_kept_is_new_again_and_a_note_that_went_back_has_changed() {
+        let mut repeats = ImportRepeats::default();
+        let event = |text: &str| ImportItem::Event(json!({ "session": "s", "id": "1", "text": text }));
+        let note =
+            |text: &str| ImportItem::Note(ImportNote { id: "a".into(), title: "A".into(), text: text.to_owned() });
+        assert_eq!((repeats.note(&event("x")), repeats.note(&event("y"))), (Came::New, Came::Before));
+        repeats.give_up();
+        assert_eq!(repeats.note(&event("x")), Came::New);
+        repeats.settle();
+        assert_eq!(repeats.note(&event("z")), Came::Before);
+        let fates = ["1", "1", "2", "1"].map(|text| repeats.note(&note(text)));
+        assert_eq!(fates, [Came::New, Came::Before, Came::Changed, Came::Changed]);
+        let counts = |times: usize| BTreeMap::from([("lines".to_owned(), times)]);
+        for times in [2, 1] {
+            repeats.note_file("a.jsonl", counts(times), vec![]);
+            repeats.settle();
+        }
+        let mut tally = ImportTally { left_out: counts(4), ..ImportTally::default() };
+        repeats.tell(&mut tally);
+        assert_eq!(tally.left_out, counts(5), "of a file counts what was left out last");
+    }
 }

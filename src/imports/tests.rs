@@ -10,10 +10,10 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::found::FoundFile;
+use super::messages::TOOLS;
 use super::read::{Unnamed, one};
 use super::sink::{ReadConversation, ReadTurn};
-use super::tools::TOOLS;
+use super::walk::FoundFile;
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 use crate::chance::proptest_config;
 

@@ -2,22 +2,16 @@
 //! what is machinery, and written where nobody has edited what was written before.
 //!
 //! ```text
-//! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ render ─▶ vault ─▶ marked
+//! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ note ─▶ vault ─▶ marked
 //! ```
 //!
-//! `task` says when, `look` compares files with what is known of them and does what their age and number ask for, with the `order` of
-//! which stay, the sessions whose files are `gone` and the `trash`; `export` reads one session, `place` says which notes it goes on in and `part` writes
-//! them, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
+//! `look` compares files with what is known of them and does what their age and number ask for, with the sessions whose files are `gone`;
+//! `place` says which notes a session goes on in, `note` makes their text and writes them, and `channel` tells from what kind of channel it comes.
 
 mod channel;
-mod export;
 mod gone;
 mod look;
-mod order;
-mod part;
+mod note;
 mod place;
-mod render;
-mod task;
-mod trash;
 
-pub(crate) use task::keep_sessions;
+pub(crate) use look::keep_sessions;

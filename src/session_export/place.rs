@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::gone::is_note_of;
-use super::part::{NotExported, SessionWriter};
-use super::render::{SOURCE, begun, parts};
+use super::note::{NotExported, SOURCE, SessionWriter, begun, parts};
 use crate::imports::SourceKind;
 use crate::note::{Note, written};
 use crate::path::VaultPath;

@@ -331,7 +331,7 @@ mod tests {
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };
         imports.note_files(id, &[file("notes/a.md"), file("notes/b.md")]).unwrap();
         let [path, origin, source, after] = ["notes/a.md", "a.md", "digest", "digest"].map(String::from);
-        imports.keep_note(id, &NoteOrigin { key: 8, origin, path, source, after }, None).unwrap();
+        imports.keep_note(id, &NoteOrigin { key: 8, origin, path, source, after }).unwrap();
         imports.end(id).unwrap();
         imports
     }

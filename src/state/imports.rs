@@ -89,8 +89,7 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn end(&self, id: i64) -> Result<(), StateError> {
-        self.0.with(|opened| opened.connection.execute("UPDATE imports SET is_done = 1 WHERE id = ?1", [id]))?;
-        Ok(())
+        self.0.execute("UPDATE imports SET is_done = 1 WHERE id = ?1", params![id])
     }
 
     /// Whether there is such an import.
@@ -98,10 +97,7 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn has(&self, id: i64) -> Result<bool, StateError> {
-        let has = |opened: &mut super::store::OpenedState| {
-            opened.connection.prepare_cached("SELECT 1 FROM imports WHERE id = ?1")?.exists([id])
-        };
-        Ok(self.0.if_there(has)?.unwrap_or(false))
+        Ok(self.0.row("SELECT 1 FROM imports WHERE id = ?1", params![id], |_| Ok(()))?.is_some())
     }
 
     /// Whether an import has made or changed files.
@@ -109,10 +105,7 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn has_files(&self, id: i64) -> Result<bool, StateError> {
-        let has = |opened: &mut super::store::OpenedState| {
-            opened.connection.prepare_cached("SELECT 1 FROM import_files WHERE import = ?1 LIMIT 1")?.exists([id])
-        };
-        Ok(self.0.if_there(has)?.unwrap_or(false))
+        Ok(self.0.row("SELECT 1 FROM import_files WHERE import = ?1 LIMIT 1", params![id], |_| Ok(()))?.is_some())
     }
 
     /// The imports that have made or changed files, newest first.
@@ -120,17 +113,12 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn all(&self) -> Result<Vec<ImportRow>, StateError> {
-        let all = self.0.if_there(|opened| {
-            let all = "SELECT id, kind, source, at, (SELECT count(*) FROM import_files WHERE import = id) FROM imports ORDER BY id DESC";
-            let read = |row: &Row<'_>| {
-                let at = Timestamp::from_millisecond(row.get(3)?).unwrap_or(Timestamp::UNIX_EPOCH);
-                let files = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
-                Ok(ImportRow { id: row.get(0)?, kind: row.get(1)?, source: row.get(2)?, at, files })
-            };
-            let mut all = opened.connection.prepare_cached(all)?;
-            all.query_map([], read)?.collect::<rusqlite::Result<Vec<_>>>()
-        });
-        Ok(all?.unwrap_or_default().into_iter().filter(|import| import.files > 0).collect())
+        let all = "SELECT id, kind, source, at, count(*) FROM imports JOIN import_files ON import = id GROUP BY id ORDER BY id DESC";
+        self.0.rows(all, &[], |row| {
+            let at = Timestamp::from_millisecond(row.get(3)?).unwrap_or(Timestamp::UNIX_EPOCH);
+            let files = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
+            Ok(ImportRow { id: row.get(0)?, kind: row.get(1)?, source: row.get(2)?, at, files })
+        })
     }
 
     /// Which of these events were imported.
@@ -149,10 +137,10 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn note_files(&self, id: i64, files: &[ImportedFile]) -> Result<(), StateError> {
-        self.0.with(|opened| {
-            let transaction = opened.connection.transaction()?;
-            files.iter().try_for_each(|file| note_file(&transaction, id, file))?;
-            transaction.commit()
+        files.iter().try_for_each(|file| {
+            let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
+            self.0.execute(note, params![id, file.path, file.checkpoint, file.after])
         })
     }
 
@@ -161,13 +149,8 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn file(&self, id: i64, path: &str) -> Result<Option<ImportedFile>, StateError> {
-        let file = self.0.if_there(|opened| {
-            let file = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 AND path = ?2";
-            let read =
-                |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
-            opened.connection.prepare_cached(file)?.query_row(params![id, path], read).optional()
-        });
-        Ok(file?.flatten())
+        let file = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 AND path = ?2";
+        self.0.row(file, params![id, path], imported_file)
     }
 
     /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
@@ -200,14 +183,8 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn files(&self, id: i64) -> Result<Vec<ImportedFile>, StateError> {
-        let files = self.0.if_there(|opened| {
-            let files = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 ORDER BY path";
-            let read =
-                |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
-            let mut files = opened.connection.prepare_cached(files)?;
-            files.query_map([id], read)?.collect()
-        });
-        Ok(files?.unwrap_or_default())
+        let files = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 ORDER BY path";
+        self.0.rows(files, params![id], imported_file)
     }
 
     /// Where the note is that was made of a source.
@@ -215,11 +192,8 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn note(&self, key: u64) -> Result<Option<NoteOrigin>, StateError> {
-        let note = self.0.if_there(|opened| {
-            let note = "SELECT key, path, source, after, origin FROM import_notes WHERE key = ?1";
-            opened.connection.prepare_cached(note)?.query_row([key.cast_signed()], note_origin).optional()
-        });
-        Ok(note?.flatten())
+        let note = "SELECT key, path, source, after, origin FROM import_notes WHERE key = ?1";
+        self.0.row(note, params![key.cast_signed()], note_origin)
     }
 
     /// A note of which the same was read as now, whatever its source, and the import that brought it. None of which text is forgotten.
@@ -227,16 +201,9 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn note_like(&self, source: &str) -> Result<Option<(i64, NoteOrigin)>, StateError> {
-        if source.is_empty() {
-            return Ok(None);
-        }
-        let note = self.0.if_there(|opened| {
-            let note = "SELECT key, path, source, after, origin, import FROM import_notes
-                WHERE source = ?1 AND path <> '' ORDER BY import, key LIMIT 1";
-            let read = |row: &Row<'_>| Ok((row.get(5)?, note_origin(row)?));
-            opened.connection.prepare_cached(note)?.query_row([source], read).optional()
-        });
-        Ok(note?.flatten())
+        let note = "SELECT key, path, source, after, origin, import FROM import_notes
+            WHERE source = ?1 AND source <> '' AND path <> '' ORDER BY import, key LIMIT 1";
+        self.0.row(note, params![source], |row| Ok((row.get(5)?, note_origin(row)?)))
     }
 
     /// All sources of which the note at a path was made.
@@ -244,11 +211,8 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn notes_at(&self, path: &str) -> Result<Vec<NoteOrigin>, StateError> {
-        let notes = self.0.if_there(|opened| {
-            let notes = "SELECT key, path, source, after, origin FROM import_notes WHERE path = ?1 ORDER BY key";
-            opened.connection.prepare_cached(notes)?.query_map([path], note_origin)?.collect()
-        });
-        Ok(notes?.unwrap_or_default())
+        let notes = "SELECT key, path, source, after, origin FROM import_notes WHERE path = ?1 ORDER BY key";
+        self.0.rows(notes, params![path], note_origin)
     }
 
     /// Forgets that a note was made of a source.
@@ -256,25 +220,17 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn drop_note(&self, key: u64) -> Result<(), StateError> {
-        self.0
-            .with(|opened| opened.connection.execute("DELETE FROM import_notes WHERE key = ?1", [key.cast_signed()]))?;
-        Ok(())
+        self.0.execute("DELETE FROM import_notes WHERE key = ?1", params![key.cast_signed()])
     }
 
-    /// Keeps where the note of a source is about to be, and what an import is about to leave there if it writes it.
+    /// Keeps where the note of a source is.
     ///
     /// # Errors
     /// As above.
-    pub fn keep_note(&self, id: i64, note: &NoteOrigin, file: Option<&ImportedFile>) -> Result<(), StateError> {
-        self.0.with(|opened| {
-            let transaction = opened.connection.transaction()?;
-            let keep =
-                "INSERT OR REPLACE INTO import_notes(key, import, path, source, after, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let row = params![note.key.cast_signed(), id, note.path, note.source, note.after, note.origin];
-            transaction.prepare_cached(keep)?.execute(row)?;
-            file.map_or(Ok(()), |file| note_file(&transaction, id, file))?;
-            transaction.commit()
-        })
+    pub fn keep_note(&self, id: i64, note: &NoteOrigin) -> Result<(), StateError> {
+        let keep = "INSERT OR REPLACE INTO import_notes(key, import, path, source, after, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let NoteOrigin { key, origin, path, source, after } = note;
+        self.0.execute(keep, params![key.cast_signed(), id, path, source, after, origin])
     }
 
     /// Forgets an import: the next of its source brings all of it again.
@@ -298,10 +254,8 @@ fn note_origin(row: &Row<'_>) -> rusqlite::Result<NoteOrigin> {
     Ok(NoteOrigin { key, path: row.get(1)?, source: row.get(2)?, after: row.get(3)?, origin: row.get(4)? })
 }
 
-fn note_file(connection: &Connection, id: i64, file: &ImportedFile) -> rusqlite::Result<()> {
-    let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
-    connection.prepare_cached(note)?.execute(params![id, file.path, file.checkpoint, file.after]).map(drop)
+fn imported_file(row: &Row<'_>) -> rusqlite::Result<ImportedFile> {
+    Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? })
 }
 
 /// Whether an event was imported.
@@ -348,11 +302,11 @@ mod tests {
             source: "s".into(),
             after: "3".into(),
         };
-        imports.keep_note(first, &note, None).unwrap();
+        imports.keep_note(first, &note).unwrap();
         assert_eq!(imports.note(u64::MAX).unwrap(), Some(note.clone()));
         assert_eq!(imports.note_like("s").unwrap(), Some((first, note.clone())));
         let copy = NoteOrigin { key: 1, origin: "/theirs/c.md".into(), ..note.clone() };
-        imports.keep_note(first, &copy, None).unwrap();
+        imports.keep_note(first, &copy).unwrap();
         assert_eq!(imports.notes_at("notes/b.md").unwrap(), [note, copy]);
         imports.drop_note(1).unwrap();
         assert!(imports.notes_at("notes/b.md").unwrap().len() == 1 && imports.note_like("").unwrap().is_none());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::error::StateError;
 use super::key::Digest;
@@ -71,11 +71,7 @@ impl SessionTable {
     /// # Errors
     /// When the state cannot be read or written; so all that follow.
     pub fn source(&self, key: &Digest) -> Result<Option<SessionSource>, StateError> {
-        let found = self.0.if_there(|opened| {
-            let select = format!("SELECT {COLUMNS} FROM session_sources WHERE key = ?1");
-            opened.connection.prepare_cached(&select)?.query_row([&key[..]], source).optional()
-        });
-        Ok(found?.flatten())
+        self.0.row(&format!("SELECT {COLUMNS} FROM session_sources WHERE key = ?1"), params![&key[..]], source)
     }
 
     /// All files of an entry, those that changed last first.
@@ -83,14 +79,8 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn of_entry(&self, entry: &Digest) -> Result<Vec<(Digest, SessionSource)>, StateError> {
-        let found = self.0.if_there(|opened| {
-            let select =
-                format!("SELECT {COLUMNS}, key FROM session_sources WHERE entry = ?1 ORDER BY mtime_ns DESC, key");
-            let mut select = opened.connection.prepare_cached(&select)?;
-            let read = |row: &Row<'_>| Ok((row.get("key")?, source(row)?));
-            select.query_map([&entry[..]], read)?.collect::<rusqlite::Result<Vec<_>>>()
-        });
-        Ok(found?.unwrap_or_default())
+        let select = format!("SELECT {COLUMNS}, key FROM session_sources WHERE entry = ?1 ORDER BY mtime_ns DESC, key");
+        self.0.rows(&select, params![&entry[..]], |row| Ok((row.get("key")?, source(row)?)))
     }
 
     /// Keeps how a file was read.
@@ -98,28 +88,31 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
-        self.0.with(|opened| {
-            let keep = "INSERT OR REPLACE INTO session_sources(key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-            let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, .. } = source;
-            let row = params![
-                &key[..],
-                &entry[..],
-                &settings[..],
-                size.cast_signed(),
+        let keep = format!(
+            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        );
+        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, generation, .. } = source;
+        let (size, length, turns) = (size.cast_signed(), length.cast_signed(), turns.cast_signed());
+        let (is_out, scope, name) = (source.is_out, &source.told_scope, &source.told_name);
+        let (entry, settings, content, digest) = (&entry[..], &settings[..], &content[..], &digest[..]);
+        self.0.execute(
+            &keep,
+            params![
+                entry,
+                settings,
+                size,
                 mtime_ns,
-                length.cast_signed(),
-                &content[..],
-                turns.cast_signed(),
-                &digest[..],
+                length,
+                content,
+                turns,
+                digest,
                 generation,
                 is_out,
-                source.told_scope,
-                source.told_name
-            ];
-            opened.connection.prepare_cached(keep)?.execute(row)
-        })?;
-        Ok(())
+                scope,
+                name,
+                &key[..]
+            ],
+        )
     }
 
     /// The notes that were made of a file since it was begun so often.
@@ -127,13 +120,8 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn notes(&self, key: &Digest, generation: u32) -> Result<Vec<SessionNote>, StateError> {
-        let found = self.0.if_there(|opened| {
-            let select = "SELECT part, path, after, next, turns, next_turns, is_edited FROM session_notes
-                WHERE key = ?1 AND generation = ?2 ORDER BY part";
-            let mut select = opened.connection.prepare_cached(select)?;
-            select.query_map(params![&key[..], generation], note)?.collect::<rusqlite::Result<Vec<_>>>()
-        });
-        Ok(found?.unwrap_or_default())
+        let all = self.all_notes(key)?.into_iter().filter(|(of, _)| *of == generation);
+        Ok(all.map(|(_, note)| note).collect())
     }
 
     /// Keeps what is about to be written, or was.
@@ -141,24 +129,11 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn keep_note(&self, key: &Digest, generation: u32, note: &SessionNote) -> Result<(), StateError> {
-        self.0.with(|opened| {
-            let keep = "INSERT OR REPLACE INTO session_notes(key, generation, part, path, after, next, turns, next_turns, is_edited)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-            let SessionNote { part, path, after, next, turns, next_turns, is_edited } = note;
-            let row = params![
-                &key[..],
-                generation,
-                part,
-                path,
-                after,
-                next,
-                turns.cast_signed(),
-                next_turns.cast_signed(),
-                is_edited
-            ];
-            opened.connection.prepare_cached(keep)?.execute(row)
-        })?;
-        Ok(())
+        let keep = "INSERT OR REPLACE INTO session_notes(key, generation, part, path, after, next, turns, next_turns, is_edited)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let SessionNote { part, path, after, next, turns, next_turns, is_edited } = note;
+        let (turns, next_turns) = (turns.cast_signed(), next_turns.cast_signed());
+        self.0.execute(keep, params![&key[..], generation, part, path, after, next, turns, next_turns, is_edited])
     }
 
     /// The notes of a file, however often it was begun, each with that.
@@ -166,14 +141,9 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn all_notes(&self, key: &Digest) -> Result<Vec<(u32, SessionNote)>, StateError> {
-        let found = self.0.if_there(|opened| {
-            let select = "SELECT part, path, after, next, turns, next_turns, is_edited, generation FROM session_notes
-                WHERE key = ?1 ORDER BY generation, part";
-            let mut select = opened.connection.prepare_cached(select)?;
-            let read = |row: &Row<'_>| Ok((row.get("generation")?, note(row)?));
-            select.query_map([&key[..]], read)?.collect::<rusqlite::Result<Vec<_>>>()
-        });
-        Ok(found?.unwrap_or_default())
+        let select = "SELECT part, path, after, next, turns, next_turns, is_edited, generation FROM session_notes
+            WHERE key = ?1 ORDER BY generation, part";
+        self.0.rows(select, params![&key[..]], |row| Ok((row.get("generation")?, note(row)?)))
     }
 
     /// Forgets a note of a file: it went to the trash. That one was forgotten for good stays known.
@@ -182,8 +152,7 @@ impl SessionTable {
     /// As above.
     pub fn drop_note(&self, key: &Digest, generation: u32, part: u32) -> Result<(), StateError> {
         let drop = "DELETE FROM session_notes WHERE key = ?1 AND generation = ?2 AND part = ?3 AND path <> ''";
-        self.0.with(|opened| opened.connection.execute(drop, params![&key[..], generation, part]))?;
-        Ok(())
+        self.0.execute(drop, params![&key[..], generation, part])
     }
 
     /// Has all that is known of a file be known of another, of which nothing is known: it has moved.
@@ -206,12 +175,8 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn is_of_another(&self, path: &str, key: &Digest, generation: u32, part: u32) -> Result<bool, StateError> {
-        let found = self.0.if_there(|opened| {
-            let select =
-                "SELECT 1 FROM session_notes WHERE path = ?1 AND NOT (key = ?2 AND generation = ?3 AND part = ?4)";
-            opened.connection.prepare_cached(select)?.exists(params![path, &key[..], generation, part])
-        });
-        Ok(found?.unwrap_or(false))
+        let select = "SELECT 1 FROM session_notes WHERE path = ?1 AND NOT (key = ?2 AND generation = ?3 AND part = ?4)";
+        Ok(self.0.row(select, params![path, &key[..], generation, part], |_| Ok(()))?.is_some())
     }
 
     /// How many notes of an entry somebody has edited.
@@ -219,12 +184,10 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn edited(&self, entry: &Digest) -> Result<usize, StateError> {
-        let count = self.0.if_there(|opened| {
-            let count = "SELECT count(*) FROM session_notes WHERE is_edited AND path <> ''
-                AND key IN (SELECT key FROM session_sources WHERE entry = ?1)";
-            opened.connection.prepare_cached(count)?.query_row([&entry[..]], |row| row.get::<_, i64>(0))
-        });
-        Ok(usize::try_from(count?.unwrap_or_default()).unwrap_or_default())
+        let count = "SELECT count(*) FROM session_notes WHERE is_edited AND path <> ''
+            AND key IN (SELECT key FROM session_sources WHERE entry = ?1)";
+        let count = self.0.row(count, params![&entry[..]], |row| row.get::<_, i64>(0))?;
+        Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
     }
 
     /// Takes out what is kept of a note of which text went for good: its digests, by which a guess could be confirmed, and where it is all

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, TransactionBehavior};
 
 use super::damage::with;
 use super::error::StateError;
@@ -234,6 +234,35 @@ impl Handle {
             return Ok(None);
         }
         self.work(opened, work).map(Some)
+    }
+
+    /// What a statement selects; nothing where there is no file.
+    pub(super) fn rows<T>(
+        &self,
+        select: &str,
+        params: &[&dyn ToSql],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StateError> {
+        let rows = self.if_there(|opened| {
+            opened.connection.prepare_cached(select)?.query_map(params, &read)?.collect::<rusqlite::Result<Vec<T>>>()
+        });
+        Ok(rows?.unwrap_or_default())
+    }
+
+    /// The first row of that.
+    pub(super) fn row<T>(
+        &self,
+        select: &str,
+        params: &[&dyn ToSql],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StateError> {
+        let row = self.if_there(|opened| opened.connection.prepare_cached(select)?.query_row(params, &read).optional());
+        Ok(row?.flatten())
+    }
+
+    /// Executes a statement.
+    pub(super) fn execute(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StateError> {
+        self.with(|opened| opened.connection.prepare_cached(statement)?.execute(params).map(drop))
     }
 
     /// The state that it is of.

@@ -4,15 +4,9 @@
 //! is sealed, and what comes later is put beside it.
 
 mod file;
-mod hour;
-mod read;
 mod store;
-mod sweep;
 mod text;
 
-pub(crate) use file::TraceFile;
-pub(crate) use hour::is_time;
-pub(crate) use read::{FoundTraces, TraceQuestion};
-pub(crate) use store::{TraceFiles, TraceFilesError};
-pub(crate) use sweep::{ToldTraces, TraceShare};
+pub(crate) use file::{TraceFile, is_time};
+pub(crate) use store::{FoundTraces, ToldTraces, TraceFiles, TraceFilesError, TraceQuestion, TraceShare};
 pub(crate) use text::change_texts;

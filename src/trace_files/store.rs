@@ -1,7 +1,8 @@
-//! Appends events, each once, and seals and removes files as time passes.
+//! Appends events, each once, finds the newest, seals and removes files as time passes, and takes out what was forgotten for good.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, Permissions};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,19 +10,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::file::{TraceFile, agents, event_of, files_of, folder_of, line_of, lines, mend, open};
-use super::hour::TraceHour;
-use crate::fs::{Context, FsError, crash, remove_unfinished, sync_folder};
+use super::file::{TraceFile, TraceHour, agents, event_of, files_of, folder_of, line_of, lines, mend, open, paths_of};
+use super::text::{TraceNeedles, change_texts};
+use crate::forgotten::{AgentReach, ForgottenLookup, TextPart, TombstoneScope};
+use crate::fs::{Context, FsError, crash, remove_unfinished, replace_with, sync_folder};
 use crate::vault::{Identity, Stamp};
 
 /// The mode of a file that nothing more is written to.
 const SEALED: u32 = 0o400;
 const DAY: i64 = 24 * 3600;
+/// Maximum bytes of events in an answer; one is always given.
+const MAX_BYTES: usize = 16 << 20;
+/// Interval at which it is asked whether anybody waits still, in lines.
+const CHECK_LINES: usize = 1000;
 
 /// The traces of a vault.
 #[derive(Debug)]
 pub(crate) struct TraceFiles {
-    pub(super) root: PathBuf,
+    root: PathBuf,
     /// Bytes that an agent may send in a day.
     max_bytes_per_day: u64,
     /// Held by whoever changes a file.
@@ -30,7 +36,7 @@ pub(crate) struct TraceFiles {
 
 /// What is known of the files.
 #[derive(Debug, Default)]
-pub(super) struct KnownTraces {
+struct KnownTraces {
     /// The ids of the hours of agents.
     hours: HashMap<(String, TraceHour), HourIds>,
     /// The day, and how many bytes each agent has sent of it.
@@ -61,6 +67,55 @@ pub(crate) enum TraceFilesError {
     GivenUp,
 }
 
+/// Which events are looked for.
+#[derive(Debug, Default)]
+pub(crate) struct TraceQuestion {
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// Of this channel.
+    pub channel_id: Option<String>,
+    /// Of this trace.
+    pub trace_id: Option<String>,
+    /// Not before that, in seconds since 1970.
+    pub since: Option<f64>,
+    /// Not after that.
+    pub until: Option<f64>,
+    /// So many at most, but one at least.
+    pub limit: usize,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct FoundTraces {
+    /// The newest first.
+    pub events: Vec<Value>,
+    /// So many lines of the files that were read are damaged.
+    pub damaged: usize,
+    /// Whether older ones were left out because the answer would be too large.
+    pub is_cut: bool,
+}
+
+/// Events that say what goes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ToldTraces {
+    /// So many lines, of whatever file.
+    pub events: usize,
+    /// Whose they are, and what they are called; not of those whose lines were damaged.
+    pub of: BTreeSet<(String, String)>,
+}
+
+/// What goes out of the traces of one agent: nothing that it could not read, or it would see by what is missing that it guessed right.
+#[derive(Debug, Default)]
+pub(crate) struct TraceShare {
+    /// What it may read; `None` where all goes.
+    pub reach: Option<AgentReach>,
+    /// What is forgotten now.
+    pub parts: Vec<TextPart>,
+}
+
+/// A text without what goes; `None` where it has none of it.
+type TraceWithout<'w> = &'w dyn Fn(&str) -> Option<String>;
+
 impl TraceFiles {
     /// Those of the vault at `root`, in which an agent may send so many bytes a day.
     pub(crate) fn new(root: &Path, max_bytes_per_day: u64) -> Self {
@@ -68,7 +123,7 @@ impl TraceFiles {
     }
 
     /// Whoever has it is the only one that changes a file.
-    pub(super) fn lock(&self) -> MutexGuard<'_, KnownTraces> {
+    fn lock(&self) -> MutexGuard<'_, KnownTraces> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,6 +178,144 @@ impl TraceFiles {
             }
         }
     }
+
+    /// Whether an agent has any.
+    pub(crate) fn has(&self, agent: &str) -> bool {
+        self.files_of(agent).is_ok_and(|files| !files.is_empty())
+    }
+
+    /// The files of an agent, the newest hour first.
+    ///
+    /// # Errors
+    /// When its folder cannot be listed.
+    pub(crate) fn files_of(&self, agent: &str) -> Result<Vec<TraceFile>, FsError> {
+        files_of(&self.root, agent)
+    }
+
+    /// The events of a file in the order in which they came, without lines that are damaged. One that is gone has none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn events_of(file: &TraceFile) -> Result<impl Iterator<Item = Result<Value, FsError>>, FsError> {
+        Ok(lines(&file.path)?.filter_map(|line| line.map(|line| event_of(&line)).transpose()))
+    }
+
+    /// The newest events of an agent that fit. A last line that is being written is not looked at.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or `go_on` says that nobody waits any more.
+    pub(crate) fn newest(
+        &self,
+        agent: &str,
+        question: &TraceQuestion,
+        go_on: impl Fn() -> bool,
+    ) -> Result<FoundTraces, TraceFilesError> {
+        let limit = question.limit.max(1);
+        let (mut found, mut number) = (FoundTraces::default(), 0_usize);
+        // By their times and, of the same time, by their places: what came late is the newer.
+        let (mut newest, mut bytes, mut left_out) = (BTreeMap::new(), 0, None);
+        for hour in files_of(&self.root, agent)?.chunk_by(|one, two| one.hour == two.hour) {
+            if newest.len() >= limit || found.is_cut {
+                break;
+            }
+            for file in hour.iter().rev().filter(|file| file.hour.meets(question.since, question.until)) {
+                for line in lines(&file.path)? {
+                    let line = line?;
+                    number += 1;
+                    if number.is_multiple_of(CHECK_LINES) && !go_on() {
+                        return Err(TraceFilesError::GivenUp);
+                    }
+                    let Some(event) = event_of(&line) else {
+                        found.damaged += usize::from(line.ends_with(b"\n"));
+                        continue;
+                    };
+                    let at = event["created_at"].as_f64().unwrap_or_default();
+                    // The bits of numbers that are not negative have their order.
+                    let key = (at.max(0.0).to_bits(), number);
+                    if !question.fits(&event, at) || left_out.is_some_and(|left_out| key < left_out) {
+                        continue;
+                    }
+                    bytes += line.len();
+                    newest.insert(key, (line.len(), event));
+                    while newest.len() > limit || bytes > MAX_BYTES && newest.len() > 1 {
+                        found.is_cut |= newest.len() <= limit;
+                        let Some((key, (length, _))) = newest.pop_first() else { break };
+                        (bytes, left_out) = (bytes - length, Some(key));
+                    }
+                }
+            }
+        }
+        found.events = newest.into_values().rev().map(|(_, event)| event).collect();
+        Ok(found)
+    }
+
+    /// Finds in every agent's traces its share of what is `known` as forgotten, and of texts that are forgotten now, wherever in a text they
+    /// stand, and takes it out where this `writes`; gives which events there were. A person's deletion goes before the promise that no event
+    /// is lost: the event stays, and what it said of this goes.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written; those before it are done.
+    pub(crate) fn sweep(
+        &self,
+        known: &ForgottenLookup<'_>,
+        share_of: &dyn Fn(&str) -> TraceShare,
+        writes: bool,
+    ) -> Result<ToldTraces, TraceFilesError> {
+        let mut told = ToldTraces::default();
+        for agent in agents(&self.root) {
+            let TraceShare { reach, parts } = share_of(&agent);
+            let reach = reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent);
+            let needles = TraceNeedles::of(&parts);
+            if known.is_empty() && needles.is_empty() {
+                continue;
+            }
+            let without = |text: &str| {
+                let left = known.without(text, reach).map(|left| left.text.unwrap_or_default());
+                needles.without(left.as_deref().unwrap_or(text)).or(left)
+            };
+            for path in paths_of(&self.root, &agent)? {
+                let before = told.events;
+                for line in lines(&path)? {
+                    if let Some(left) = changed(&line?, &without) {
+                        told.events += 1;
+                        let id = event_of(&left).and_then(|event| event["id"].as_str().map(str::to_owned));
+                        told.of.extend(id.map(|id| (agent.clone(), id)));
+                    }
+                }
+                if writes && told.events > before {
+                    self.rewrite(&path, &without)?;
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// Writes a file anew without what is to go, in one step. Events that come meanwhile wait.
+    fn rewrite(&self, path: &Path, without: TraceWithout<'_>) -> Result<(), FsError> {
+        let _one = self.lock();
+        let mode = path.symlink_metadata().on("look at", path)?.permissions().mode() & 0o777;
+        replace_with(path, mode, |out| {
+            let mut out = BufWriter::new(out);
+            for line in lines(path).map_err(io::Error::other)? {
+                let line = line.map_err(io::Error::other)?;
+                out.write_all(&changed(&line, without).unwrap_or(line))?;
+            }
+            out.flush()?;
+            crash::point("trace-swept");
+            Ok(())
+        })
+    }
+}
+
+impl TraceQuestion {
+    fn fits(&self, event: &Value, at: f64) -> bool {
+        let is = |asked: &Option<String>, field: &str| asked.as_deref().is_none_or(|asked| event[field] == *asked);
+        is(&self.kind, "kind")
+            && is(&self.channel_id, "channel_id")
+            && is(&self.trace_id, "trace_id")
+            && self.since.is_none_or(|since| at >= since)
+            && self.until.is_none_or(|until| at <= until)
+    }
 }
 
 impl KnownTraces {
@@ -173,11 +366,24 @@ fn tidy_file(file: &TraceFile, now: Timestamp, retention_days: u64) -> Result<()
     Ok(())
 }
 
+/// A line without what is to go; `None` where it has none of it. Of a damaged line that has it nothing stays.
+fn changed(line: &[u8], without: TraceWithout<'_>) -> Option<Vec<u8>> {
+    match event_of(line) {
+        Some(mut event) => change_texts(&mut event, &mut |_, text| without(text)).then(|| line_of(&event)),
+        None => {
+            let text = String::from_utf8_lossy(line);
+            let plain = ["\\n", "\\r", "\\t"].iter().fold(text.into_owned(), |text, blank| text.replace(blank, " "));
+            without(&plain).map(|_| Vec::new())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::TraceQuestion;
     use super::*;
+    use crate::forgotten::{ForgottenTexts, parts_of};
     use crate::fs::write_new;
+    use crate::state::State;
     use serde_json::json;
 
     fn vault() -> (tempfile::TempDir, TraceFiles) {
@@ -292,5 +498,33 @@ mod tests {
         let away = append(&TraceFiles::new(empty.path(), 1 << 30), "a", "2026-03-02T10:00:01Z", now);
         assert!(matches!(away, Err(TraceFilesError::Away)));
         assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_goes_leaves_the_event_and_the_other_lines_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
+        let path = folder.path().join("traces/ada/2026-03-02T10.jsonl");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let secret = "The key lies under the third pot of the garden.";
+        let event = |id: &str, said: &str| json!({ "id": id, "kind": "message_in", "created_at": 1.0, "payload": { "text": said } });
+        let other = line_of(&event("a", "Other"));
+        let with = line_of(&event("b", &format!("Context: {secret} (notes/a.md#L1)")));
+        fs::write(&path, [&other[..], &with, b"damaged: ", secret.as_bytes(), b"\n", &other].concat()).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        // As a sync service names its copies, with a last line that is torn.
+        let copy = path.with_file_name("2026-03-02T10.sync-conflict-20260302-101500-ABCDEFG.jsonl");
+        fs::write(&copy, [&with, secret.as_bytes()].concat()).unwrap();
+        let traces = TraceFiles::new(folder.path(), 1 << 30);
+        let all = |_: &str| TraceShare { reach: None, parts: parts_of(&[secret]) };
+        let sweep = |writes: bool| traces.sweep(&forgotten.look().unwrap(), &all, writes).unwrap();
+        let told = sweep(false);
+        assert_eq!((told.events, &told.of), (4, &BTreeSet::from([("ada".to_owned(), "b".to_owned())])));
+        assert_eq!(sweep(true), told);
+        let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
+        assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
+        assert_eq!(fs::read(&copy).unwrap(), left);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
+        assert_eq!((sweep(true), sweep(false)), (ToldTraces::default(), ToldTraces::default()));
     }
 }

@@ -2,10 +2,6 @@
 //! agent itself and the person, by nobody else.
 
 mod check;
-mod keep;
-mod list;
-mod task;
+mod events;
 
-pub(crate) use keep::keep;
-pub(crate) use list::list;
-pub(crate) use task::tidy_traces;
+pub(crate) use events::{keep, list, tidy_traces};

@@ -1,5 +1,5 @@
-//! Checks an answer against the conversation: an entry has a quote of its lines, and its numbers, dates and names are in that quote. Whether what was
-//! said is meant, denied or over is for the person to judge, who reviews it.
+//! Checks an answer against the conversation: an entry has a quote of its lines, its numbers, dates and names are in that quote, and it denies
+//! something where the quote does. Whether what was said is meant, or over, is for the person to judge, who reviews it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::answer::ExtractionAnswer;
 use super::names::SpokenNames;
-use super::prompt::MOST_ENTRIES;
-use super::turns::Voice;
+use super::prompt::{MOST_ENTRIES, ends_of};
 use crate::config::MemoryKind;
 use crate::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
+use crate::derive::conversation::Voice;
+use crate::derive::entries::denies;
 use crate::derive::plain;
 use crate::derive::words::numerals;
 use crate::redact::redact;
@@ -25,12 +26,6 @@ const MOST_TAG_CHARS: usize = 30;
 /// Entries of an answer that are looked at, and lines of each list of its summary.
 const MOST_LOOKED_AT: usize = 64;
 pub(super) const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
-/// Maximum length of a line that was sent whole, in characters.
-const LONG_LINE_CHARS: usize = 2_000;
-/// Length of the head of a longer line that was sent, in characters.
-const LINE_HEAD_CHARS: usize = 1_500;
-/// Length of the tail of a longer line that was sent, in characters.
-const LINE_TAIL_CHARS: usize = 400;
 /// Lines of each list of a summary: as many as rules give.
 const MOST_LISTED: usize = 8;
 /// Signs of a line that asks, or that has somebody else's words.
@@ -136,12 +131,7 @@ pub(crate) fn check_extraction(
 
 /// What the model was sent of a line: of a long one its head and its tail.
 pub(super) fn as_sent(text: &str) -> String {
-    let chars = text.chars().count();
-    if chars <= LONG_LINE_CHARS {
-        return text.to_owned();
-    }
-    let end = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    format!("{}\n{}", &text[..end(LINE_HEAD_CHARS)], &text[end(chars - LINE_TAIL_CHARS)..])
+    ends_of(text).map_or_else(|| text.to_owned(), |(head, _, tail)| format!("{head}\n{tail}"))
 }
 
 fn checked_entry(
@@ -161,6 +151,9 @@ fn checked_entry(
         return Err("quote not in its lines");
     }
     is_said(&text, quote, names)?;
+    if denies(&text) != denies(quote) {
+        return Err("denied");
+    }
     let confidence = entry.get("confidence").and_then(Value::as_f64).unwrap_or(USUAL_CONFIDENCE);
     let valid_from = entry.get("valid_from").and_then(Value::as_str).map(str::trim);
     Ok(CheckedEntry {
@@ -273,8 +266,8 @@ fn is_said_date(from: &str, said: &str, date: Option<&str>) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::turns::read_turns;
     use super::*;
+    use crate::derive::conversation::read_turns;
 
     const SAID: &str = "**18:32 · user:** I moved to Bonn on 3 May 2026 with 2 cats.\n\
         **18:33 · bot:** You like dogs. We decided to use tabs.\n\

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::turns::{SpokenLine, SpokenTurn, Voice};
 use crate::config::MemoryKind;
+use crate::derive::conversation::{SpokenLine, SpokenTurn, Voice};
 use crate::derive::token_estimate;
 use crate::fence::fence;
 use crate::models::ChatRequest;
@@ -158,14 +158,16 @@ fn render(turn: &SpokenTurn, room: usize) -> RenderedTurn<'_> {
 
 /// A line as it is sent: of a long one its head and its tail, with a mark between them.
 pub(super) fn shortened(text: &str) -> String {
+    let cut = |(head, out, tail)| format!("{head}[… {out} characters left out …]{tail}");
+    ends_of(text).map_or_else(|| text.to_owned(), cut)
+}
+
+/// The head and the tail of a long line, and how many characters are between them.
+pub(super) fn ends_of(text: &str) -> Option<(&str, usize, &str)> {
     let chars = text.chars().count();
-    if chars <= MOST_LINE_CHARS {
-        return text.to_owned();
-    }
     let end = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (end(LINE_HEAD_CHARS), end(chars - LINE_TAIL_CHARS));
-    let out = chars - LINE_HEAD_CHARS - LINE_TAIL_CHARS;
-    format!("{}[… {out} characters left out …]{}", &text[..head], &text[tail..])
+    let out = chars.checked_sub(LINE_HEAD_CHARS + LINE_TAIL_CHARS).filter(|_| chars > MOST_LINE_CHARS)?;
+    Some((&text[..end(LINE_HEAD_CHARS)], out, &text[end(chars - LINE_TAIL_CHARS)..]))
 }
 
 /// The turns; so many are kept at the head, and those from this one on: a quarter of what there is room for, and the rest. The last one
@@ -222,8 +224,8 @@ fn schema() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::turns::read_turns;
     use super::*;
+    use crate::derive::conversation::read_turns;
 
     #[test]
     fn each_line_has_its_number_and_its_voice_within_the_fence() {

@@ -9,7 +9,7 @@ use super::answer::read_object;
 use super::check::{MOST_LOOKED_AT_IN_A_LIST, as_sent, is_said, short_text};
 use super::names::SpokenNames;
 use super::prompt::{ExtractionPrompt, MOST_ANSWER_TOKENS, MOST_TOKENS, estimate, fits, shortened};
-use super::turns::Voice;
+use crate::derive::conversation::Voice;
 use crate::derive::summary::MAX_CITED;
 use crate::derive::{plain, token_estimate};
 use crate::fence::fence;

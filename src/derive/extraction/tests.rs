@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::answer::ExtractionAnswer;
 use super::check::{CheckedEntry, check_extraction};
-use super::turns::read_turns;
+use crate::derive::conversation::read_turns;
 
 #[allow(dead_code, unreachable_pub, reason = "the benchmark uses the rest")]
 #[path = "../../../benches/extraction/score.rs"]

@@ -1,10 +1,8 @@
 //! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
 
 use super::prose::one_line;
-use crate::derive::chunk::turn_start;
 use crate::derive::citations::CitedPaths;
-use crate::derive::machinery::{is_machine, said_lines_within};
-use crate::derive::thoughts::{TurnLines, is_person, tags_at_begin};
+use crate::derive::conversation::{Turn, turns};
 use crate::note::{Note, untagged};
 
 /// The heading of a short text, a sentence a line.
@@ -180,72 +178,12 @@ pub(crate) struct ConversationTurn<'t> {
 
 /// The turns of a conversation, in the order of the file. None in a text that has none.
 pub(crate) fn turns_of<'t>(note: &Note, source: &'t str) -> Vec<ConversationTurn<'t>> {
-    let mut turns: Vec<OpenTurn<'t>> = Vec::new();
-    let mut at = note.body.start;
-    let mut number = source[..at].matches('\n').count();
-    for line in source[note.body.clone()].split_inclusive('\n') {
-        number += 1;
-        let start = at;
-        at += line.len();
-        if let Some(begun) = turn_start(line) {
-            let said = start + line.lines().next().map_or(0, str::len) - begun.rest.len();
-            turns.push(OpenTurn {
-                speaker: begun.speaker,
-                date: begun.date,
-                time: begun.time,
-                lines: (number, number),
-                span: said..at,
-            });
-        } else if let Some(turn) = turns.last_mut()
-            && !line.trim().is_empty()
-        {
-            turn.lines.1 = number;
-            turn.span.end = at;
-        }
-    }
-    let texts: Vec<String> = turns.iter().map(|turn| turn.visible(note, source)).collect();
-    let all: Vec<TurnLines<'_>> = turns
-        .iter()
-        .zip(&texts)
-        .map(|(turn, text)| TurnLines {
-            speaker: turn.speaker,
-            is_person: is_person(turn.speaker, &[]),
-            lines: text.lines().map(unquoted).collect(),
-        })
-        .collect();
-    let tags = tags_at_begin(&all);
-    turns.into_iter().zip(all.iter().zip(tags)).map(|(turn, (lines, tag))| turn.close(lines, tag)).collect()
-}
-
-/// A line without the mark of a quote.
-fn unquoted(line: &str) -> &str {
-    line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
-}
-
-struct OpenTurn<'t> {
-    speaker: &'t str,
-    date: Option<&'t str>,
-    time: &'t str,
-    lines: (usize, usize),
-    span: std::ops::Range<usize>,
-}
-
-impl<'t> OpenTurn<'t> {
-    /// What of it is seen; nothing of what a program says.
-    fn visible(&self, note: &Note, source: &str) -> String {
-        if is_machine(self.speaker) {
-            return String::new();
-        }
-        let end = source.floor_char_boundary(self.span.end.min(self.span.start + MAX_TURN_BYTES));
-        note.visible(source, self.span.start..end).into()
-    }
-
-    fn close(self, said: &TurnLines<'_>, tag: Option<&str>) -> ConversationTurn<'t> {
-        let Self { speaker, date, time, lines, .. } = self;
-        let said = said_lines_within(tag, said.lines.iter().copied());
-        let text = said.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
-        ConversationTurn { speaker, date, time, lines, text }
-    }
+    let turn = |turn: Turn<'t>| {
+        let text = turn.said.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+        let text = text[..text.floor_char_boundary(MAX_TURN_BYTES)].trim().to_owned();
+        ConversationTurn { speaker: turn.speaker, date: turn.date, time: turn.time, lines: turn.lines, text }
+    };
+    turns(source, &[], &|span| note.visible(source, span)).into_iter().map(turn).collect()
 }
 
 /// A digest of what was said, by whom and when, in hexadecimal. Another frontmatter, or other blank lines, leave it as it is.

@@ -1,26 +1,31 @@
-//! The notes of a session: each a part of it, written where nobody has edited what was written before, and added to where somebody has.
+//! The notes of a session and their text: each is a part of it, written where nobody has edited what was written before, and added to where somebody has.
 
 use std::ops::Range;
 
 use blake3::Hash;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Map, Value};
 
-use super::render::{SOURCE, SessionAbout, begun, head, parts, said};
+use crate::access::{SESSION_AGENT, SESSION_SCOPE};
+use crate::config::ChannelScope;
+use crate::derive::generated::TRUST;
 use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::fs::crash;
-use crate::imports::SessionTranscript;
-use crate::note::Note;
+use crate::imports::{SessionTranscript, SessionTurn};
+use crate::note::{Note, compose, guarded, turn_block, untagged, written};
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::{RequestError, Workspace};
-use crate::state::{Digest, SessionNote, SessionTable, StateError};
+use crate::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
 use crate::vault::{Action, Files, WriteError, slug};
 
 /// Who writes, as the log of changes says it.
-pub(super) const BY: &str = "sessions";
+const BY: &str = "sessions";
 /// Names that are tried for a note.
 const NAMES: usize = 1000;
 /// What a note is about to be that goes to the trash for its age or number: one that is not there then was not taken away by the person.
-pub(super) const TRASHED: &str = "trash";
+const TRASHED: &str = "trash";
 
 /// Why a session is not kept, as a sentence.
 #[derive(Debug)]
@@ -129,8 +134,8 @@ impl SessionPart<'_> {
     /// Whether a note says of itself that it is this part of this session.
     fn is_this(&self, text: &str) -> bool {
         let note = Note::parse(text, "");
-        let says = |key: &str, value: &str| note.metadata.get(key).and_then(serde_json::Value::as_str) == Some(value);
-        let part = note.metadata.get("part").and_then(serde_json::Value::as_u64).unwrap_or(1);
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let part = note.metadata.get("part").and_then(Value::as_u64).unwrap_or(1);
         says("source", SOURCE) && says("session", &self.writer.transcript.name()) && part == self.at as u64 + 1
     }
 
@@ -271,9 +276,166 @@ fn end_of_block(text: &str, block: &str) -> Option<usize> {
     })
 }
 
+/// What says in frontmatter that a note is a session.
+pub(super) const SOURCE: &str = "session";
+/// Maximum size of the turns of one note, in bytes; a session with more goes on in another.
+const MAX_PART_BYTES: usize = 1 << 20;
+/// What a turn takes beside its text, at least.
+const TURN_BYTES: usize = 40;
+
+/// What a session is besides what was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SessionAbout {
+    pub(super) scope: ChannelScope,
+    pub(super) channel: Option<String>,
+    pub(super) agent: Option<String>,
+}
+
+/// The parts that a session is kept in: which of its turns are in which. What grows changes the last one alone.
+pub(super) fn parts(turns: &[SessionTurn]) -> Vec<Range<usize>> {
+    let (mut parts, mut from, mut bytes) = (Vec::new(), 0, 0);
+    for (at, turn) in turns.iter().enumerate() {
+        if bytes > MAX_PART_BYTES {
+            parts.push(from..at);
+            (from, bytes) = (at, 0);
+        }
+        bytes += turn.text.len() + TURN_BYTES;
+    }
+    if from < turns.len() {
+        parts.push(from..turns.len());
+    }
+    parts
+}
+
+/// When a part of a session began.
+pub(super) fn begun(transcript: &SessionTranscript, turns: &Range<usize>) -> Zoned {
+    let first = transcript.turns[turns.clone()].iter().find_map(|turn| turn.at);
+    first.unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
+}
+
+/// The frontmatter of a part, and its heading.
+fn head(
+    transcript: &SessionTranscript,
+    about: &SessionAbout,
+    title: Option<&str>,
+    (part, turns): (usize, &Range<usize>),
+) -> String {
+    let session = format!("Session {}", transcript.id);
+    let number = if part > 0 { format!(" ({})", part + 1) } else { String::new() };
+    let mut front = Map::new();
+    let mut set = |key: &str, value: Value| front.insert(key.to_owned(), value);
+    set("title", format!("{}{number}", title.unwrap_or(&session)).into());
+    set("created", written(&begun(transcript, turns)).into());
+    set("source", SOURCE.into());
+    set("session", transcript.name().into());
+    set(SESSION_SCOPE, about.scope.name().into());
+    if let Some(agent) = &about.agent {
+        set(SESSION_AGENT, agent.as_str().into());
+    }
+    if let Some(channel) = &about.channel {
+        set("channel", channel.as_str().into());
+    }
+    if about.scope != ChannelScope::Direct {
+        // Anybody may have said it.
+        set(TRUST, "untrusted".into());
+    }
+    if part > 0 {
+        set("part", (part + 1).into());
+    }
+    let heading = untagged(&guarded(&format!("# {session}{number}")), 0);
+    compose(&front, &format!("{heading}\n"))
+}
+
+/// Turns, each a paragraph of its own, to follow what stands before.
+fn said<'t>(
+    transcript: &'t SessionTranscript,
+    part: &Range<usize>,
+    turns: impl Iterator<Item = (usize, &'t str)>,
+) -> String {
+    let begun = begun(transcript, part);
+    let mut said = String::new();
+    for (at, text) in turns {
+        let turn = &transcript.turns[at];
+        let time = turn.at.map_or_else(|| begun.clone(), |at| at.to_zoned(TimeZone::system()));
+        said.push('\n');
+        said.push_str(&turn_block(&turn.role, text, &time, begun.date()));
+        said.push('\n');
+    }
+    said
+}
+
+/// Moves the notes of a session to the trash, but for those that somebody has edited. Gives the one that could not go, and why: then it is
+/// to be tried again.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub(super) fn take_away(
+    workspace: &Workspace,
+    table: &SessionTable,
+    key: &Digest,
+    before: Option<&SessionSource>,
+) -> Result<Option<(String, String)>, StateError> {
+    let Some(before) = before.filter(|before| !before.is_out) else { return Ok(None) };
+    if let Some(stays) = take_notes_away(workspace, table, key, |_, _| true)? {
+        return Ok(Some(stays));
+    }
+    table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })?;
+    Ok(None)
+}
+
+/// The same of those notes alone of which `goes` holds, given how often the file was begun and the part.
+///
+/// # Errors
+/// As [`take_away`].
+pub(super) fn take_notes_away(
+    workspace: &Workspace,
+    table: &SessionTable,
+    key: &Digest,
+    goes: impl Fn(u32, usize) -> bool,
+) -> Result<Option<(String, String)>, StateError> {
+    for (generation, note) in table.all_notes(key)? {
+        let (Ok(path), part) = (VaultPath::new(note.path.clone()), note.part) else { continue };
+        if !goes(generation, part as usize) {
+            continue;
+        }
+        match trash(workspace, table, (key, generation), &path, note) {
+            Ok(true) => table.drop_note(key, generation, part)?,
+            // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
+            Ok(false) => {}
+            Err(error) => return Ok(Some((path.to_string(), error))),
+        }
+    }
+    Ok(None)
+}
+
+/// Says whether it is in the trash.
+fn trash(
+    workspace: &Workspace,
+    table: &SessionTable,
+    (key, generation): (&Digest, u32),
+    path: &VaultPath,
+    note: SessionNote,
+) -> Result<bool, String> {
+    let files = workspace.files().map_err(|error| error.message)?;
+    let said = |error: WriteError| error.to_string();
+    let Some((_, hash)) = files.read(path).map_err(said)? else {
+        return Ok(note.after.is_empty() || note.next == TRASHED);
+    };
+    if note.is_edited || hash.to_hex().as_str() != note.after {
+        return Ok(false);
+    }
+    let note = SessionNote { next: TRASHED.into(), ..note };
+    table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
+    crash::point("session-trashing");
+    files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
+    crash::point("session-trashed");
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::end_of_block;
+    use super::*;
+    use crate::imports::SourceKind;
 
     #[test]
     fn a_block_is_found_where_it_is_whole() {
@@ -283,5 +445,53 @@ mod tests {
         assert_eq!(behind("**10:01 · user:**\n> a"), None);
         assert_eq!(behind("**10:01 · user:**\n> a\n> b"), Some("\n"));
         assert_eq!((behind(""), behind("user:** ok")), (None, None));
+    }
+
+    fn transcript(texts: &[&str]) -> SessionTranscript {
+        let turn = |text: &&str| SessionTurn {
+            role: "user".into(),
+            at: Some("2026-01-05T18:32:00Z".parse().unwrap()),
+            text: (*text).to_owned(),
+        };
+        SessionTranscript {
+            kind: SourceKind::OpenClaw,
+            id: "#1 %%<!-- **x**".into(),
+            title: None,
+            turns: texts.iter().map(turn).collect(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn text(transcript: &SessionTranscript, scope: ChannelScope) -> String {
+        let about = SessionAbout { scope, channel: None, agent: Some("ada".into()) };
+        let part = 0..transcript.turns.len();
+        let turns = transcript.turns.iter().map(|turn| turn.text.as_str()).enumerate();
+        head(transcript, &about, None, (0, &part)) + &said(transcript, &part, turns)
+    }
+
+    #[test]
+    fn what_grows_begins_with_what_it_was() {
+        let (before, after) =
+            (transcript(&["Hi", "你好 🐘"]), transcript(&["Hi", "你好 🐘", "# no heading\n\n#no-tag"]));
+        let (before, after) = (text(&before, ChannelScope::Direct), text(&after, ChannelScope::Direct));
+        assert!(after.starts_with(&before) && after.contains("user:** 你好 🐘"), "{after}");
+        let note = Note::parse(&after, "x");
+        assert!(note.tags.is_empty() && note.comments.is_empty() && note.problems.is_empty(), "{note:?}");
+        assert_eq!(note.headings.len(), 1);
+        assert_eq!(note.doubtful, ["@session/direct/ada"]);
+        assert!(
+            !after.contains("trust:") && text(&transcript(&["x"]), ChannelScope::Group).contains("trust: untrusted")
+        );
+    }
+
+    #[test]
+    fn a_long_session_is_kept_in_parts_that_stay_as_they_are() {
+        let long = "x".repeat(MAX_PART_BYTES / 3 - 100);
+        let all = [&*long; 9];
+        let of = |count: usize| parts(&transcript(&all[..count]).turns);
+        assert_eq!(of(9), [0..4, 4..8, 8..9]);
+        assert_eq!(of(8), [0..4, 4..8]);
+        assert!(of(0).is_empty());
+        assert_eq!(of(1).len(), 1);
     }
 }

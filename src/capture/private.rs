@@ -1,4 +1,5 @@
-//! What the person has made private stays so when its sender goes on: which new files are to be private from the start.
+//! What the person has made private stays so when its sender goes on: which new files are to be private from the start. What they forgot for
+//! good is left out, and its sender hears nothing of that.
 //!
 //! A file that goes on with another inherits its privacy. That holds above all where the other cannot be gone on with: a private
 //! note is never written over, and of one whose frontmatter is broken nobody knows whose it is.
@@ -6,12 +7,14 @@
 //! Whoever sends events and reads as an agent, too, sees which of its files are private. So a text is held against a private one
 //! as a whole, never against a part of it: else it could be guessed letter by letter.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::drafts::Drafts;
-use super::event::EventKind;
-use super::frontmatter::{SOURCE, head, urls_of};
-use super::names::is_number;
+use super::drafts::{Drafts, is_number};
+use super::event::{Captured, Event, EventKind};
+use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
+use crate::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
@@ -23,7 +26,7 @@ const HEAD_LINES: usize = 100;
 pub(crate) type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> bool) -> bool + Send>;
 
 /// Knows what is private.
-pub(super) struct Kept {
+pub(super) struct PrivacyCarryover {
     /// Of the index.
     find: FindPrivate,
     /// Notes that are private whatever they say themselves.
@@ -32,7 +35,7 @@ pub(super) struct Kept {
 
 /// What a new file goes on with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Goes<'a> {
+pub(super) enum Destination<'a> {
     /// The files of a day.
     Day,
     /// A conversation.
@@ -45,7 +48,7 @@ pub(super) enum Goes<'a> {
     Content(&'a str),
 }
 
-impl Kept {
+impl PrivacyCarryover {
     pub(super) fn new(find: FindPrivate, globs: Globs) -> Self {
         Self { find, globs }
     }
@@ -56,7 +59,7 @@ impl Kept {
     }
 
     /// Whether a file with this text (none, where it is no text) hides what goes on with it. In doubt it does.
-    pub(super) fn hides(&self, goes: Goes<'_>, path: &VaultPath, text: Option<&str>) -> bool {
+    pub(super) fn hides(&self, goes: Destination<'_>, path: &VaultPath, text: Option<&str>) -> bool {
         let Some(text) = text else { return true };
         goes.is_with(text) && (self.is_by_place(path) || Note::parse(text, path.stem()).is_private())
     }
@@ -69,13 +72,13 @@ impl Kept {
         new: &VaultPath,
         kind: EventKind,
         stem: &str,
-        goes: Goes<'_>,
+        goes: Destination<'_>,
     ) -> bool {
         if self.is_by_place(new) {
             return false;
         }
         let is_named = |path: &VaultPath| {
-            let name = if matches!(goes, Goes::Session(_)) { path.stem().get(11..) } else { Some(path.stem()) };
+            let name = if matches!(goes, Destination::Session(_)) { path.stem().get(11..) } else { Some(path.stem()) };
             let rest = name.and_then(|name| name.strip_prefix(stem));
             rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
         };
@@ -86,21 +89,21 @@ impl Kept {
                 Err(_) => false,
             };
             match goes {
-                Goes::Day => is_here && is_named(path),
+                Destination::Day => is_here && is_named(path),
                 // What the person wrote themselves is not gone on with.
-                Goes::Title(wanted) => title == wanted && heads(drafts, path, "source", SOURCE),
+                Destination::Title(wanted) => title == wanted && heads(drafts, path, "source", SOURCE),
                 // Of one whose frontmatter is broken nobody knows by its text alone whose it is.
-                Goes::Session(session) => {
+                Destination::Session(session) => {
                     (is_named(path) && (is_here || heads(drafts, path, "source", SOURCE)))
                         || (is_here && heads(drafts, path, "session", session))
                 }
-                Goes::Url(_) | Goes::Content(_) => is_here && reads(),
+                Destination::Url(_) | Destination::Content(_) => is_here && reads(),
             }
         })
     }
 }
 
-impl Goes<'_> {
+impl Destination<'_> {
     /// Whether a file of this text is one that it goes on with, or may be: where its frontmatter says nothing of that.
     fn is_with(self, text: &str) -> bool {
         let note = head(text);
@@ -153,6 +156,58 @@ fn snippet(text: &str) -> String {
     untagged(lines.join("\n").trim(), 0)
 }
 
+/// What stays of an event.
+pub(super) struct LeftOfEvent {
+    /// None, where nothing is left of it.
+    pub(super) captured: Option<Captured>,
+    pub(super) tombstone: i64,
+}
+
+/// What stays of an event of which something was forgotten; `None` where nothing was.
+///
+/// A turn, a note, a remark on a page and a snippet lose what was forgotten of them. What is a line of a day, and what is known by its
+/// title or address, goes whole.
+pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured) -> Option<LeftOfEvent> {
+    if asked.is_empty() {
+        return None;
+    }
+    let of = |text: &str| asked.without(text, TombstoneScope::All);
+    let at = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    let line = match &captured.event {
+        Event::File(file) => Some(file_line(file, &at)),
+        Event::Search(search) => Some(search_line(search, &at)),
+        Event::AgentActivity(activity) => Some(activity_line(activity, &at)),
+        Event::Bookmark(_) | Event::Note(_) | Event::Message(_) | Event::Clipboard(_) => None,
+    };
+    let is_message = matches!(captured.event, Event::Message(_));
+    let (mut left, mut tombstone, mut is_gone) = (captured.clone(), None, line.is_some());
+    for (field, _, text) in left.event.texts() {
+        let goes_whole = match field {
+            "url" | "text" | "content" | "query" | "summary" => true,
+            "title" => !is_message,
+            "note" => false,
+            _ => continue,
+        };
+        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { continue };
+        // An address is no text.
+        if kept.is_some() && field == "url" {
+            continue;
+        }
+        tombstone.get_or_insert(met);
+        is_gone |= kept.is_none() && goes_whole;
+        *text = kept.unwrap_or_default();
+    }
+    // As it would stand in the file.
+    let tombstone = tombstone.or_else(|| Some(of(&line?)?.tombstone))?;
+    let says = |text: &mut Option<String>| *text = text.take().filter(|text| !text.is_empty());
+    match &mut left.event {
+        Event::Message(message) => says(&mut message.title),
+        Event::Bookmark(bookmark) => says(&mut bookmark.note),
+        _ => {}
+    }
+    Some(LeftOfEvent { captured: (!is_gone).then_some(left), tombstone })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,17 +217,17 @@ mod tests {
         let of_head = |head: &str| format!("---\n{head}private: true\nsource: capture\n---\n\nThe code is 4711\n");
         let with_tag = "The code is 4711\n\n#private #mine\n".to_owned();
         for text in [of_head(""), of_head("broken: [\n"), with_tag] {
-            assert!(Goes::Content("The code is 4711").is_with(&text), "{text}");
+            assert!(Destination::Content("The code is 4711").is_with(&text), "{text}");
             for guess in ["The code is 4", "4711", "The code is 4711\n\nprivate", "T", ""] {
-                assert!(!Goes::Content(guess).is_with(&text), "{guess:?} in {text}");
+                assert!(!Destination::Content(guess).is_with(&text), "{guess:?} in {text}");
             }
         }
         let page = "#private\n\n<https://a.example/reset?key=4711>\n";
         let broken = "---\nbroken: [\nurl: https://a.example/reset?key=4711\n---\n\nMine\n";
         for text in [page, broken] {
-            assert!(Goes::Url("https://a.example/reset?key=4711").is_with(text), "{text}");
+            assert!(Destination::Url("https://a.example/reset?key=4711").is_with(text), "{text}");
             for guess in ["https://a.example/", "https://a.example/reset?key=4", "https://a.example/reset?key=47111"] {
-                assert!(!Goes::Url(guess).is_with(text), "{guess} in {text}");
+                assert!(!Destination::Url(guess).is_with(text), "{guess} in {text}");
             }
         }
     }
