@@ -86,6 +86,7 @@ const MAX_TITLE_CHARS: usize = 200;
 
 /// A search, in the address. Parameters that are not known are passed over.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Searching {
     /// Words, `"phrases"` and `-exclusions`, or a question; also as `query`.
     #[serde(alias = "query")]
@@ -174,6 +175,7 @@ impl QmdFound {
 
 /// Which passages. Parameters that are not known are passed over.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Browsing {
     /// Only this collection.
     collection: Option<String>,

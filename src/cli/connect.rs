@@ -5,7 +5,7 @@ mod settings;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use self::settings::SettingsFile;
 use super::backend::{Backend, home};
 use super::changes::agreed;
 use super::exit::Outcome;
-use super::service::as_called;
+use super::service;
 use super::terminal::{DIM, PLAIN, TITLE, answer, remark, say, stdout};
 use crate::api::endpoints;
 use crate::policy::agent_file;
@@ -121,7 +121,7 @@ impl ConnectCommand {
         agent: &str,
         vault: Option<&Path>,
     ) -> anyhow::Result<Outcome> {
-        let own = program.entry(&command()?, home.root(), agent);
+        let own = program.entry(&service::program()?, home.root(), agent);
         let snippet = file.snippet(&own)?;
         if self.print {
             let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
@@ -316,12 +316,6 @@ fn vault_of(entry: &Value) -> Option<&str> {
 fn is_ours(entry: &Value) -> bool {
     let called = entry["command"].as_str().and_then(|command| Path::new(command).file_name()?.to_str());
     called == Some("vault") && entry["args"][0] == "mcp"
-}
-
-/// The program by its whole path, as a program without a shell of its own finds it.
-fn command() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
-    Ok(std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program))
 }
 
 /// Maximum time for an answer: the first one may wait for an index that is being made.

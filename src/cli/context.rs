@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::backend::Backend;
 use super::exit::Outcome;
+use super::import::{BATCH, BATCH_BYTES};
 use super::one_of;
 use super::terminal::{answer, count, remark, stdout};
 use crate::agents::no_agent;
@@ -97,9 +98,6 @@ fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
 const MAX_EVENT_BYTES: u64 = 16 << 20;
 /// Maximum length of a transcript that is read, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
-/// Messages that are sent at a time, and their bytes as JSON: a request may have a mebibyte.
-const BATCH: usize = 500;
-const BATCH_BYTES: usize = 700 << 10;
 /// Maximum length of a message, in bytes: what is longer is a document, of which the beginning says what it is.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 

@@ -186,26 +186,13 @@ pub(super) fn import_from(
     let mut sending = Sending::new(Backend::open_capturing(vault)?, base);
     let (all, done) = (size(path), Rc::new(Cell::new(0_u64)));
     let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
-    let mut failed = None;
-    let mut take = |item| {
+    let show = || {
         let so_far = done.get().min(all);
         bar.show(so_far as usize, (all - so_far) as usize);
-        match sending.add(item) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
     };
     let mut repeats = ImportRepeats::default();
-    let mut sink = ImportSink::again(&mut take, watch.then_some(&mut repeats));
-    let was_read = read(kind, path, &done, &mut sink);
-    let mut tally = std::mem::take(&mut sink.tally);
-    if let Some(error) = failed {
-        bar.finish();
-        return Err(error);
-    }
+    let taken = sending.take_all(watch.then_some(&mut repeats), show, |sink| read(kind, path, &done, sink));
+    let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
     let Some(watched) = &mut watched else {
         if was_read.is_ok() {
             sending.finish()?;
@@ -317,8 +304,8 @@ fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
 }
 
 /// Events and notes that are handed over at a time, and their bytes as JSON: a request may have a mebibyte.
-const BATCH: usize = 500;
-const BATCH_BYTES: usize = 700 << 10;
+pub(super) const BATCH: usize = 500;
+pub(super) const BATCH_BYTES: usize = 700 << 10;
 /// Reasons why something was refused that are told apart.
 const MOST_REASONS: usize = 20;
 /// While more events wait for their files, no more are handed over.
@@ -361,6 +348,25 @@ impl Sending {
     /// Hands over what has gathered. The import stays open: what follows is undone with it.
     pub(super) fn flush(&mut self) -> anyhow::Result<()> {
         self.send(false)
+    }
+
+    /// Hands over what a source has, as `read` finds it; gives what was found, and what came of the reading.
+    fn take_all<E>(
+        &mut self,
+        repeats: Option<&mut ImportRepeats>,
+        show: impl Fn(),
+        read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), E>,
+    ) -> anyhow::Result<(ImportTally, Result<(), E>)> {
+        let mut failed = None;
+        let mut take = |item| {
+            show();
+            let added = self.add(item).map_err(|error| failed = Some(error));
+            added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+        };
+        let mut sink = ImportSink::again(&mut take, repeats);
+        let was_read = read(&mut sink);
+        let tally = std::mem::take(&mut sink.tally);
+        failed.map_or_else(|| Ok((tally, was_read)), Err)
     }
 
     /// Takes what was read, to be handed over with what follows.
@@ -557,24 +563,15 @@ impl WatchedSource {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
         };
-        let mut failed = None;
-        let mut take = |item| match sending.add(item) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        };
-        let mut sink = ImportSink::again(&mut take, Some(&mut *repeats));
+        let read = |sink: &mut ImportSink<'_>| read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), sink);
         // That there is nothing of the kind among them is no failure.
-        let _ = read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), &mut sink);
-        let found = std::mem::take(&mut sink.tally);
-        if let Some(error) = failed.or_else(|| sending.flush().err()) {
-            repeats.give_up();
-            return Err(error);
+        let taken = sending.take_all(Some(repeats), || (), read);
+        let taken = taken.and_then(|(found, _)| sending.flush().map(|()| found));
+        match &taken {
+            Ok(_) => repeats.settle(),
+            Err(_) => repeats.give_up(),
         }
-        repeats.settle();
-        Ok(found)
+        taken
     }
 }
 

@@ -114,8 +114,7 @@ impl Unit {
     }
 
     fn text(&self) -> anyhow::Result<String> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let program = std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program);
+        let program = program()?;
         let (program, root) = (program.to_string_lossy(), self.root.to_string_lossy());
         Ok(if LAUNCHD { plist(&self.name, &program, &root) } else { systemd(&program, &root) })
     }
@@ -178,9 +177,15 @@ impl Unit {
     }
 }
 
+/// The program by its whole path, as one without a shell of its own finds it.
+pub(super) fn program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    Ok(std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program))
+}
+
 /// The path by which the program was called, where that leads to it: what a person has installed is often a link, which will
 /// lead to the next version too. Of a bare name, the place where the shell has found it.
-pub(super) fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
+fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
     let program = std::fs::canonicalize(program).ok()?;
     let called = Path::new(called);
     let places = if called.parent() == Some(Path::new("")) {

@@ -153,6 +153,7 @@ pub struct AgentRemoved {
 /// What is to be explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ExplainParams {
     /// A note's path, or a passage's hash.
     pub what: String,
@@ -172,6 +173,7 @@ pub struct Explained {
 /// How much of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct LogParams {
     /// Entries at most, 1 to 10,000; 50 when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -206,6 +208,7 @@ pub(crate) struct AgentStatus {
 /// A search as an agent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AgentSearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub q: String,
@@ -352,6 +355,7 @@ pub(crate) struct TraceKept {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct TracesParams {
     /// Of this kind alone.
     pub kind: Option<String>,

@@ -11,6 +11,7 @@ use crate::config::MemoryKind;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` is all
     /// that are seen. Else `user`, and for an agent its own before it; with a `tag` all.
@@ -270,6 +271,7 @@ pub struct FactWrittenView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct EntriesParams {
     /// The agent whose memory it is, by its folder; else the person's, and for an agent its own before that.
     pub agent: Option<String>,
@@ -486,6 +488,7 @@ pub struct EntryChanged {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ReviewParams {
     /// Those for this agent's memory; else all, the person's first.
     pub agent: Option<String>,

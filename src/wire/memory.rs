@@ -285,6 +285,7 @@ pub struct UserSet {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct SummariesParams {
     /// That of one conversation: its path.
     pub of: Option<String>,
@@ -386,6 +387,7 @@ pub struct KeptAsEdited {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct DigestParams {
     /// A day, `2026-11-21`; today when nothing is said.
     pub day: Option<String>,

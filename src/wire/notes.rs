@@ -17,6 +17,7 @@ use crate::note::Node;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct BrowseParams {
     /// Only this collection.
     pub collection: Option<String>,
@@ -117,6 +118,7 @@ pub(crate) struct Listing {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct NotesParams {
     /// Only notes of this collection, or in this folder or one below it: `notes/daily`.
     pub folder: Option<String>,
@@ -192,6 +194,7 @@ pub struct TagCount {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct RelatedParams {
     /// Its path in the vault.
     pub path: String,
@@ -258,6 +261,7 @@ pub enum Linked {
 /// Which note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
@@ -325,6 +329,7 @@ pub struct PassageSpan {
 /// Which note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
@@ -400,6 +405,7 @@ pub struct Backlink {
 /// How many links that lead nowhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Links at most, 1 to 1,000; 200 when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -435,6 +441,7 @@ pub struct UnresolvedLink {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct GraphParams {
     /// The note from which to look around: its title, its file's name, an alias, or its path. Where none is called so, what names begin with.
     pub name: Option<String>,

@@ -17,6 +17,7 @@ use crate::config::{MemoryLayer, Mode};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
@@ -86,7 +87,7 @@ pub struct SearchResponse {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_topic: bool,
     /// How many more hits are left out, as less likely to answer than was asked for.
-    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
     /// Where no note is seen in the collection that was asked for: those that there are.
     #[serde(skip)]
@@ -98,10 +99,6 @@ pub struct SearchResponse {
     pub embedded_share: f64,
     /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
     pub took_ms: Option<f64>,
-}
-
-fn is_none_left_out(count: &usize) -> bool {
-    *count == 0
 }
 
 impl SearchResponse {
@@ -396,14 +393,15 @@ pub struct ContextSection {
     /// The places of its lines.
     pub items: Vec<String>,
     /// Lines that were left out, of those that who asks sees.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
     /// Why they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-fn is_none(number: &usize) -> bool {
+/// Whether a number is not worth saying.
+pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 

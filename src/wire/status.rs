@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::capture::CaptureState;
 use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
-use super::search::Skipped;
+use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
 use crate::sync::{ModelStatus, NextModel};
 
@@ -231,10 +231,6 @@ pub struct ChatState {
     pub prompt_tokens: u64,
     /// Tokens that it has written.
     pub answer_tokens: u64,
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Model {

@@ -10,6 +10,7 @@ use super::search::{ChunkView, whole};
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct DeleteParams {
     /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
     #[serde(default)]
@@ -185,6 +186,7 @@ pub struct PassageView {
 /// Which checkpoints.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
     /// Only those of this note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,6 +324,7 @@ pub struct ConflictsView {
 /// Which conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ConflictParams {
     /// The copy, or the file that has one copy or conflict markers.
     pub path: String,
@@ -458,6 +461,7 @@ pub struct LiftedView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// At most so many, 1 to 10,000; 100 when it is not said.
     #[param(minimum = 1, maximum = 10_000)]

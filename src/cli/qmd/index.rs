@@ -260,6 +260,15 @@ fn log_file(all: &Path) -> PathBuf {
     all.join("host.log")
 }
 
+/// This program, to be started in the background, with a log of what it says.
+pub(super) fn background(log: std::io::Result<File>) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("cannot tell where this program is")?);
+    // The keys of a terminal are not for it.
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+    Ok(command)
+}
+
 fn start_process(all: &Path) -> anyhow::Result<Child> {
     create_private_dir(all)?;
     let log = log_file(all);
@@ -267,15 +276,11 @@ fn start_process(all: &Path) -> anyhow::Result<Child> {
         let _ = std::fs::remove_file(&log);
     }
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
-    let mut command = Command::new(program);
+    let mut command = background(log)?;
     // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so.
     command.arg0("vault").args(["qmd", "keep"]).current_dir(all);
     // The model is unpacked once for all indexes, wherever each has its cache.
     command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
-    // The keys of a terminal are not for it.
-    command.process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
     command.spawn().context("cannot start the process that answers for the indexes")
 }
 

@@ -3,9 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +16,7 @@ use super::QmdAnswers;
 use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
 use crate::cli::exit;
 use crate::cli::exit::Outcome;
+use crate::cli::qmd::index::background;
 use crate::cli::terminal::{remark, say};
 use crate::qmd::IndexPlace;
 
@@ -101,9 +100,7 @@ pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
         say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})")?;
         return Ok(Outcome::Done);
     }
-    let log = File::create(place.folder.join("mcp.log"));
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
-    let mut command = Command::new(program);
+    let mut command = background(File::create(place.folder.join("mcp.log")))?;
     command.arg("qmd");
     match place.project() {
         // It has no name; it is meant by whoever is called there.
@@ -111,8 +108,6 @@ pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
         None => command.args(["--index", &place.name]),
     };
     command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
-    command.process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
     let mut child = command.spawn().context("cannot start it")?;
     let started = Instant::now();
     while started.elapsed() < WITHIN {
