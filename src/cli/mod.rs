@@ -11,7 +11,6 @@ mod completions;
 mod conflicts;
 mod connect;
 mod context;
-mod digest;
 mod eval;
 mod exit;
 mod export;
@@ -97,7 +96,7 @@ enum Command {
     Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Summaries(summaries::SummariesCommand),
-    Digest(digest::DigestCommand),
+    Digest(summaries::DigestCommand),
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
     Tags(tags::TagsCommand),

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
 use crate::engine::FileEntry;
+use crate::generated_files::generated_pages;
 use crate::items::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
-use crate::summary_files::generated_pages;
 use crate::vault::{Action, Checkpoint, Files};
 use crate::wire::{ClearParams, Cleared, ClearedFile};
 
@@ -110,7 +110,7 @@ fn is_generated_place(path: &VaultPath) -> bool {
 fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
-    for holder in workspace.layers().holders() {
+    for holder in workspace.entry_store().holders() {
         for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
             paths.extend(entries_path(&holder, shelf).ok());
         }

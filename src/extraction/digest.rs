@@ -9,13 +9,13 @@ use crate::derive::extraction::{EXTRACTION_PROPERTY, ShortSentence, check_short,
 use crate::derive::generated::GeneratedNote;
 use crate::derive::summary::{COUNTED, CitedLine, SummaryItem, summary_items, without_short_text};
 use crate::fs::crash;
+use crate::generated_files::FileMade;
 use crate::models::ChatModel;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::RequestError;
 use crate::state::{Job, StateError};
-use crate::summary_files::{FileMade, SummaryFiles};
 use crate::vault::{Source, read};
 
 /// What is asked for, as the calls are counted.
@@ -108,13 +108,7 @@ impl Extraction {
         made_by: &str,
         told: Vec<CitedLine>,
     ) -> Result<FileMade, RequestError> {
-        let files = SummaryFiles {
-            root: self.workspace.home().root(),
-            files: self.workspace.files()?,
-            config: self.workspace.config(),
-            forgotten: self.workspace.forgotten(),
-        };
-        Ok(files.tell(path, source.hash, made_by, told)?)
+        Ok(self.workspace.summary_files()?.tell(path, source.hash, made_by, told)?)
     }
 
     fn note_at(&self, path: &str) -> Option<Note> {

@@ -1,12 +1,11 @@
 //! The summary that a model has made of a conversation, written where nobody has edited one.
 
-use crate::derive::Label;
 use crate::derive::extraction::CheckedLine;
-use crate::derive::summary::{CitedLine, ConversationSummary, ConversationTurn, SUMMARIES, cited, turns_of};
+use crate::derive::summary::{CitedLine, ConversationTurn, SummarySections, cited, turns_of};
+use crate::generated_files::{GeneratedError, known_summary};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{RequestError, Workspace};
-use crate::summary_files::{OF, SummaryError, SummaryFiles};
 use crate::vault::Source;
 
 /// Writes what stands of a model's summary of a conversation as it was read. Nothing, where nothing stands, or the conversation is another
@@ -23,19 +22,15 @@ pub(super) fn keep_summary(
     }
     let note = Note::parse(&source.text, path.stem());
     let turns = turns_of(&note, &source.text);
-    let files = SummaryFiles {
-        root: workspace.home().root(),
-        files: workspace.files()?,
-        config: workspace.config(),
-        forgotten: workspace.forgotten(),
-    };
-    let known = known_summary(workspace, path);
+    let files = workspace.summary_files()?;
+    let reader = workspace.shared().snapshot();
+    let known = reader.as_ref().and_then(|reader| Some(known_summary(reader.files(), path)?.path.clone()));
     let make = |now: &[ConversationTurn<'_>]| (now == turns.as_slice()).then(|| summary.clone());
     let write = || files.make_with(path, known.as_ref(), made_by, &make);
     // Rules may write theirs at this very moment.
     match write().or_else(|_| write()) {
         Ok(_) => Ok(()),
-        Err(SummaryError::Write(error)) => Err(error.into()),
+        Err(GeneratedError::Write(error)) => Err(error.into()),
         Err(error) => {
             tracing::warn!("{path} is not summarised: {error}");
             Ok(())
@@ -43,15 +38,7 @@ pub(super) fn keep_summary(
     }
 }
 
-/// Where the summary of a conversation is, whatever its name.
-fn known_summary(workspace: &Workspace, of: &VaultPath) -> Option<VaultPath> {
-    let reader = workspace.shared().snapshot()?;
-    let label = Label::of_property(OF, Some(of.as_str()));
-    let summaries = reader.files().iter().filter(|file| file.path.collection() == SUMMARIES);
-    summaries.filter(|file| file.labels.binary_search(&label).is_ok()).map(|file| file.path.clone()).min()
-}
-
-fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> ConversationSummary {
+fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> SummarySections {
     let list = |name: &str| {
         let lines = found.iter().filter(|(list, _)| *list == name).flat_map(|(_, lines)| lines);
         let mut list: Vec<CitedLine> = Vec::new();
@@ -62,11 +49,5 @@ fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> C
         }
         list
     };
-    ConversationSummary {
-        text: list("text"),
-        topics: list("topics"),
-        decisions: list("decisions"),
-        dates: list("dates"),
-        actions: list("actions"),
-    }
+    SummarySections::of_conversation(["text", "topics", "decisions", "dates", "actions"].map(list))
 }

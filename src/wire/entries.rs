@@ -124,7 +124,7 @@ pub struct EntryAddParams {
 
 /// What became of an entry that was added.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryAdded {
     /// Always.
     pub ok: bool,

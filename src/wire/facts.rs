@@ -73,7 +73,7 @@ pub struct FactNear {
 
 /// A fact.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactView {
     /// The memory scope that it is of.
     pub scope: String,
@@ -113,10 +113,11 @@ pub struct FactView {
 }
 
 /// Where a fact stands with a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactState {
     /// It is true.
+    #[default]
     Current,
     /// It was.
     Expired,

@@ -96,7 +96,7 @@ pub struct MemoryDeleteParams {
 }
 
 /// A file of an agent's memory that was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryChange {
     /// Always true.
     pub ok: bool,
@@ -136,7 +136,7 @@ pub struct MemoryForgetParams {
 }
 
 /// What is forgotten, or might be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryForgotten {
     /// Always true.
     pub ok: bool,
