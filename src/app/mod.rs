@@ -41,7 +41,7 @@ pub struct App {
     extraction: Arc<Extraction>,
     /// All of them end before all else that they work with.
     summaries: Option<Task<SummariesState>>,
-    ledger: Option<Task<FactsSeen>>,
+    fact_store: Option<Task<FactsSeen>>,
     sessions: Option<Task<SessionsState>>,
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,

@@ -17,7 +17,7 @@ use crate::engine_local::{LocalEngine, Settings};
 use crate::extraction::{Extraction, extract};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
-use crate::items::{FactsParts, Layers, Ledger};
+use crate::items::{EntryStore, FactStore, FactsParts};
 use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::notes::{finish_open_purges, finish_purges};
 use crate::path::VaultPath;
@@ -147,12 +147,12 @@ impl App {
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(&home), every)).transpose()?;
-        let ledger = Arc::new(ledger(&home, &config, &state));
-        let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
+        let fact_store = Arc::new(fact_store(&home, &config, &state));
+        let entry_store = Arc::new(EntryStore::new(home.root().to_owned(), config.index.max_file_bytes));
         let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
         let noticed = watch.then(|| {
-            let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
-            FactsParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) }.start()
+            let (fact_store, files) = (Arc::clone(&fact_store), Arc::clone(&files));
+            FactsParts { fact_store, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) }.start()
         });
         let noticed = noticed.transpose()?;
         let summaries = (watch && config.memory.enabled).then(|| {
@@ -183,8 +183,8 @@ impl App {
             forgotten,
             changes,
             agents,
-            ledger,
-            layers,
+            fact_store,
+            entry_store,
             traces,
             attachments,
         });
@@ -205,7 +205,7 @@ impl App {
         Ok(Self {
             summaries,
             worker,
-            ledger: noticed,
+            fact_store: noticed,
             sessions,
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
@@ -226,8 +226,8 @@ impl App {
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
-        let ledger = Arc::new(ledger(&home, &config, &state));
-        let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
+        let fact_store = Arc::new(fact_store(&home, &config, &state));
+        let entry_store = Arc::new(EntryStore::new(home.root().to_owned(), config.index.max_file_bytes));
         let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
         let attachments = Arc::new(AttachmentReader::looking_at(&index_dir));
         let workspace = Workspace::new(WorkspaceParts {
@@ -245,8 +245,8 @@ impl App {
             changes: Arc::new(ChangeTable::new(&state)),
             state,
             agents,
-            ledger,
-            layers,
+            fact_store,
+            entry_store,
             traces,
             attachments,
         });
@@ -261,7 +261,7 @@ impl App {
             summaries: None,
             worker: None,
             extraction,
-            ledger: None,
+            fact_store: None,
             sessions: None,
             _tasks: Vec::new(),
             capture: None,
@@ -312,8 +312,8 @@ fn start_capture(
 const MAX_TRACE_BYTES_PER_DAY: u64 = 10_000_000_000;
 
 /// The facts of a vault.
-fn ledger(home: &Home, config: &Config, state: &Arc<State>) -> Ledger {
-    Ledger::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes).remembering(state)
+fn fact_store(home: &Home, config: &Config, state: &Arc<State>) -> FactStore {
+    FactStore::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes).remembering(state)
 }
 
 /// The engine of this process, for a vault.

@@ -93,7 +93,7 @@ impl App {
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),
-            facts: self.ledger.as_ref().map(|task| facts(task.state())),
+            facts: self.fact_store.as_ref().map(|task| facts(task.state())),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),
             backup: self.backup.as_ref().map(|task| backup(task.state())),

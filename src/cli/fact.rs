@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::backend::Backend;
 use super::exit::Outcome;
+use super::memory::open;
 use super::terminal::{DIM, Out, TITLE, remark, say, shell_quoted, stdout};
 use crate::api::endpoints;
 use crate::derive::facts::{full_name, read_value, split_name};
@@ -185,8 +185,7 @@ fn name(text: &str) -> (Option<String>, String) {
 
 impl FactCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        backend.catch_up(false)?;
+        let mut backend = open(vault)?;
         match self.action {
             FactAction::Get { name: named, scopes, when, json } => {
                 let (namespace, key) = name(&named);

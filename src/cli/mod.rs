@@ -10,7 +10,6 @@ mod completions;
 mod conflicts;
 mod connect;
 mod context;
-mod digest;
 mod eval;
 mod exit;
 mod fact;
@@ -93,7 +92,7 @@ commands! {
     Graph(browse::GraphCommand),
     Fact(fact::FactCommand),
     Summaries(summaries::SummariesCommand),
-    Digest(digest::DigestCommand),
+    Digest(summaries::DigestCommand),
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
     Tags(browse::TagsCommand),

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::backend::Backend;
 use super::exit::Outcome;
+use super::memory::open;
 use super::terminal::{BAD, DIM, MATCH, Out, TITLE, count, remark, say, say_archived, say_undo, stdout};
 use crate::api::endpoints;
 use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
@@ -105,8 +106,7 @@ impl ReviewWhich {
 
 impl ReviewCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        backend.catch_up(false)?;
+        let mut backend = open(vault)?;
         let decided = |backend: &mut Backend, decisions, json| {
             let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
             if json {

@@ -9,7 +9,7 @@ use super::lines::{NoteLines, is_planted};
 use crate::config::MemoryScope;
 use crate::derive::entries::{EntriesFile, EntryShelf, EntryStatus, MemoryEntry};
 use crate::derive::facts::{FactPhase, full_name, windows};
-use crate::items::EntryBook;
+use crate::items::EntriesSnapshot;
 use crate::path::VaultPath;
 use crate::request::Workspace;
 use crate::wire::citation;
@@ -41,7 +41,7 @@ impl EntriesThen {
 
     /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who
     /// took its place.
-    pub(super) fn counted(&self, book: &EntryBook, entry: &MemoryEntry) -> bool {
+    pub(super) fn counted(&self, book: &EntriesSnapshot, entry: &MemoryEntry) -> bool {
         if let Some(file) = &self.file {
             let was = file.get(&entry.id).filter(|was| was.text == entry.text);
             return was.is_some_and(|was| was.counts_at(self.at));
@@ -75,16 +75,16 @@ const MAX_FACTS: usize = 10;
 pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
     let workspace = notes.given().workspace();
     let mut words = QuestionWords::of(query, workspace.config().search.stemmer);
-    let ledger = workspace.ledger();
+    let fact_store = workspace.fact_store();
     let mut found = Vec::new();
     let own = notes.visibility.viewer().agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
     for scope in std::iter::once(MemoryScope::User).chain(own) {
-        let Ok(path) = ledger.path(&scope) else { continue };
+        let Ok(path) = fact_store.path(&scope) else { continue };
         let Some(file) = notes.file_as_now(path.as_str()) else { continue };
         if notes.is_of_then(file) || is_planted(notes.given().reader().files(), file) {
             continue;
         }
-        let Ok(book) = ledger.book(&scope) else { continue };
+        let Ok(book) = fact_store.book(&scope) else { continue };
         // What was read has to be what was seen.
         if notes.visibility.is_agents() && book.stamp != Some(file.stamp) {
             continue;
@@ -94,7 +94,7 @@ pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLin
             continue;
         }
         for (namespace, key) in book.history.names() {
-            let known = book.history.of(namespace, key).filter(|change| change.noticed() <= at);
+            let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
             let windows = windows(known);
             let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
             let text = format!("{}: {}", full_name(namespace, key), window.text);

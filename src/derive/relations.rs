@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::facts::{Validity, inline_fields, is_key, without_tags};
+use super::facts::{Validity, inline_fields, is_key, without_tail};
 use super::links::{NoteLink, note_links, wikilinks_apart};
 use super::properties::is_kept;
 use crate::note::{BlockKind, Note};
@@ -110,7 +110,7 @@ fn behind(text: &str) -> Behind {
     let mut found = Behind::default();
     let mut left = text;
     loop {
-        left = without_tags(left.trim_end_matches([',', ';', ' ', '\t', '\r', '\n'])).0;
+        left = without_tail(left.trim_end_matches([',', ';', ' ', '\t', '\r', '\n'])).0;
         let Some((before, window, confidence)) = window_at_end(left).or_else(|| confidence_at_end(left)) else { break };
         if !window.is_empty() && found.window.is_empty() {
             found.window = window;

@@ -158,11 +158,6 @@ pub(super) fn counts(words: &[String]) -> [usize; LANGUAGES] {
     counts
 }
 
-/// Whether a folded word is one of some language.
-pub(super) fn has(word: &str) -> bool {
-    BY_WORD.contains_key(word)
-}
-
 /// As many numbers as languages have.
 const LANGUAGES: usize = Turkish as usize + 1;
 

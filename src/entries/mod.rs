@@ -1,14 +1,9 @@
 //! Entries, the working memory: look them up, add and change them, propose, and decide about proposals.
 
-mod change;
-mod input;
-mod list;
-mod propose;
+mod read;
 mod review;
-mod view;
+mod write;
 
-pub(crate) use change::{edit, remove, rewrite};
-pub(crate) use list::{count, entries};
-pub(crate) use propose::add;
+pub(crate) use read::{count, entries, problems};
 pub(crate) use review::{decide, review};
-pub(crate) use view::problems;
+pub(crate) use write::{add, edit, remove, rewrite};

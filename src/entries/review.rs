@@ -1,10 +1,10 @@
 //! The queue of proposals: what waits, beside what is known, and what is decided.
 
-use super::input::{entry_text, holder_named};
-use super::view::view;
+use super::read::view;
+use super::write::{entry_text, holder_named, settle};
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
 use crate::forgotten::TombstoneScope;
-use crate::items::{Acceptance, EntryBook, LayerWriter, entries_path};
+use crate::items::{Acceptance, EntriesSnapshot, EntryWriter};
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::vault::Action;
@@ -25,20 +25,19 @@ const USUAL_PROPOSALS: usize = 100;
 /// When a parameter makes no sense, or a file cannot be read.
 pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView, RequestError> {
     let most = limit(params.limit, USUAL_PROPOSALS)?;
-    let layers = owner.workspace().layers();
+    let entry_store = owner.workspace().entry_store();
     let holders = match params.agent.as_deref() {
         Some(agent) => vec![holder_named(owner, Some(agent))?],
-        None => layers.holders(),
+        None => entry_store.holders(),
     };
     let asked = owner.workspace().forgotten().look()?;
     let meaning = MeaningAlike::of(owner.workspace());
     let rules = meaning.rules(owner.workspace(), &asked, TombstoneScope::All);
     let mut found = ReviewView::default();
     for holder in &holders {
-        let (known, pending) = (layers.entries(holder)?, layers.pending(holder)?);
-        let active: Vec<&MemoryEntry> =
-            known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).collect();
-        for entry in layers.waiting(holder)? {
+        let (known, pending) = (entry_store.entries(holder)?, entry_store.pending(holder)?);
+        let active: Vec<&MemoryEntry> = known.active().collect();
+        for entry in entry_store.waiting(holder)? {
             if params.source.as_deref().is_some_and(|source| !entry.source_paths().any(|path| path == source)) {
                 continue;
             }
@@ -57,14 +56,14 @@ fn proposal(
     owner: &Owner,
     holder: &MemoryHolder,
     entry: &MemoryEntry,
-    (known, pending): (&EntryBook, &EntryBook),
+    (known, pending): (&EntriesSnapshot, &EntriesSnapshot),
     verdict: Verdict,
 ) -> ProposalView {
     let (word, id) = match verdict {
         Verdict::New => ("new", None),
         Verdict::Duplicate(id) => ("duplicate", Some(id)),
         Verdict::Contradicts(id) => ("contradicts", Some(id)),
-        Verdict::Supersedes(id) | Verdict::Replaces(id) => ("supersedes", Some(id)),
+        Verdict::Supersedes(id) => ("supersedes", Some(id)),
     };
     let other = id.and_then(|id| known.get(&id)).map(|entry| view(holder, known, entry));
     let entry_view = view(holder, pending, entry);
@@ -113,12 +112,12 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         let message = format!("`decisions` has {}; it takes 1 to {MAX_DECISIONS}", params.decisions.len());
         return Err(RequestError::invalid(message));
     }
-    let (workspace, layers) = (owner.workspace(), owner.workspace().layers());
+    let (workspace, entry_store) = (owner.workspace(), owner.workspace().entry_store());
     let mut done = Reviewed { ok: true, ..Reviewed::default() };
     let mut all: Vec<(MemoryHolder, Decided)> = Vec::new();
     for decision in &params.decisions {
         let holder = holder_named(owner, decision.agent.as_deref())?;
-        let waiting = layers.waiting(&holder)?;
+        let waiting = entry_store.waiting(&holder)?;
         let ids: Vec<String> = match (&decision.id, &decision.all_of) {
             (Some(id), None) if waiting.iter().any(|entry| entry.id == *id) => vec![id.clone()],
             (Some(id), None) => {
@@ -139,7 +138,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
             return Err(RequestError::invalid("`text` and `supersedes` are for one proposal that is accepted"));
         }
         if let Some(id) = &decision.supersedes
-            && layers.entries(&holder)?.get(id).is_none_or(|entry| entry.status != EntryStatus::Active)
+            && entry_store.entries(&holder)?.get(id).is_none_or(|entry| entry.status != EntryStatus::Active)
         {
             return Err(RequestError::not_found(format!("there is no entry `{id}` that counts")));
         }
@@ -162,27 +161,25 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
     let asked = workspace.forgotten().look()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
-    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
+    let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();
         if !decided.accepts.is_empty() {
-            undo = layers.accept(&writer, holder, &decided.accepts, &rules)?;
+            undo = entry_store.accept(&writer, holder, &decided.accepts, &rules)?;
             let accepted: Vec<String> = decided.accepts.iter().map(|choice| choice.id.clone()).collect();
             let (max, usage) = (workspace.config().memory.max_entries, workspace.usage());
-            let (archived, more) = layers.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
+            let (archived, more) = entry_store.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
             done.accepted.extend(accepted);
             done.archived.extend(archived);
             undo.splice(0..0, more);
         }
         for (reason, ids) in decided.rejects.iter().filter(|(_, ids)| !ids.is_empty()) {
             let reason = if reason.is_empty() { "not wanted" } else { reason };
-            undo.splice(0..0, layers.reject(&writer, holder, ids, reason)?);
+            undo.splice(0..0, entry_store.set_aside(&writer, holder, EntryShelf::Pending, ids, Some(reason))?);
             done.rejected.extend(ids.iter().cloned());
         }
         done.checkpoint_ids.splice(0..0, undo.iter().map(ToString::to_string));
-        if let Ok(path) = entries_path(holder, EntryShelf::Known) {
-            workspace.settled_in_time(&path);
-        }
+        settle(workspace, holder, EntryShelf::Known);
     }
     Ok(done)
 }

@@ -7,7 +7,7 @@ use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
 use crate::forgotten::{AgentReach, TombstoneScope};
-use crate::items::{EntryProposal, Evidence, LayerWriter, Proposed};
+use crate::items::{EntryProposal, EntryWriter, Evidence, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, RequestError, Workspace};
@@ -80,16 +80,16 @@ pub(super) fn propose(
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
-    let writer = LayerWriter { files, act: Action::Edit.done_by(who), is_program: true };
-    let layers = workspace.layers();
-    let all = layers.propose(&writer, &holder, proposals, &rules)?;
+    let writer = EntryWriter { files, act: Action::Edit.done_by(who), is_program: true };
+    let entry_store = workspace.entry_store();
+    let all = entry_store.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
     let accepted = |outcome: &Proposed| if let Proposed::Accepted(id) = outcome { Some(id.clone()) } else { None };
     let accepted: Vec<String> = all.outcomes.iter().filter_map(accepted).collect();
     if !accepted.is_empty() {
         let max = workspace.config().memory.max_entries;
-        layers.keep_to_cap(writer.files, &holder, &accepted, max, workspace.usage())?;
+        entry_store.keep_to_cap(writer.files, &holder, &accepted, max, workspace.usage())?;
     }
     for outcome in &all.outcomes {
         if let Proposed::Forgotten(tombstone) = outcome {

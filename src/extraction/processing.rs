@@ -10,11 +10,11 @@ use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
 use crate::engine::FileEntry;
 use crate::fs::folder_bytes;
+use crate::generated_files::generated_pages;
 use crate::items::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, rfc3339};
 use crate::state::{Digest, Job, JobState};
-use crate::summary_files::generated_pages;
 use crate::sync::FreshPatience;
 use crate::vault::{Action, Checkpoint, Files};
 use crate::wire::{
@@ -316,7 +316,7 @@ fn is_generated_place(path: &VaultPath) -> bool {
 fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
-    for holder in workspace.layers().holders() {
+    for holder in workspace.entry_store().holders() {
         for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
             paths.extend(entries_path(&holder, shelf).ok());
         }

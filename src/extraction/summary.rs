@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use super::ask::SkipReason;
 use super::lane::{EXTRACTION, Extraction, ExtractionRest, KnownSessions, SETTLE_DELAY, TURNS, cut};
-use crate::derive::Label;
 use crate::derive::extraction::{CheckedLine, EXTRACTION_PROPERTY, ShortSentence, check_short, short_prompt};
 use crate::derive::generated::GeneratedNote;
 use crate::derive::summary::{
-    COUNTED, CitedLine, ConversationSummary, ConversationTurn, SUMMARIES, SummaryItem, cited, summary_items, turns_of,
+    COUNTED, CitedLine, ConversationTurn, SummaryItem, SummarySections, cited, summary_items, turns_of,
     without_short_text,
 };
 use crate::fs::crash;
+use crate::generated_files::{FileMade, GeneratedError, known_summary};
 use crate::models::ChatModel;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::{RequestError, Workspace};
 use crate::state::{Job, StateError};
-use crate::summary_files::{FileMade, OF, SummaryError, SummaryFiles};
 use crate::vault::{Source, read};
 
 /// What is asked for, as the calls are counted.
@@ -112,7 +111,7 @@ impl Extraction {
         made_by: &str,
         told: Vec<CitedLine>,
     ) -> Result<FileMade, RequestError> {
-        Ok(summary_files(&self.workspace)?.tell(path, source.hash, made_by, told)?)
+        Ok(self.workspace.summary_files()?.tell(path, source.hash, made_by, told)?)
     }
 
     fn note_at(&self, path: &str) -> Option<Note> {
@@ -162,14 +161,15 @@ pub(super) fn keep_summary(
     }
     let note = Note::parse(&source.text, path.stem());
     let turns = turns_of(&note, &source.text);
-    let files = summary_files(workspace)?;
-    let known = known_summary(workspace, path);
+    let files = workspace.summary_files()?;
+    let reader = workspace.shared().snapshot();
+    let known = reader.as_ref().and_then(|reader| Some(known_summary(reader.files(), path)?.path.clone()));
     let make = |now: &[ConversationTurn<'_>]| (now == turns.as_slice()).then(|| summary.clone());
     let write = || files.make_with(path, known.as_ref(), made_by, &make);
     // Rules may write theirs at this very moment.
     match write().or_else(|_| write()) {
         Ok(_) => Ok(()),
-        Err(SummaryError::Write(error)) => Err(error.into()),
+        Err(GeneratedError::Write(error)) => Err(error.into()),
         Err(error) => {
             tracing::warn!("{path} is not summarised: {error}");
             Ok(())
@@ -177,24 +177,7 @@ pub(super) fn keep_summary(
     }
 }
 
-fn summary_files(workspace: &Workspace) -> Result<SummaryFiles<'_>, RequestError> {
-    Ok(SummaryFiles {
-        root: workspace.home().root(),
-        files: workspace.files()?,
-        config: workspace.config(),
-        forgotten: workspace.forgotten(),
-    })
-}
-
-/// Where the summary of a conversation is, whatever its name.
-fn known_summary(workspace: &Workspace, of: &VaultPath) -> Option<VaultPath> {
-    let reader = workspace.shared().snapshot()?;
-    let label = Label::of_property(OF, Some(of.as_str()));
-    let summaries = reader.files().iter().filter(|file| file.path.collection() == SUMMARIES);
-    summaries.filter(|file| file.labels.binary_search(&label).is_ok()).map(|file| file.path.clone()).min()
-}
-
-fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> ConversationSummary {
+fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> SummarySections {
     let list = |name: &str| {
         let lines = found.iter().filter(|(list, _)| *list == name).flat_map(|(_, lines)| lines);
         let mut list: Vec<CitedLine> = Vec::new();
@@ -205,11 +188,5 @@ fn summary_of(path: &VaultPath, found: &[(&'static str, Vec<CheckedLine>)]) -> C
         }
         list
     };
-    ConversationSummary {
-        text: list("text"),
-        topics: list("topics"),
-        decisions: list("decisions"),
-        dates: list("dates"),
-        actions: list("actions"),
-    }
+    SummarySections::of_conversation(["text", "topics", "decisions", "dates", "actions"].map(list))
 }

@@ -1,10 +1,7 @@
 //! Facts, which have one right answer: look them up, as of any day, and set them.
 
-mod moments;
 mod properties;
 mod read;
-mod scopes;
-mod view;
 mod write;
 
 pub(crate) use read::facts;

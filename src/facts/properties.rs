@@ -12,7 +12,7 @@ use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::folded;
 use crate::request::{RequestError, Visibility, rfc3339};
-use crate::wire::{FactState, FactView, FactsParams, citation};
+use crate::wire::{FactView, FactsParams, citation};
 
 /// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
 /// those of all notes with a key. About so many are given at most: notes are read for their lines.
@@ -116,21 +116,12 @@ fn stem(file: &FileEntry) -> &str {
 
 fn view(file: &FileEntry, key: &str, value: Value) -> FactView {
     FactView {
-        scope: String::new(),
         namespace: stem(file).to_owned(),
         key: key.to_owned(),
         value,
-        state: FactState::Current,
-        valid_from: None,
-        valid_to: None,
         learned: Some(rfc3339(file.updated_ms)),
-        by: None,
-        source: None,
-        tags: Vec::new(),
         path: file.path.to_string(),
         citation: file.path.to_string(),
-        next: None,
-        history: Vec::new(),
-        windows: Vec::new(),
+        ..FactView::default()
     }
 }

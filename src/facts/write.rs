@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::scopes::one;
+use super::read::one;
 use crate::config::MemoryScope;
 use crate::derive::facts::{MAX_VALUE_BYTES, NewFact, Validity, full_name, is_key, is_namespace, written_value};
 use crate::forgotten::{ANY_SCOPE, FactToWrite, TombstoneScope};
-use crate::items::{FactWriter, FactWritten, ItemError};
+use crate::items::{FactEdit, FactWriter, ItemError};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
@@ -46,15 +46,12 @@ pub(crate) fn set(viewer: &Viewer, params: &FactSetParams) -> Result<FactWritten
     if is_over && !is_correction {
         may_be_past(viewer, &window)?;
     }
-    let now = |writer: &FactWriter<'_>, scope: &MemoryScope, name: (&str, &str)| {
-        let ledger = viewer.workspace().ledger();
-        // What was true then says nothing of what is true now.
-        if is_over && !is_correction {
-            return ledger.note_past(writer, scope, name, (written.clone(), window.clone()), expected);
-        }
-        ledger.set(writer, scope, name, &new, expected)
+    // What was true then says nothing of what is true now.
+    let edit = match is_over && !is_correction {
+        true => FactEdit::Was { text: written.clone(), window: window.clone() },
+        false => FactEdit::Set(new),
     };
-    let written = write(viewer, &name, source.as_deref(), Some(&written), now)?;
+    let written = write(viewer, &name, source.as_deref(), Some(&written), &edit, expected)?;
     Ok(FactWrittenView { redacted, ..written })
 }
 
@@ -64,7 +61,7 @@ fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
     if viewer.agent().is_some() {
         return refused("an agent sets what is true from now on");
     }
-    if !viewer.workspace().ledger().keeps_history() {
+    if !viewer.workspace().fact_store().keeps_history() {
         return refused(
             "such a span stands in the history alone, and no history is kept: `[facts] history` in memory.toml",
         );
@@ -80,7 +77,7 @@ fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
 /// # Errors
 /// As [`set`]; when it is not there.
 pub(crate) fn unset(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrittenView, RequestError> {
-    write(viewer, params, None, None, |writer, scope, name| viewer.workspace().ledger().unset(writer, scope, name))
+    write(viewer, params, None, None, &FactEdit::Unset, None)
 }
 
 /// Strikes a fact out: it was never true; or, with a span that is over, takes back what is known of that.
@@ -91,9 +88,8 @@ pub(crate) fn retract(viewer: &Viewer, params: &FactRetractParams) -> Result<Fac
     let FactRetractParams { scope, namespace, key, from, until } = params.clone();
     let name = FactNameParams { scope, namespace, key };
     let span = Validity { from: moment("from", from.as_deref())?, until: moment("until", until.as_deref())? };
-    let ledger = viewer.workspace().ledger();
     if span.is_empty() {
-        return write(viewer, &name, None, None, |writer, scope, name| ledger.retract(writer, scope, name));
+        return write(viewer, &name, None, None, &FactEdit::Retract, None);
     }
     if span.is_empty_span() {
         return Err(RequestError::invalid("`until` is not after `from`"));
@@ -103,7 +99,7 @@ pub(crate) fn retract(viewer: &Viewer, params: &FactRetractParams) -> Result<Fac
         return Err(RequestError::invalid(format!("`until` is not over; {why}")));
     }
     may_be_past(viewer, &span)?;
-    write(viewer, &name, None, None, |writer, scope, name| ledger.retract_past(writer, scope, name, &span))
+    write(viewer, &name, None, None, &FactEdit::WasNot { span }, None)
 }
 
 /// Makes a change as who asks for it.
@@ -112,7 +108,8 @@ fn write(
     params: &FactNameParams,
     source: Option<&str>,
     value: Option<&str>,
-    change: impl FnOnce(&FactWriter<'_>, &MemoryScope, (&str, &str)) -> Result<FactWritten, ItemError>,
+    edit: &FactEdit<'_>,
+    expected: Option<Option<&str>>,
 ) -> Result<FactWrittenView, RequestError> {
     let workspace = viewer.workspace();
     let namespace = params.namespace.as_deref().unwrap_or_default();
@@ -129,7 +126,7 @@ fn write(
             (own, format!("agent {slug}"), Some(viewer.memory_writer()?))
         }
     };
-    let path = workspace.ledger().path(&scope)?;
+    let path = workspace.fact_store().path(&scope)?;
     let act: Act<'_> = match &agent {
         None => Action::Edit.into(),
         Some(agent) => {
@@ -147,7 +144,7 @@ fn write(
     });
     // It hears what it would have heard: a refusal would tell what was forgotten.
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
-    let written = change(&writer, &scope, (namespace, &params.key));
+    let written = workspace.fact_store().edit(&writer, &scope, (namespace, &params.key), edit, expected);
     if let (Some(tombstone), Ok(_)) = (known, &written) {
         forgotten.note(&by, path.as_str(), true, tombstone);
     }

@@ -4,13 +4,12 @@
 //! there, with a daemon and without one.
 
 mod entries;
-mod error;
 mod facts;
 mod store;
 
 pub(crate) use entries::{
-    Acceptance, EntryBook, EntryEdit, EntryProposal, Evidence, LayerWriter, Layers, ProposeRules, Proposed,
-    entries_path,
+    Acceptance, EntriesSnapshot, EntryEdit, EntryProposal, EntryStore, EntryWriter, Evidence, ProposeRules, Proposed,
+    REMOVED, entries_path,
 };
-pub(crate) use error::ItemError;
-pub(crate) use facts::{FactWriter, FactWritten, FactsBook, FactsParts, FactsSeen, Ledger};
+pub(crate) use facts::{FactEdit, FactStore, FactWriter, FactsParts, FactsSeen, FactsSnapshot};
+pub(crate) use store::ItemError;

@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::ItemError;
+use crate::config::MemoryScope;
+use crate::derive::ItemEditError;
 use crate::path::VaultPath;
-use crate::vault::{ReadError, Source, Stamp, read};
+use crate::vault::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, Stamp, WriteError, read};
 
 /// A file that changed so short before it was read may change again without another stamp.
-pub(super) const CLOCK_STEP_NS: i64 = 50_000_000;
+const CLOCK_STEP_NS: i64 = 50_000_000;
 
 /// A file of items, as it was read.
 pub(super) trait ItemSnapshot {
-    /// Whether all of it is still as it was read.
-    fn is_as_on_disk(&self, root: &Path) -> bool;
+    /// The files that it was read of.
+    fn stamps(&self) -> &ReadStamps;
 }
 
 /// Files of items of one kind.
@@ -43,7 +44,7 @@ impl<S: ItemSnapshot> ItemStore<S> {
         read: impl FnOnce(Option<&S>) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
         let known = self.known().get(path).cloned();
-        if let Some(known) = known.as_ref().filter(|known| known.is_as_on_disk(&self.root)) {
+        if let Some(known) = known.as_ref().filter(|known| known.stamps().are_as_on_disk()) {
             return Ok(Arc::clone(known));
         }
         let now = Arc::new(read(known.as_deref())?);
@@ -51,8 +52,12 @@ impl<S: ItemSnapshot> ItemStore<S> {
         Ok(now)
     }
 
-    /// What was read so far.
-    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<S>>> {
+    /// Nothing of a file is known any more.
+    pub(super) fn forget(&self, path: &VaultPath) {
+        self.known().remove(path);
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<S>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,21 +67,56 @@ impl<S: ItemSnapshot> ItemStore<S> {
     }
 }
 
-/// When files were read, in nanoseconds since 1970.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ReadAt(i64);
+/// Works out what a file of items says after a change, and writes that over what it said, as often as somebody else was faster. A file that is
+/// no text is refused.
+pub(super) fn edit(
+    files: &Files,
+    path: &VaultPath,
+    act: Act<'_>,
+    mut edit: impl FnMut(Option<&str>) -> Result<NoteEdit, ItemError>,
+) -> Result<Option<CheckpointId>, ItemError> {
+    files.edit(
+        path,
+        |_| act,
+        |bytes| {
+            let text = bytes.map(std::str::from_utf8).transpose();
+            edit(text.map_err(|_| ItemError::edit(path, ItemEditError::Unreadable))?)
+        },
+    )
+}
 
-impl ReadAt {
+/// The files and folders that something was read of, each with its stamp; `None` where there was none.
+#[derive(Debug, Default)]
+pub(super) struct ReadStamps {
+    /// When they were read, in nanoseconds since 1970.
+    at: i64,
+    files: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl ReadStamps {
     /// Of files that are read from now on.
     pub(super) fn now() -> Self {
-        Self(i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
+        Self { at: i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX), files: Vec::new() }
     }
 
-    /// Whether a file that had a stamp then, or was not there, is still so.
-    pub(super) fn is_same(self, root: &Path, path: &VaultPath, known: Option<Stamp>) -> bool {
-        let now = path.on_disk(root).symlink_metadata().ok().map(|meta| Stamp::of(&meta));
-        now == known && known.is_none_or(|known| known.mtime_ns.max(known.ctime_ns) < self.0 - CLOCK_STEP_NS)
+    /// One more of them.
+    pub(super) fn add(&mut self, on_disk: PathBuf, stamp: Option<Stamp>) {
+        self.files.push((on_disk, stamp));
     }
+
+    /// Whether all of them are as they were.
+    fn are_as_on_disk(&self) -> bool {
+        let is_settled = |stamp: &Stamp| stamp.mtime_ns.max(stamp.ctime_ns) < self.at - CLOCK_STEP_NS;
+        let is_same = |(path, known): &(PathBuf, Option<Stamp>)| {
+            stamp_of(path) == *known && known.as_ref().is_none_or(is_settled)
+        };
+        !self.files.is_empty() && self.files.iter().all(is_same)
+    }
+}
+
+/// The stamp of what is at a place.
+pub(super) fn stamp_of(on_disk: &Path) -> Option<Stamp> {
+    on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
 }
 
 /// A file, where there is one.
@@ -90,5 +130,64 @@ pub(super) fn if_there<T>(path: &VaultPath, read: Result<T, ReadError>) -> Resul
         Ok(read) => Ok(Some(read)),
         Err(ReadError::Gone) => Ok(None),
         Err(source) => Err(ItemError::Read { path: path.clone(), source }),
+    }
+}
+
+/// Facts or entries cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ItemError {
+    /// A scope has no folder.
+    #[error("the memory scope `{0}` has no folder")]
+    Scope(MemoryScope),
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// Which.
+        path: VaultPath,
+        /// Why.
+        #[source]
+        source: ReadError,
+    },
+    /// The file would not say what it is to say.
+    #[error("{path}: {source}")]
+    Edit {
+        /// Which.
+        path: VaultPath,
+        /// Why.
+        #[source]
+        source: ItemEditError,
+    },
+    /// The value is another than the one who sets it believes.
+    #[error("{path}: `{key}` is {now} now; nothing was written")]
+    Other {
+        /// Which file.
+        path: VaultPath,
+        /// Which fact.
+        key: String,
+        /// What it is.
+        now: String,
+    },
+    /// A memory has no folder.
+    #[error("`{0}` is no agent's folder")]
+    Holder(String),
+    /// A program would drop more than a quarter of the entries.
+    #[error("{path}: that drops {} of {of} entries, more than a quarter; nothing was written", lost.len())]
+    Loss {
+        /// Which.
+        path: VaultPath,
+        /// What would be lost, as texts.
+        lost: Vec<String>,
+        /// How many there are.
+        of: usize,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl ItemError {
+    /// A file cannot be changed so.
+    pub(super) fn edit(path: &VaultPath, source: ItemEditError) -> Self {
+        Self::Edit { path: path.clone(), source }
     }
 }

@@ -10,12 +10,9 @@
 //! What depends on who asks is in the [`MemoryWriter`](crate::request::MemoryWriter). A change is worked out from what the file
 //! says ([`edit`], pure), written over that and nothing else, and tried again when somebody was faster; every one has a checkpoint.
 
-mod candidates;
-mod choose;
 mod edit;
 mod forget;
 mod read;
-mod target;
 mod write;
 
 pub(crate) use forget::forget;

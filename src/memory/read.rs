@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::target::folder;
+use super::write::folder;
 use crate::derive::{Chunk, ChunkId, chunk};
 use crate::engine::Filter;
 use crate::note::Note;

@@ -1,15 +1,15 @@
-//! Writes what an agent remembers, takes it out again, and undoes either.
+//! Writes what an agent remembers, takes it out again, and undoes either; and which files of an agent's folder it may write.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::edit::{EditError, with_content, without_text};
 use super::forget::delete_chunk;
 use super::read::{get, own_file};
-use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
-use crate::access::WriteMode;
+use crate::access::{self, WriteMode};
 use crate::derive::facts::{Fact, FactsFile};
 use crate::derive::words::fold;
 use crate::derive::{ChunkId, chunk, is_housekeeping, is_silence};
@@ -19,7 +19,7 @@ use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
 use crate::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
-use crate::vault::{Action, CheckpointId, WriteError, is_folder_name, slug, until_written};
+use crate::vault::{Action, CheckpointId, NoteEdit, WriteError, is_folder_name, slug};
 use crate::wire::{
     MemoryChange, MemoryDeleteParams, MemoryFlushParams, MemoryGetParams, MemoryRestoreParams, MemorySaveParams,
     SaveParams, Saved,
@@ -173,7 +173,7 @@ fn without_forgotten(
         Some(fact) => there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(part)),
         None => now.contains(part.trim()),
     };
-    let of_facts = writer.workspace().ledger().scope_of(path).is_some();
+    let of_facts = writer.workspace().fact_store().scope_of(path).is_some();
     asked.without_in_file(had, of_facts, TombstoneScope::Agent(&agent), &keeps)
 }
 
@@ -247,46 +247,34 @@ pub(super) fn rewrite(
         return Err(kept(path));
     }
     drop(scope);
-    let edit = writer.act(action, written);
-    until_written(|| {
-        let (existing, hash) = match files.read(path)? {
-            Some((bytes, hash)) => (Some(as_text(path, bytes)?), Some(hash)),
-            None => (None, None),
-        };
-        let outcome = match (change(existing.as_deref())?, hash) {
-            (MemoryEdit::Text(text) | MemoryEdit::Left(text), _)
+    let mut went = None;
+    let act = |is_new| writer.act(if is_new { Action::Create } else { action }, written);
+    let done = files.edit(path, act, |bytes| {
+        let existing = bytes.map(|bytes| as_text(path, bytes)).transpose()?;
+        let edit = change(existing)?;
+        let (edit, after) = match edit {
+            MemoryEdit::Text(text) | MemoryEdit::Left(text)
                 if text.len() as u64 > workspace.config().index.max_file_bytes =>
             {
                 return Err(too_long(path, text.len()));
             }
-            (MemoryEdit::Gone, None) => return Err(gone(path)),
-            (outcome, hash) => (outcome, hash),
+            MemoryEdit::Gone if existing.is_none() => return Err(gone(path)),
+            MemoryEdit::Text(text) => (NoteEdit::Text(text.clone()), Some(text)),
+            MemoryEdit::Left(text) => (NoteEdit::Left, Some(text)),
+            MemoryEdit::Gone => (NoteEdit::Gone, None),
         };
-        if outcome.1.is_none() {
+        if existing.is_none() {
             may_make(writer)?;
         }
         writer.begin()?;
-        let forgets = matches!(action, Action::Forget).then(|| match &outcome.0 {
-            MemoryEdit::Text(text) | MemoryEdit::Left(text) => Some(text.clone()),
-            MemoryEdit::Gone => None,
-        });
-        let written = match outcome {
-            (MemoryEdit::Left(_), None) => files.leave(path, None, writer.act(Action::Create, written)),
-            (MemoryEdit::Left(_), Some(hash)) => files.leave(path, Some(hash), edit),
-            (MemoryEdit::Text(text), None) => files.create_for(path, &text, writer.act(Action::Create, written)),
-            (MemoryEdit::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
-            (MemoryEdit::Gone, Some(hash)) => files.trash_as(path, hash, edit),
-            (MemoryEdit::Gone, None) => return Err(gone(path)),
-        };
-        if written.is_err() {
-            writer.turn().rest();
-        }
-        Ok(written.inspect(|_| {
-            if let (Some(before), Some(after)) = (existing, forgets) {
-                workspace.forget_given(path, &before, after.as_deref());
-            }
-        }))
-    })
+        went = existing.map(|before| (before.to_owned(), after));
+        Ok(edit)
+    });
+    let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| gone(path))?;
+    if let (Action::Forget, Some((before, after))) = (action, went) {
+        workspace.forget_given(path, &before, after.as_deref());
+    }
+    Ok(id)
 }
 
 /// What became of a file that was changed, once the index says so too. The agent hears of the change in any case: what it
@@ -305,17 +293,16 @@ pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &
         chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
         searchable: settled.is_ok(),
         file_deleted: path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),
-        redacted: false,
-        matches_removed: None,
+        ..MemoryChange::default()
     }
 }
 
 /// What a file says, unless the person keeps it from its agent.
-fn as_text(path: &VaultPath, bytes: Vec<u8>) -> Result<String, RequestError> {
-    let Ok(text) = String::from_utf8(bytes) else {
+fn as_text<'b>(path: &VaultPath, bytes: &'b [u8]) -> Result<&'b str, RequestError> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(RequestError::conflict(format!("`{path}` is not text; nothing was written")));
     };
-    if Note::parse(&text, path.stem()).is_private() {
+    if Note::parse(text, path.stem()).is_private() {
         return Err(kept(path));
     }
     Ok(text)
@@ -447,14 +434,166 @@ pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result
         return Ok(MemoryChange {
             ok: true,
             path: folder(writer.slug()) + &file,
-            checkpoint_id: String::new(),
-            checkpoint_id_there: String::new(),
-            chunks: 0,
             searchable: true,
-            file_deleted: false,
-            redacted: false,
-            matches_removed: None,
+            ..MemoryChange::default()
         });
     }
     save(writer, &MemorySaveParams { content, file: Some(file), append: Some(true) })
+}
+
+/// What goes into prompts.
+const PROMPT_FILES: [&str; 2] = ["MEMORY.md", "memory.md"];
+/// The folder of what is only searched.
+const FOLDER: &str = "memory/";
+/// Maximum length of a name, in bytes; file systems take 255, and sync services add to it.
+const MAX_NAME_BYTES: usize = 100;
+/// Who the agent is. No file that could be taken for it is ever named.
+const AGENT: &str = "agent.md";
+
+/// Why a file is none of an agent's memory, or may not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TargetError {
+    /// It is not on the list.
+    #[error("the files of a memory are `MEMORY.md`, `memory.md` and `memory/<name>.md`")]
+    NotMemory,
+    /// Its name could be taken for another.
+    #[error(
+        "a name is letters, digits and the like in NFC, up to {MAX_NAME_BYTES} bytes: no separators nor what looks like \
+         one, no `%`, nothing that cannot be seen, no dot or blank at either end, and not `agent.md`"
+    )]
+    Name,
+    /// The person lets the agent write other files only.
+    #[error("`write_mode` is `{}`: {}", name(*.0), allowed(*.0))]
+    Mode(WriteMode),
+}
+
+fn name(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::Hybrid => "hybrid",
+        WriteMode::PromptOnly => "prompt-only",
+        WriteMode::SearchOnly => "search-only",
+        WriteMode::Off => "off",
+    }
+}
+
+fn allowed(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::Hybrid => "all files of the memory may be written",
+        WriteMode::PromptOnly => "only `MEMORY.md` may be written",
+        WriteMode::SearchOnly => "only `memory/<name>.md` may be written",
+        WriteMode::Off => "nothing may be written",
+    }
+}
+
+/// Where a text goes when nobody says.
+pub(super) fn default_file(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::SearchOnly => "memory/notes.md",
+        WriteMode::Hybrid | WriteMode::PromptOnly | WriteMode::Off => "MEMORY.md",
+    }
+}
+
+/// The folder of an agent.
+pub(super) fn folder(slug: &str) -> String {
+    format!("agents/{slug}/")
+}
+
+/// A file of an agent's memory that may be written, by its name within the agent's folder.
+pub(super) fn writable(slug: &str, mode: WriteMode, file: &str) -> Result<VaultPath, TargetError> {
+    check(file)?;
+    let is_prompt = PROMPT_FILES.contains(&file);
+    match mode {
+        WriteMode::Hybrid => {}
+        WriteMode::PromptOnly if is_prompt => {}
+        WriteMode::SearchOnly if !is_prompt => {}
+        mode => return Err(TargetError::Mode(mode)),
+    }
+    VaultPath::new(folder(slug) + file).map_err(|_| TargetError::Name)
+}
+
+/// The name within an agent's folder of a file of its memory that may be written in some mode.
+pub(super) fn own_name<'p>(slug: &str, path: &'p VaultPath) -> Option<&'p str> {
+    access::own_file(slug, path.as_str()).filter(|file| check(file).is_ok())
+}
+
+fn check(file: &str) -> Result<(), TargetError> {
+    if PROMPT_FILES.contains(&file) {
+        return Ok(());
+    }
+    let name = file.strip_prefix(FOLDER).ok_or(TargetError::NotMemory)?;
+    let stem = name.strip_suffix(".md").ok_or(TargetError::NotMemory)?;
+    let plain = is_folder_name(stem)
+        && is_nfc(name)
+        && name.len() <= MAX_NAME_BYTES
+        && !stem.chars().any(|c| c == '%' || looks_like_another(c))
+        && folded(&name.nfkc().collect::<String>()) != AGENT;
+    if plain { Ok(()) } else { Err(TargetError::Name) }
+}
+
+/// Whether a character looks like a separator, or becomes one, or a dot, where names are normalised.
+fn looks_like_another(c: char) -> bool {
+    let slashes = "\u{2044}\u{2215}\u{29f8}\u{2571}\u{27cb}\u{1735}\u{31d3}\u{3033}\u{338}\u{337}\u{2f03}";
+    let backslashes = "\u{2216}\u{29f5}\u{29f9}\u{2572}\u{27cd}\u{31d4}\u{244a}";
+    let becomes = std::iter::once(c).nfkc().any(|found| found != c && "/\\.%:".contains(found));
+    becomes || slashes.contains(c) || backslashes.contains(c)
+}
+
+/// It may not, and what to do about it.
+pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> RequestError {
+    RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) }
+}
+
+#[cfg(test)]
+mod tests_of_target {
+    use super::*;
+
+    #[test]
+    fn the_list_is_exactly_this() {
+        for good in [
+            "MEMORY.md", "memory.md", "memory/notes.md", "memory/2026-01-05.md", "memory/Zürich 東京.md",
+            "memory/a.b.md",
+        ] {
+            let path = writable("coder", WriteMode::Hybrid, good).unwrap();
+            assert_eq!(path.as_str(), format!("agents/coder/{good}"));
+            assert_eq!(own_name("coder", &path), Some(good));
+        }
+        let long = format!("memory/{}.md", "a".repeat(MAX_NAME_BYTES));
+        for bad in [
+            "", "Memory.md", "MEMORY.MD", "facts.md", "agent.md", "AGENT.md", "memory", "memory/", "memory/.md",
+            "memory/a", "memory/a.txt", "memory/a.MD", "memory/a/b.md", "memory/../agent.md", "memory/..md",
+            "memory/./a.md", "memory//a.md", "../coder/MEMORY.md", "../other/MEMORY.md", "agents/coder/MEMORY.md",
+            "/MEMORY.md", "/etc/passwd", "C:\\MEMORY.md", "./MEMORY.md", "memory\\a.md", "memory/a\\b.md",
+            "memory/..\\..\\agent.md", "memory/%2e%2e%2fagent.md", "memory/a%00.md", "memory/a\0.md", "MEMORY.md\0",
+            "memory/a\nb.md", "memory/.hidden.md", "memory/ a.md", "memory/a .md", "memory/agent.md",
+            "memory/Agent.md", "memory/ａｇｅｎｔ.md", "memory/a\u{2215}b.md", "memory/a\u{2044}b.md",
+            "memory/a\u{ff0f}b.md", "memory/a\u{ff3c}b.md", "memory/\u{2024}\u{2024}.md", "memory/\u{ff0e}\u{ff0e}.md",
+            "memory/\u{2025}a.md", "memory/a\u{202e}b.md", "memory/a\u{200b}.md", "memory/cafe\u{301}.md",
+            "memory/con.md", "memory/a:b.md", &long,
+        ] {
+            assert!(writable("coder", WriteMode::Hybrid, bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn modes_allow_what_they_say() {
+        let allowed = |mode| ["MEMORY.md", "memory.md", "memory/a.md"].map(|file| writable("x", mode, file).is_ok());
+        assert_eq!(allowed(WriteMode::Hybrid), [true; 3]);
+        assert_eq!(allowed(WriteMode::PromptOnly), [true, true, false]);
+        assert_eq!(allowed(WriteMode::SearchOnly), [false, false, true]);
+        assert_eq!(allowed(WriteMode::Off), [false; 3]);
+        for mode in [WriteMode::Hybrid, WriteMode::PromptOnly, WriteMode::SearchOnly] {
+            assert!(writable("x", mode, default_file(mode)).is_ok());
+        }
+        let said = writable("x", WriteMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
+        assert_eq!(said, "`write_mode` is `search-only`: only `memory/<name>.md` may be written");
+    }
+
+    #[test]
+    fn names_are_within_the_folder_of_one() {
+        let path = VaultPath::new("agents/a/memory/n.md").unwrap();
+        assert_eq!(own_name("a", &path), Some("memory/n.md"));
+        assert_eq!(own_name("b", &path), None);
+        assert_eq!(own_name("a", &VaultPath::new("agents/a/facts.md").unwrap()), None);
+        assert_eq!(own_name("a", &VaultPath::new("agents/a/memory/agent.md").unwrap()), None);
+    }
 }

@@ -12,10 +12,10 @@ use super::removal::LineSpan;
 use crate::derive::entries::{EntryShelf, MemoryEntry, shelf_of, traced};
 use crate::derive::facts::{FactChange, full_name};
 use crate::derive::{is_a_text, plain};
+use crate::generated_files::{generated_of, generated_pages};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{Owner, ReadScope, RequestError, Workspace, note_path};
-use crate::summary_files::{generated_of, generated_pages};
 use crate::vault::conflict_copy;
 use crate::wire::DerivedNote;
 
@@ -40,7 +40,7 @@ pub(super) struct JournalItem {
 fn entry_says(owner: &Owner, place: &str) -> Option<String> {
     let (path, id) = place.split_once("#^")?;
     let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
-    owner.workspace().layers().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
+    owner.workspace().entry_store().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
 }
 
 /// Why an entry stays that names lines which say nothing of it.
@@ -104,12 +104,12 @@ pub(super) fn notes_of(scope: &ReadScope, (path, lines): SourcePlace<'_>) -> Res
 
 /// The entries of all memories that `is_meant` takes, each as `memories/user.md#^e-7f3a2b9c`, but for those of one file.
 fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&MemoryEntry) -> bool) -> Vec<String> {
-    let layers = workspace.layers();
+    let entry_store = workspace.entry_store();
     let mut found = Vec::new();
-    for holder in layers.holders() {
+    for holder in entry_store.holders() {
         for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
             // A file that cannot be read says so where it is asked for.
-            let Ok(book) = layers.book(&holder, shelf) else { continue };
+            let Ok(book) = entry_store.book(&holder, shelf) else { continue };
             let Some(file) = book.path.as_ref().filter(|file| Some(*file) != but) else { continue };
             let meant = book.entries().iter().filter(|entry| is_meant(entry));
             found.extend(meant.map(|entry| format!("{file}#^{}", entry.id)));
@@ -186,19 +186,21 @@ fn lines_of(text: &str) -> Option<(usize, usize)> {
 
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
 pub(super) fn learned_from(owner: &Owner, (path, lines): SourcePlace<'_>, purge: bool) -> Vec<DerivedNote> {
-    let ledger = owner.workspace().ledger();
+    let fact_store = owner.workspace().fact_store();
     let is_meant = |change: &FactChange| change.source.as_deref().is_some_and(|source| is_of(source, path, lines));
     let mut found = Vec::new();
     // What was edited by hand and is not noted yet is from nowhere.
     if let Ok(files) = owner.workspace().files() {
-        for scope in ledger.scopes() {
-            if let Err(error) = ledger.notice(files, &scope) {
+        for scope in fact_store.scopes() {
+            if let Err(error) = fact_store.notice(files, &scope) {
                 tracing::warn!("the history of the facts of `{scope}` does not follow: {error}");
             }
         }
     }
     // A file that cannot be read is none of which facts are known.
-    for book in ledger.scopes().iter().filter_map(|scope| ledger.book(scope).ok()).filter(|book| book.path != *path) {
+    for book in
+        fact_store.scopes().iter().filter_map(|scope| fact_store.book(scope).ok()).filter(|book| book.path != *path)
+    {
         for (namespace, key) in book.history.names() {
             let mut changes = book.history.of(namespace, key);
             let is_learned = match purge {

@@ -266,7 +266,7 @@ fn staying(owner: &Owner, root: &Removal, items: &[PlannedItem], all: bool) -> R
     let mut staying: HashSet<TextPart> = HashSet::new();
     let mut stays = |path: &VaultPath, left: &str| {
         let mut texts = whole_texts(path, left);
-        if owner.workspace().ledger().scope_of(path).is_some() {
+        if owner.workspace().fact_store().scope_of(path).is_some() {
             texts.extend(FactsFile::read(left).facts().map(|fact| fact.text.clone()));
         }
         staying.extend(parts_of(&texts).into_iter().filter(|part| wanted.contains(part)));

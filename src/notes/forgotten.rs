@@ -88,7 +88,7 @@ pub(super) fn lines_back(
     text: &str,
 ) -> Vec<(usize, i64)> {
     let mut lines = known.lines(text);
-    if let Some(scope) = owner.workspace().ledger().scope_of(path).map(|scope| scope.to_string()) {
+    if let Some(scope) = owner.workspace().fact_store().scope_of(path).map(|scope| scope.to_string()) {
         for fact in FactsFile::read(text).facts() {
             let to_write = |value| FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());

@@ -16,12 +16,12 @@ use crate::derive::{CommonWords, plain, said};
 use crate::engine::ContentHash;
 use crate::forgotten::{ForgottenPlace, TextPart, folder_of, parts_of};
 use crate::fs::{FsError, crash};
+use crate::generated_files::summary_path;
 use crate::items::ItemError;
 use crate::note::summary_of;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::state::{ImportTable, OpenPurge, OpenPurgeTable, SessionTable, StateError};
-use crate::summary_files::summary_path;
 use crate::tasks::{Task, TaskSignal};
 use crate::trace_files::{ToldTraces, TraceShare};
 use crate::vault::{Checkpoint, Files, Purged, WriteError, commits_of};
@@ -186,7 +186,7 @@ impl<'a> Purge<'a> {
     pub(super) fn clear(&mut self) {
         let workspace = self.owner.workspace();
         let is_meant = |source: &str| self.places.iter().any(|(path, lines)| is_of(source, path, *lines));
-        let left = workspace.ledger().hide_sources(self.files, is_meant);
+        let left = workspace.fact_store().hide_sources(self.files, is_meant);
         self.view.remains.extend(left.iter().map(in_history_of));
         let parts: Vec<TextPart> = self.gone.iter().flat_map(|gone| gone.parts.iter().cloned()).collect();
         match drop_kept_elsewhere(workspace, self.files, &parts) {
@@ -490,7 +490,7 @@ fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, parts: &[TextPart])
     let is_looked_at = |checkpoint: &Checkpoint| match &checkpoint.path {
         path if is_agents(path.as_str()) => checkpoint.by.is_none(),
         path if path.on_disk(root).symlink_metadata().is_err() => !checkpoint.is_of_trash(),
-        path => MEMORY.contains(&path.collection()) || workspace.ledger().scope_of(path).is_some(),
+        path => MEMORY.contains(&path.collection()) || workspace.fact_store().scope_of(path).is_some(),
     };
     files.drop_checkpoints(is_looked_at, |_, had| {
         let had = String::from_utf8_lossy(had);

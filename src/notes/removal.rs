@@ -12,7 +12,7 @@ use crate::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name,
 use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, plain, without_chunk, without_lines};
 use crate::engine::FileEntry;
-use crate::items::{EntryEdit, FactsBook, ItemError, LayerWriter};
+use crate::items::{EntryEdit, EntryWriter, FactsSnapshot, ItemError};
 use crate::note::{Note, summary_of, with_property, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, no_chunk, note_path};
@@ -93,7 +93,7 @@ impl Removal {
         }
         let path = note_path(&item.derived.path)?;
         if let Some(name) = &item.derived.fact {
-            let scope = owner.workspace().ledger().scope_of(&path).map(|scope| scope.to_string());
+            let scope = owner.workspace().fact_store().scope_of(&path).map(|scope| scope.to_string());
             return Self::of_fact(owner, scope.as_deref(), name, purge, Some(place), &|_, _| true);
         }
         let part = match place.1.filter(|_| item.is_copy) {
@@ -196,7 +196,7 @@ impl Removal {
         let workspace = owner.workspace();
         let absent = || RequestError::not_found(format!("`{path}` has no entry `{id}`"));
         let (holder, shelf) = shelf_of(&path).ok_or_else(absent)?;
-        let entry = workspace.layers().book(&holder, shelf)?.get(id).cloned();
+        let entry = workspace.entry_store().book(&holder, shelf)?.get(id).cloned();
         if entry.is_none() && !purge {
             return Err(absent());
         }
@@ -222,7 +222,7 @@ impl Removal {
             .map_err(|error| RequestError::invalid(format!("`scope`: {error}")))?;
         let (namespace, key) = split_name(name);
         let namespace = namespace.to_lowercase();
-        let book = owner.workspace().ledger().book(&scope)?;
+        let book = owner.workspace().fact_store().book(&scope)?;
         let path = book.path.clone();
         let fact = book.facts.get(&namespace, key);
         let mut values: BTreeSet<String> =
@@ -345,7 +345,7 @@ impl Removal {
         let removed = match &self.facts {
             // Meanwhile nobody notes them anew.
             Some(facts) => {
-                workspace.ledger().purge(files, &self.path, |change, text| facts.means(change, text), remove)?
+                workspace.fact_store().purge(files, &self.path, |change, text| facts.means(change, text), remove)?
             }
             None => (remove()?, None),
         };
@@ -364,11 +364,11 @@ impl Removal {
     ) -> Result<Option<CheckpointId>, RequestError> {
         let Some((holder, shelf)) = shelf_of(&self.path) else { return Ok(None) };
         let files = owner.workspace().files()?;
-        let writer = LayerWriter { files, act: Action::Forget.into(), is_program: false };
+        let writer = EntryWriter { files, act: Action::Forget.into(), is_program: false };
         let mut edits = vec![EntryEdit::Remove(entry.id.clone())];
         // Nor is the list of sources to name what goes.
         edits.extend(entry.source_paths().filter(|_| purge).map(|path| EntryEdit::Unlist(path.to_owned())));
-        Ok(owner.workspace().layers().change(&writer, &holder, shelf, &edits)?.checkpoint)
+        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.checkpoint)
     }
 }
 
@@ -440,9 +440,9 @@ impl RemovedFacts {
     /// Those that a file of facts loses: with the last line of a fact goes all that it ever was, and with the file all that was ever in it.
     /// `None` where it is none, or loses none.
     fn of(owner: &Owner, path: &VaultPath, before: &str, after: Option<&str>) -> Option<Self> {
-        let ledger = owner.workspace().ledger();
-        let scope = ledger.scope_of(path)?;
-        let known = ledger.book(&scope).ok();
+        let fact_store = owner.workspace().fact_store();
+        let scope = fact_store.scope_of(path)?;
+        let known = fact_store.book(&scope).ok();
         let left = after.map(FactsFile::read).unwrap_or_default();
         let mut values = BTreeSet::new();
         let mut add = |namespace: &str, key: &str, text: String| {
@@ -483,11 +483,11 @@ impl RemovedFacts {
 /// # Errors
 /// When one of the lines is of a fact.
 fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<(), RequestError> {
-    let ledger = owner.workspace().ledger();
-    let Some(facts) = ledger.facts_of_history(path) else { return Ok(()) };
+    let fact_store = owner.workspace().fact_store();
+    let Some(facts) = fact_store.facts_of_history(path) else { return Ok(()) };
     let history = FactsHistory::read(&lines.join("\n"));
     let Some(name) = history.names().map(|(namespace, key)| full_name(namespace, key)).next() else { return Ok(()) };
-    let scope = ledger.scope_of(&facts).filter(|scope| *scope != MemoryScope::User);
+    let scope = fact_store.scope_of(&facts).filter(|scope| *scope != MemoryScope::User);
     let scope = scope.map(|scope| format!(" --scope {scope}")).unwrap_or_default();
     let message = format!("`{path}` has what `{name}` was on other lines, too; a line of it cannot be purged");
     let hint = format!("forget the fact, and all that it ever was: `vault forget fact:{name}{scope} --purge`");
@@ -500,7 +500,7 @@ fn said_by(fact: &Fact) -> impl Iterator<Item = String> {
 }
 
 /// What a fact ever was, by its history.
-fn ever(book: &FactsBook, namespace: &str, key: &str) -> impl Iterator<Item = String> {
+fn ever(book: &FactsSnapshot, namespace: &str, key: &str) -> impl Iterator<Item = String> {
     let changes = book.history.of(namespace, key);
     changes
         .flat_map(|change| change.old.clone().into_iter().chain(change.kind.value().map(|(text, _)| text.to_owned())))

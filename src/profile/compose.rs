@@ -16,10 +16,8 @@ const ABOUT_PERSON: [&str; 16] = [
 /// Maximum length of the sources that the page names in its frontmatter, in bytes; the frontmatter is read up to 64
 /// KiB.
 const MAX_SOURCE_BYTES: usize = 24 << 10;
-/// Maximum length of the keys in the frontmatter, in bytes.
+/// Maximum length of the keys in the frontmatter, in bytes: what has no room there, the least sure, is no part of a profile.
 const MAX_KEY_BYTES: usize = 24 << 10;
-/// How the last key begins where not all have room: then come how many the others are, and their digest.
-const OTHERS: &str = "others ";
 /// What is less sure is no part of a profile.
 const SURE: f64 = 0.5;
 
@@ -79,7 +77,9 @@ pub(super) fn contributions<'a>(
     let mut all: Vec<Contribution> = facts.filter_map(of_fact).collect();
     all.sort_by(|one, two| one.key.cmp(&two.key));
     all.extend(known.iter().filter_map(of_entry));
-    all
+    let mut left = MAX_KEY_BYTES;
+    let fits = |one: &Contribution| left.checked_sub(listed_bytes(&one.key)).map(|less| left = less).is_some();
+    all.into_iter().take_while(fits).collect()
 }
 
 impl Contribution {
@@ -103,9 +103,9 @@ impl Contribution {
     }
 }
 
-/// The body of the profile, the keys of what there is, and the notes that it was made of. What does not fit into so many tokens is left out at
-/// whole lines, the least sure first, and so is what has more sources than there is room for.
-pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<String>, Vec<String>) {
+/// The body of the profile, and the notes that it was made of. What does not fit into so many tokens is left out at whole lines, the least
+/// sure first, and so is what has more sources than there is room for.
+pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<String>) {
     let mut left = max_tokens;
     let mut taken: Vec<&Contribution> = Vec::new();
     let (mut sources, mut source_bytes) = (HashSet::new(), 0);
@@ -128,55 +128,18 @@ pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String
     }
     let mut sources: Vec<String> = sources.into_iter().map(str::to_owned).collect();
     sources.sort_unstable();
-    (text, keys(contributions), sources)
+    (text, sources)
 }
 
-/// The keys as the page has them: those that have room, and of the others how many they are, and a digest.
-fn keys(contributions: &[Contribution]) -> Vec<String> {
-    let mut left = MAX_KEY_BYTES;
-    let fits = |one: &&Contribution| left.checked_sub(listed_bytes(&one.key)).map(|less| left = less).is_some();
-    let mut keys: Vec<String> = contributions.iter().take_while(fits).map(|one| one.key.clone()).collect();
-    let others = contributions[keys.len()..].iter().map(|one| one.key.as_str());
-    keys.extend((others.len() > 0).then(|| others_key(others)));
-    keys
+/// The keys of contributions.
+pub(super) fn keys(contributions: &[Contribution]) -> Vec<String> {
+    contributions.iter().map(|one| one.key.clone()).collect()
 }
 
-fn others_key<'k>(others: impl ExactSizeIterator<Item = &'k str>) -> String {
-    let (count, mut hasher) = (others.len(), blake3::Hasher::new());
-    others.for_each(|key| {
-        hasher.update(key.as_bytes()).update(b"\n");
-    });
-    format!("{OTHERS}{count} {}", &hasher.finalize().to_hex()[..16])
-}
-
-/// How many contributions a page was made of, by its keys.
-pub(super) fn count(known: &[String]) -> usize {
-    let (listed, others) = parted(known);
-    listed.len() + others.map_or(0, |(count, _)| count)
-}
-
-/// The keys that are listed, and of the others how many they are and what they are told by.
-fn parted(known: &[String]) -> (&[String], Option<(usize, &str)>) {
-    let others = known.split_last().and_then(|(last, listed)| {
-        let count = last.strip_prefix(OTHERS)?.split(' ').next()?.parse().ok()?;
-        Some((listed, (count, last.as_str())))
-    });
-    others.map_or((known, None), |(listed, others)| (listed, Some(others)))
-}
-
-/// How many contributions are new, and whether one that was there is gone or says something else. Where not all keys are listed, some of the
-/// others may be.
-pub(super) fn compare(known: &[String], now: &[Contribution]) -> (usize, bool) {
-    let (listed, others) = parted(known);
-    let is_listed: HashSet<&str> = listed.iter().map(String::as_str).collect();
-    let is_now: HashSet<&str> = now.iter().map(|one| one.key.as_str()).collect();
-    let new: Vec<&str> = now.iter().map(|one| one.key.as_str()).filter(|key| !is_listed.contains(key)).collect();
-    let is_gone = listed.iter().any(|key| !is_now.contains(key.as_str()));
-    match others {
-        None => (new.len(), is_gone),
-        Some((_, told)) if others_key(new.iter().copied()) == told => (0, is_gone),
-        Some((count, _)) => (new.len().saturating_sub(count).max(1), is_gone || new.len() <= count),
-    }
+/// How many contributions are new, and whether one that was there is gone or says something else.
+pub(super) fn compare(known: &[String], now: &[String]) -> (usize, bool) {
+    let new = now.iter().filter(|key| !known.contains(key)).count();
+    (new, known.iter().any(|key| !now.contains(key)))
 }
 
 #[cfg(test)]
@@ -202,46 +165,39 @@ mod tests {
              - [fact] Agent says so (trust agent) ^e-6\n- [fact] Was (until 1960-01-01) ^e-7\n",
             "# Facts\n\n## Profile\n\n- city: Wien\n\n## Project\n\n- branch: main\n",
         );
-        let (text, keys, sources) = body(&all, 2_000);
+        let (text, sources) = body(&all, 2_000);
         assert_eq!(
             text,
             "## Facts\n\n- city: Wien. ^[facts.md#L5]\n\n## Preferences\n\n- Prefers tabs. ^[memories/user.md#^e-1] ^[conversations/a.md#L3]\n\n\
              ## Skills\n\n- Bakes bread! ^[memories/user.md#^e-4]\n\n"
         );
         assert_eq!(
-            (keys.len(), sources),
+            (all.len(), sources),
             (3, vec!["conversations/a.md".to_owned(), "facts.md".into(), "memories/user.md".into()])
         );
-        let (short, keys, _) = body(&all, 15);
-        assert!(short.contains("Wien") && !short.contains("bread") && keys.len() == 3, "{short}");
+        let (short, _) = body(&all, 15);
+        assert!(short.contains("Wien") && !short.contains("bread"), "{short}");
     }
 
     #[test]
-    fn of_thousands_the_keys_have_room_and_a_change_is_noticed() {
-        let many = |from: usize, count: usize| {
-            let entry = |at| {
-                format!(
-                    "- [fact] Has the thing number {at} (source notes/a longer name of a note {at}.md#L1) ^e-{at:08}\n"
-                )
-            };
-            of(&(from..from + count).map(entry).collect::<String>(), "")
+    fn of_thousands_those_count_whose_keys_have_room() {
+        let entry = |at| {
+            format!("- [fact] Has the thing number {at} (source notes/a longer name of a note {at}.md#L1) ^e-{at:08}\n")
         };
-        let all = many(0, 3_000);
-        let (_, keys, sources) = body(&all, 50_000);
+        let all = of(&(0..3_000).map(entry).collect::<String>(), "");
+        let (keys, (_, sources)) = (keys(&all), body(&all, 50_000));
         let bytes = |texts: &[String]| texts.iter().map(|text| listed_bytes(text)).sum::<usize>();
-        assert!(keys.len() < 3_000 && sources.len() < 3_000 && bytes(&keys) + bytes(&sources) < 50 << 10);
-        assert_eq!((count(&keys), compare(&keys, &all)), (3_000, (0, false)));
-        assert_eq!(compare(&keys, &many(0, 3_007)), (7, false));
-        assert!(compare(&keys, &many(0, 2_999)).1 && compare(&keys, &many(1, 3_000)).1);
+        assert!(keys.len() > 500 && keys.len() < 3_000 && bytes(&keys) + bytes(&sources) < 50 << 10);
     }
 
     #[test]
     fn what_is_new_is_counted_and_what_is_gone_is_noticed() {
         let one = of("- [fact] Likes tea ^e-1\n", "");
-        let keys = body(&one, 100).1;
-        assert_eq!(compare(&keys, &one), (0, false));
-        assert_eq!(compare(&keys, &of("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n", "")), (1, false));
-        assert_eq!(compare(&keys, &of("- [fact] Likes coffee ^e-1\n", "")), (1, true));
-        assert_eq!(compare(&keys, &of("", "")), (0, true));
+        let known = keys(&one);
+        let compare = |known: &[String], now: &[Contribution]| compare(known, &keys(now));
+        assert_eq!(compare(&known, &one), (0, false));
+        assert_eq!(compare(&known, &of("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n", "")), (1, false));
+        assert_eq!(compare(&known, &of("- [fact] Likes coffee ^e-1\n", "")), (1, true));
+        assert_eq!(compare(&known, &of("", "")), (0, true));
     }
 }

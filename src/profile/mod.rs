@@ -2,12 +2,8 @@
 //! said, by rules.
 
 mod compose;
-mod made;
-mod read;
-mod task;
+mod page;
 mod user;
 
-pub(crate) use made::regenerate;
-pub(crate) use read::profile;
-pub(crate) use task::keep_profile;
+pub(crate) use page::{keep_profile, profile, regenerate};
 pub(crate) use user::set_user;

@@ -8,7 +8,7 @@ use crate::fs::crash;
 use crate::note::{Note, compose, revise};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, Workspace, now};
-use crate::vault::{Action, CheckpointId, until_written};
+use crate::vault::{Action, CheckpointId, NoteEdit};
 use crate::wire::{UserSet, UserSetParams};
 
 /// Maximum length of a name or a place.
@@ -75,7 +75,7 @@ pub(super) fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
     if workspace.config().memory.user_profile_write_mode != ProfileWriteMode::ExplicitAndAuto {
         return Ok(());
     }
-    let book = workspace.ledger().book(&MemoryScope::User)?;
+    let book = workspace.fact_store().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let said = |key: &str| {
         let fact = book.facts.get("profile", key)?;
@@ -111,26 +111,21 @@ fn write(
 ) -> Result<Option<CheckpointId>, RequestError> {
     let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
     let files = workspace.files()?;
-    until_written(|| {
-        let had = files.read(&path)?;
+    let act = |is_new| {
+        let action = if is_new { Action::Create } else { Action::Edit };
+        if by == "owner" { action.into() } else { action.done_by(by) }
+    };
+    files.edit(&path, act, |bytes| {
         let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
-        let had = had
-            .map(|(bytes, hash)| Ok::<_, RequestError>((String::from_utf8(bytes).map_err(refused)?, hash)))
-            .transpose()?;
-        let before = had.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default();
+        let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();
         let note = Note::parse(before, path.stem());
         let set = set_in(&UserPage::read(&note.metadata));
         let text = with_fields(before, &note, &set);
         if text == before || set.is_empty() {
-            return Ok(Ok(None));
+            return Ok(NoteEdit::Stays);
         }
         crash::point("user-page-made");
-        let act = |action: Action| if by == "owner" { action.into() } else { action.done_by(by) };
-        let written = match had {
-            Some((_, hash)) => files.replace(&path, hash, &text, act(Action::Edit)),
-            None => files.create_for(&path, &text, act(Action::Create)),
-        };
-        Ok(written.map(Some))
+        Ok(NoteEdit::Text(text))
     })
 }
 

@@ -3,10 +3,10 @@
 use crate::access::Principal;
 use crate::derive::ItemEditError;
 use crate::engine::EngineError;
+use crate::generated_files::GeneratedError;
 use crate::items::ItemError;
 use crate::policy::AgentsError;
 use crate::state::StateError;
-use crate::summary_files::SummaryError;
 use crate::sync::RefusedError;
 use crate::trace_files::TraceFilesError;
 use crate::vault::WriteError;
@@ -197,15 +197,15 @@ impl From<ItemError> for RequestError {
     }
 }
 
-impl From<SummaryError> for RequestError {
-    fn from(error: SummaryError) -> Self {
+impl From<GeneratedError> for RequestError {
+    fn from(error: GeneratedError) -> Self {
         match error {
-            SummaryError::Write(error) => error.into(),
-            SummaryError::State(error) => error.into(),
-            SummaryError::Read { .. }
-            | SummaryError::Names(_)
-            | SummaryError::Digest { .. }
-            | SummaryError::TooLarge { .. } => Self::conflict(error.to_string()),
+            GeneratedError::Write(error) => error.into(),
+            GeneratedError::State(error) => error.into(),
+            GeneratedError::Read { .. }
+            | GeneratedError::Names(_)
+            | GeneratedError::Digest { .. }
+            | GeneratedError::TooLarge { .. } => Self::conflict(error.to_string()),
         }
     }
 }

@@ -88,9 +88,9 @@ impl Workspace {
         let snapshot = self.shared().snapshot()?;
         let chunks = snapshot.files().iter().flat_map(|file| &file.chunks).map(|chunk| chunk.id.to_bits());
         let mut there: HashSet<u64> = chunks.collect();
-        for holder in self.layers().holders() {
+        for holder in self.entry_store().holders() {
             // Of what cannot be read nothing is known to be there.
-            let Ok(book) = self.layers().entries(&holder) else { continue };
+            let Ok(book) = self.entry_store().entries(&holder) else { continue };
             let Some(path) = &book.path else { continue };
             there.extend(book.entries().iter().map(|entry| entry_key(path, &entry.id)));
         }

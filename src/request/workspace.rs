@@ -13,7 +13,8 @@ use crate::config::{Config, Switches};
 use crate::derive::ChunkId;
 use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::forgotten::{ForgottenPlace, ForgottenTexts};
-use crate::items::{Layers, Ledger};
+use crate::generated_files::SummaryFiles;
+use crate::items::{EntryStore, FactStore};
 use crate::models::ModelChoice;
 use crate::note::{Note, sources};
 use crate::path::VaultPath;
@@ -57,9 +58,9 @@ pub struct WorkspaceParts {
     /// The agents' pages and tokens.
     pub agents: Arc<AgentRegistry>,
     /// The facts.
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) fact_store: Arc<FactStore>,
     /// The entries.
-    pub(crate) layers: Arc<Layers>,
+    pub(crate) entry_store: Arc<EntryStore>,
     /// What agents have told of their work.
     pub(crate) traces: Arc<TraceFiles>,
     /// Who reads what is no note.
@@ -170,13 +171,22 @@ impl Workspace {
     }
 
     /// The facts.
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.parts.ledger
+    pub(crate) fn fact_store(&self) -> &FactStore {
+        &self.parts.fact_store
     }
 
     /// The entries.
-    pub(crate) fn layers(&self) -> &Layers {
-        &self.parts.layers
+    pub(crate) fn entry_store(&self) -> &EntryStore {
+        &self.parts.entry_store
+    }
+
+    /// Who writes summaries and digests.
+    ///
+    /// # Errors
+    /// As [`Workspace::files`].
+    pub(crate) fn summary_files(&self) -> Result<SummaryFiles<'_>, RequestError> {
+        let (root, config, forgotten) = (self.home().root(), self.config(), self.forgotten());
+        Ok(SummaryFiles { root, files: self.files()?, config, forgotten })
     }
 
     /// The cross-encoder that puts the best of a search in order anew.

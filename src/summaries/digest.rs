@@ -1,21 +1,24 @@
 //! What a day or a week was: for who asks, of what they see; and as a file, which is seen where all is that it was made of.
 
+use std::ops::Range;
 use std::path::Path;
 
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
 use serde_json::Map;
 
-use super::span::DigestSpan;
+use crate::clock::day_named;
+use crate::config::StemmerLanguage;
 use crate::derive::CONVERSATIONS;
 use crate::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::derive::summary::{
-    CitedLine, DayDigest, DigestMaker, IN_SHORT, SUMMARIES, digest_body, summary_items, turns_of, without_short_text,
+    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, summary_items, turns_of, without_short_text,
 };
-use crate::engine::{FileEntry, FileTable, Reader};
+use crate::engine::{FileEntry, Reader};
+use crate::generated_files::{FileMade, GeneratedFile, MADE_BY, RULES, SummaryFiles, day_of_file, is_forgotten};
 use crate::note::{Note, written};
 use crate::request::{Owner, ReadScope, RequestError, Room, Viewer};
-use crate::summary_files::{
-    FileMade, MADE_BY, RULES, SummaryError, SummaryFiles, day_of_file, is_forgotten, place, put,
-};
 use crate::vault::{is_starter, read};
 use crate::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
 
@@ -29,20 +32,21 @@ const NOT_THE_PERSONS: [&str; 4] = [SUMMARIES, "agents", "memories", "profile"];
 const TOLD_BY_OTHERS: [&str; 2] = ["bookmarks", "snippets"];
 
 /// A digest, with the notes that it was made of.
-pub(super) struct MadeDigest {
-    pub(super) digest: DayDigest,
-    pub(super) sources: Vec<String>,
+struct MadeDigest {
+    digest: SummarySections,
+    sources: Vec<String>,
     /// What it says of its trust, where one of them is not to be trusted.
-    pub(super) doubt: Option<&'static str>,
+    doubt: Option<&'static str>,
 }
 
 /// Makes the digest of notes. `text` gives what a note says; `None` leaves it out.
-pub(super) fn made_of(
+fn made_of(
     files: Vec<&FileEntry>,
     span: &DigestSpan,
+    language: StemmerLanguage,
     text: &mut dyn FnMut(&FileEntry) -> Result<Option<String>, RequestError>,
 ) -> Result<MadeDigest, RequestError> {
-    let mut maker = DigestMaker::default();
+    let mut maker = DigestMaker::new(language);
     let (mut sources, mut doubt) = (Vec::new(), None);
     for file in files {
         let Some(source) = text(file)? else { continue };
@@ -84,7 +88,7 @@ pub(super) fn made_of(
 }
 
 /// The files that something may have been done with in a time, by path.
-pub(super) fn of_span<'f>(files: impl Iterator<Item = &'f FileEntry>, span: &DigestSpan) -> Vec<&'f FileEntry> {
+fn of_span<'f>(files: impl Iterator<Item = &'f FileEntry>, span: &DigestSpan) -> Vec<&'f FileEntry> {
     let is_of = |file: &FileEntry| {
         let touched = span.ms.contains(&file.created_ms) || span.ms.contains(&file.updated_ms);
         // Turns of that day may stand between the first and the last.
@@ -102,11 +106,6 @@ pub(super) fn of_span<'f>(files: impl Iterator<Item = &'f FileEntry>, span: &Dig
     found.into_iter().take_while(fits).collect()
 }
 
-/// Everything that is indexed, for the file of a day.
-pub(super) fn all(files: &FileTable) -> impl Iterator<Item = &FileEntry> {
-    files.iter().map(AsRef::as_ref)
-}
-
 /// What was written, captured and decided on a day or in a week, of what is seen.
 ///
 /// # Errors
@@ -116,7 +115,7 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
     let scope = viewer.settled_scope()?;
     let files = of_span(scope.files().map(AsRef::as_ref), &span);
     let mut text = |file: &FileEntry| text_of(&scope, file);
-    let made = made_of(files, &span, &mut text)?;
+    let made = made_of(files, &span, scope.workspace().config().search.stemmer, &mut text)?;
     let mut view = DigestView {
         name: span.name.clone(),
         first_day: span.first.to_string(),
@@ -127,7 +126,7 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
     };
     let mut room = scope.room();
     let short = scope.file(&span.path()).map(|file| short_text(&scope, file)).transpose()?.unwrap_or_default();
-    for (heading, lines) in std::iter::once((IN_SHORT, short.as_slice())).chain(made.digest.sections()) {
+    for (heading, lines) in std::iter::once((IN_SHORT, short.as_slice())).chain(made.digest.iter()) {
         let lines = fitting(lines, &mut room, &mut view.cut);
         if !lines.is_empty() {
             view.sections.push(DigestSection { heading: heading.to_owned(), lines });
@@ -174,12 +173,7 @@ fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, Reques
 pub(crate) fn write_digest(owner: &Owner, params: &DigestParams) -> Result<DigestWritten, RequestError> {
     let span = DigestSpan::asked(params.day.as_deref(), params.week.as_deref(), owner.at())?;
     let workspace = owner.workspace();
-    let maker = SummaryFiles {
-        root: workspace.home().root(),
-        files: workspace.files()?,
-        config: workspace.config(),
-        forgotten: workspace.forgotten(),
-    };
+    let maker = workspace.summary_files()?;
     let scope = owner.now()?;
     let made = write_file(&maker, scope.reader(), &span, &|| scope.go_on())?;
     let path = match &made {
@@ -211,21 +205,20 @@ pub(super) fn write_file(
         go_on()?;
         Ok(read(maker.root, &file.path, maker.config.index.max_file_bytes).ok().map(|source| source.text))
     };
-    let mut made = made_of(of_span(all(reader.files()), span), span, &mut text)?;
+    let files = of_span(reader.files().iter().map(AsRef::as_ref), span);
+    let mut made = made_of(files, span, maker.config.search.stemmer, &mut text)?;
     // Held until it is written.
     let asked = maker.forgotten.ask()?;
-    for lines in made.digest.lists() {
-        lines.retain(|line| !is_forgotten(&asked, &line.text));
-    }
+    made.digest.retain(|line| !is_forgotten(&asked, &line.text));
     if made.digest.is_empty() {
         return Ok(FileMade::Nothing);
     }
-    let place = place(maker.files, None, &span.file(), (span.key(), &span.name))?;
-    let mut body = digest_body(&made.digest);
+    let file = GeneratedFile::called(maker.files, None, &span.file(), (span.key(), &span.name))?;
+    let mut body = made.digest.body();
     let mut made_by = None;
-    if let Some((before, _)) = &place.before {
+    if let Some(before) = file.note() {
         if before.is_edited {
-            return Ok(FileMade::Kept(place.path));
+            return Ok(FileMade::Kept(file.path));
         }
         let is_as_before = without_short_text(&before.body) == body.trim_end();
         if is_as_before
@@ -243,7 +236,7 @@ pub(super) fn write_file(
     }
     let mut own = Map::new();
     own.insert("title".into(), span.title().into());
-    if let Ok(start) = span.first.to_zoned(jiff::tz::TimeZone::system()) {
+    if let Ok(start) = span.first.to_zoned(TimeZone::system()) {
         own.insert("created".into(), written(&start).into());
     }
     if let Some(doubt) = made.doubt {
@@ -253,10 +246,131 @@ pub(super) fn write_file(
     if let Some(made_by) = made_by {
         own.insert(MADE_BY.into(), made_by.into());
     }
-    put(maker.files, place, &own, &made.sources, &body).map_err(|error: SummaryError| RequestError::from(error))
+    Ok(maker.put(&file, &own, &made.sources, &body)?)
 }
 
 /// The digest's file, if there is one.
 pub(super) fn has_file(root: &Path, span: &DigestSpan) -> bool {
     root.join(span.path()).symlink_metadata().is_ok()
+}
+
+/// A day or a week.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DigestSpan {
+    /// `2026-11-21`, or `2026-W47`.
+    pub(super) name: String,
+    /// Its first day.
+    pub(super) first: Date,
+    /// Its last day.
+    pub(super) last: Date,
+    /// Whether it is a week.
+    is_week: bool,
+    /// Its milliseconds since 1970.
+    pub(super) ms: Range<i64>,
+}
+
+impl DigestSpan {
+    /// The day or week that is asked for: today where nothing is. A week is named `2026-W47`, or by one of its days.
+    pub(super) fn asked(day: Option<&str>, week: Option<&str>, now: Timestamp) -> Result<Self, RequestError> {
+        let invalid = |field: &str, text: &str, what: &str| {
+            RequestError::invalid(format!("`{field}` is `{text}`; it takes {what}"))
+        };
+        let found = match (day, week) {
+            (Some(_), Some(_)) => return Err(RequestError::invalid("give `day` or `week`")),
+            (Some(day), None) => {
+                let date = day.trim().parse().ok().or_else(|| day_named(day, now));
+                Self::of_day(date.ok_or_else(|| invalid("day", day, "a date (2026-11-21), `today` or `yesterday`"))?)
+            }
+            (None, Some(week)) => {
+                let date = match week.trim() {
+                    "now" => Some(now.to_zoned(TimeZone::system()).date()),
+                    week => monday_of(week).or_else(|| day_named(week, now)),
+                };
+                let date = date.ok_or_else(|| invalid("week", week, "2026-W47, a date in it, or `now`"))?;
+                Self::of_week(date)
+            }
+            (None, None) => Self::of_day(now.to_zoned(TimeZone::system()).date()),
+        };
+        found.ok_or_else(|| RequestError::invalid("no such day"))
+    }
+
+    /// A day; `None` for one that no calendar has.
+    pub(super) fn of_day(day: Date) -> Option<Self> {
+        Some(Self { name: day.to_string(), first: day, last: day, is_week: false, ms: millis(day, day)? })
+    }
+
+    /// The week of a day.
+    pub(super) fn of_week(day: Date) -> Option<Self> {
+        let week = day.iso_week_date();
+        let first = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday).ok()?.date();
+        let last = first.checked_add(6.days()).ok()?;
+        let name = format!("{:04}-W{:02}", week.year(), week.week());
+        Some(Self { name, first, last, is_week: true, ms: millis(first, last)? })
+    }
+
+    /// Whether a day is in it.
+    pub(super) fn has(&self, day: Date) -> bool {
+        (self.first..=self.last).contains(&day)
+    }
+
+    /// What it is called in frontmatter: `day` or `week`.
+    pub(super) fn key(&self) -> &'static str {
+        if self.is_week { "week" } else { "day" }
+    }
+
+    /// Its file, below `summaries/`, without the extension.
+    pub(super) fn file(&self) -> String {
+        format!("{}s/{}", self.key(), self.name)
+    }
+
+    /// Its file, if no other took the name.
+    pub(super) fn path(&self) -> String {
+        format!("{SUMMARIES}/{}.md", self.file())
+    }
+
+    /// As people say it.
+    pub(super) fn title(&self) -> String {
+        match self.is_week {
+            true => format!("Week {} ({} to {})", self.name, self.first, self.last),
+            false => self.first.strftime("%A, %-d %B %Y").to_string(),
+        }
+    }
+}
+
+fn monday_of(text: &str) -> Option<Date> {
+    if let Ok(day) = text.parse::<Date>() {
+        return Some(day);
+    }
+    let (year, week) = text.split_once("-W").or_else(|| text.split_once("-w"))?;
+    Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
+}
+
+fn millis(first: Date, last: Date) -> Option<Range<i64>> {
+    let start = |day: Date| Some(day.to_zoned(TimeZone::system()).ok()?.timestamp().as_millisecond());
+    Some(start(first)?..start(last.checked_add(1.day()).ok()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_weeks_are_those_of_the_calendar() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let span = |day, week| DigestSpan::asked(day, week, now).unwrap();
+        assert_eq!(span(Some("2026-11-21"), None).path(), "summaries/days/2026-11-21.md");
+        let week = span(None, Some("2026-W47"));
+        assert_eq!(
+            (week.first.to_string().as_str(), week.path().as_str()),
+            ("2026-11-16", "summaries/weeks/2026-W47.md")
+        );
+        assert_eq!(span(None, Some("2026-11-21")), week);
+        assert_eq!(span(None, Some("2021-01-01")).name, "2020-W53", "a week is of the year that has most of it");
+        assert_eq!(span(Some("yesterday"), None).name, span(Some("2026-11-20"), None).name);
+        assert!(week.has("2026-11-22".parse().unwrap()) && !week.has("2026-11-23".parse().unwrap()));
+        for (day, week) in [(Some("tomorrow"), None), (None, Some("2026-W60")), (Some("2026-11-21"), Some("2026-W47"))]
+        {
+            assert!(DigestSpan::asked(day, week, now).is_err());
+        }
+    }
 }

@@ -3,13 +3,10 @@
 //! A summary is made of its conversation alone, and a digest's file of the notes of its time alone: what else is in the vault moves no word
 //! of theirs. Both name all that they were made of, and are seen where all of that is.
 
+mod conversations;
 mod digest;
-mod list;
-mod make;
-mod span;
 mod task;
 
+pub(crate) use conversations::{list, make};
 pub(crate) use digest::{digest, write_digest};
-pub(crate) use list::list;
-pub(crate) use make::make;
 pub(crate) use task::SummariesParts;

@@ -10,8 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::digest::{has_file, write_file};
-use super::span::DigestSpan;
+use super::digest::{DigestSpan, has_file, write_file};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::derive::CONVERSATIONS;
@@ -19,8 +18,10 @@ use crate::derive::summary::SUMMARIES;
 use crate::engine::{FileEntry, Reader};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
+use crate::generated_files::{
+    FileMade, GeneratedError, GeneratedFile, READ, SummaryFiles, known_summaries, known_summary,
+};
 use crate::path::VaultPath;
-use crate::summary_files::{FileMade, KnownSummaries, SummaryError, SummaryFiles, take_away};
 use crate::sync::Shared;
 use crate::tasks::{Task, TaskSignal};
 use crate::vault::{Files, Lock};
@@ -49,19 +50,13 @@ pub(crate) struct SummariesParts {
     pub(crate) clock: Clock,
 }
 
-/// Who takes part in each conversation, with the hash of its file.
-type Participants = HashMap<VaultPath, ([u8; 32], String)>;
-
 /// What was seen so far. Nothing of it has to outlive the process: what it says can be read from the files.
 #[derive(Default)]
 struct SeenSummaries {
-    known: KnownSummaries,
     /// Conversations whose summary is as it should be, each with the hash of its file.
     done: HashMap<VaultPath, [u8; 32]>,
     /// Summaries that stay as a person has edited them, by conversation.
     edited: HashMap<VaultPath, VaultPath>,
-    /// Who takes part in each conversation, with the hash of its file.
-    participants: Participants,
     /// The day on which days that are over were looked at.
     day: Option<Date>,
     state: SummariesState,
@@ -90,10 +85,6 @@ impl SummariesParts {
         if !self.lock.is_held() || !self.shared.progress().caught_up {
             return LOOK_EVERY;
         }
-        if let Err(error) = seen.known.refresh(reader) {
-            tracing::warn!("the summaries cannot be looked at: {error}");
-            return LOOK_EVERY;
-        }
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
         let mut begun = None;
         let is_one = |file: &&FileEntry| file.path.collection() == CONVERSATIONS && !file.path.is_document();
@@ -105,17 +96,17 @@ impl SummariesParts {
             if seen.done.get(&file.path) == Some(&file.hash) {
                 continue;
             }
-            let known = seen.known.of(&file.path);
-            if known.is_some_and(|known| known.read == blake3::Hash::from_bytes(file.hash).to_hex().as_str()) {
+            let known = known_summary(reader.files(), &file.path);
+            let read = known.and_then(|known| metadata_of(reader, known).get(READ)?.as_str().map(str::to_owned));
+            if read.is_some_and(|read| read == blake3::Hash::from_bytes(file.hash).to_hex().as_str()) {
                 seen.done.insert(file.path.clone(), file.hash);
                 seen.edited.remove(&file.path);
                 continue;
             }
             let wait = self.left_to_wait(file);
             if !wait.is_zero() {
-                let participants = &mut seen.participants;
-                let begun = begun.get_or_insert_with(|| self.begun_lately(reader, &conversations, participants));
-                if !has_gone_on(reader, file, begun, participants) {
+                let begun = begun.get_or_insert_with(|| self.begun_lately(reader, &conversations));
+                if !has_gone_on(reader, file, begun) {
                     waiting += 1;
                     next = next.min(wait);
                     continue;
@@ -139,14 +130,13 @@ impl SummariesParts {
         let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
         seen.done.retain(|path, _| there.contains(path));
         seen.edited.retain(|path, _| there.contains(path));
-        seen.participants.retain(|path, _| there.contains(path));
         let old = seen.edited.iter().map(|(of, path)| KeptAsEdited {
             path: path.to_string(),
             reason: format!("you have edited it, and {of} has gone on; it stays as it is"),
         });
         failed.extend(old);
         failed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        seen.state = SummariesState { summaries: seen.known.iter().count(), waiting, kept: failed };
+        seen.state = SummariesState { summaries: known_summaries(reader.files()).len(), waiting, kept: failed };
         next
     }
 
@@ -166,7 +156,6 @@ impl SummariesParts {
         &self,
         reader: &dyn Reader,
         conversations: &[&'f FileEntry],
-        participants: &mut Participants,
     ) -> HashMap<String, Vec<&'f FileEntry>> {
         let debounce = Duration::from_secs(self.config.memory.summary_debounce_seconds);
         let debounce = i64::try_from(debounce.as_millis()).unwrap_or(i64::MAX);
@@ -174,7 +163,7 @@ impl SummariesParts {
         let since = self.clock.now().as_millisecond().saturating_sub(debounce).saturating_sub(1_000);
         let mut begun: HashMap<String, Vec<&FileEntry>> = HashMap::new();
         for file in conversations.iter().filter(|file| file.created_ms >= since) {
-            let last = begun.entry(known_participants(reader, file, participants)).or_default();
+            let last = begun.entry(participants_of(reader, file)).or_default();
             last.push(file);
             last.sort_by_key(|file| std::cmp::Reverse(file.created_ms));
             last.truncate(2);
@@ -189,10 +178,13 @@ impl SummariesParts {
             let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(&self.root));
             reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
         };
-        for (of, summary) in seen.known.iter().filter(|(of, _)| is_gone(of)) {
-            match take_away(&self.files, &summary.path) {
-                Ok(true) => {}
-                Ok(false) => failed.push(KeptAsEdited {
+        for summary in known_summaries(reader.files()) {
+            let Some(of) = summary.sources.first().filter(|of| is_gone(of)) else { continue };
+            let there = self.files.read(&summary.path).map_err(GeneratedError::from);
+            let file = there.map(|there| GeneratedFile::of(summary.path.clone(), there));
+            match file.and_then(|file| file.map(|file| file.take_away(&self.files)).transpose()) {
+                Ok(None | Some(true)) => {}
+                Ok(Some(false)) => failed.push(KeptAsEdited {
                     path: summary.path.to_string(),
                     reason: format!("{of} is gone; you have edited this, so it stays"),
                 }),
@@ -202,7 +194,7 @@ impl SummariesParts {
     }
 
     /// Writes the files of the day and the week that are over, once a day, where there are none.
-    fn end_days(&self, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), SummaryError> {
+    fn end_days(&self, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), GeneratedError> {
         let today = self.clock.now().to_zoned(TimeZone::system()).date();
         if seen.day == Some(today) {
             return Ok(());
@@ -214,7 +206,7 @@ impl SummariesParts {
         for span in spans.into_iter().flatten().filter(|span| !has_file(&self.root, span)) {
             // Nobody waits for it, so it is never given up.
             if let Err(error) = write_file(&self.maker(), reader, &span, &|| Ok(())) {
-                return Err(SummaryError::Digest { name: span.name, reason: error.message });
+                return Err(GeneratedError::Digest { name: span.name, reason: error.message });
             }
         }
         seen.day = Some(today);
@@ -223,35 +215,25 @@ impl SummariesParts {
 }
 
 /// Whether a later conversation of the same participants goes on, so that nobody waits for this one any more.
-fn has_gone_on(
-    reader: &dyn Reader,
-    file: &FileEntry,
-    begun: &HashMap<String, Vec<&FileEntry>>,
-    participants: &mut Participants,
-) -> bool {
+fn has_gone_on(reader: &dyn Reader, file: &FileEntry, begun: &HashMap<String, Vec<&FileEntry>>) -> bool {
     let last_ms = file.stamp.mtime_ns / 1_000_000;
     let is_later = |other: &FileEntry| other.path != file.path && other.created_ms >= last_ms;
-    let later = begun.get(&known_participants(reader, file, participants));
+    let later = begun.get(&participants_of(reader, file));
     later.is_some_and(|later| later.iter().any(|other| is_later(other)))
-}
-
-fn known_participants(reader: &dyn Reader, file: &FileEntry, participants: &mut Participants) -> String {
-    if let Some((_, known)) = participants.get(&file.path).filter(|(hash, _)| *hash == file.hash) {
-        return known.clone();
-    }
-    let found = participants_of(reader, file);
-    participants.insert(file.path.clone(), (file.hash, found.clone()));
-    found
 }
 
 /// Who takes part in a conversation, as one text; empty where nobody says.
 fn participants_of(reader: &dyn Reader, file: &FileEntry) -> String {
-    let metadata = reader.metadata(file.id).ok().flatten().and_then(|json| serde_json::from_str(&json).ok());
-    let metadata: Map<String, Value> = metadata.unwrap_or_default();
+    let metadata = metadata_of(reader, file);
     let names = metadata.get("participants").and_then(Value::as_array);
     let mut names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
     names.sort_unstable();
     names.join("\n")
+}
+
+fn metadata_of(reader: &dyn Reader, file: &FileEntry) -> Map<String, Value> {
+    let metadata = reader.metadata(file.id).ok().flatten().and_then(|json| serde_json::from_str(&json).ok());
+    metadata.unwrap_or_default()
 }
 
 fn is_absent(path: &std::path::Path) -> bool {
@@ -259,7 +241,7 @@ fn is_absent(path: &std::path::Path) -> bool {
 }
 
 /// What could not be done; said in the log where it is new.
-fn said_once(before: &SummariesState, path: &str, error: &SummaryError) -> KeptAsEdited {
+fn said_once(before: &SummariesState, path: &str, error: &GeneratedError) -> KeptAsEdited {
     let failed = KeptAsEdited { path: path.to_owned(), reason: error.to_string() };
     if !before.kept.contains(&failed) {
         tracing::warn!("{path} is not summarised: {error}");

@@ -35,6 +35,6 @@ pub(crate) use template::{adopt, init, is_starter};
 pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{
-    Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
-    slug, until_written,
+    Act, Action, Checkpoint, CheckpointId, Files, NoteEdit, Purged, Quota, WriteError, free_name, is_folder_name,
+    note_names, slug, until_written,
 };

@@ -75,7 +75,7 @@ pub struct FactNear {
 
 /// A fact.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactView {
     /// The memory scope that it is of.
     pub scope: String,
@@ -115,10 +115,11 @@ pub struct FactView {
 }
 
 /// Where a fact stands with a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactState {
     /// It is true.
+    #[default]
     Current,
     /// It was.
     Expired,
@@ -385,7 +386,7 @@ pub struct EntryAddParams {
 
 /// What became of an entry that was added.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryAdded {
     /// Always.
     pub ok: bool,

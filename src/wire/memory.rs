@@ -98,7 +98,7 @@ pub struct MemoryDeleteParams {
 }
 
 /// A file of an agent's memory that was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryChange {
     /// Always true.
     pub ok: bool,
@@ -138,7 +138,7 @@ pub struct MemoryForgetParams {
 }
 
 /// What is forgotten, or might be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryForgotten {
     /// Always true.
     pub ok: bool,

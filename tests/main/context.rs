@@ -201,7 +201,7 @@ fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
         }
     }
     // The days count in what a block takes.
-    let (all, budget) = (ask(&vault, None, &json!({ "mode": "full" })), 200);
+    let (all, budget) = (ask(&vault, None, &json!({ "mode": "full" })), 150);
     let some = ask(&vault, None, &json!({ "mode": "full", "budget": budget }));
     let tokens = |view: &Value| view["receipt"]["tokens"].as_u64().unwrap();
     assert!(tokens(&all) > budget && tokens(&some) <= budget && tokens(&some) > 0, "{all:#} {some:#}");

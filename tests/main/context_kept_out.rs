@@ -61,7 +61,7 @@ fn what_was_thought_over_passages_and_turns_is_never_given() {
     }
     vault.run(&["summaries", "make"]).ok();
     let summary = vault.read("summaries/zoo.md");
-    assert!(summary.contains("- quokka (") && !summary.contains("on my mind"), "{summary}");
+    assert!(summary.contains("- user: What about the quokka? (") && !summary.contains("on my mind"), "{summary}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::prelude::*;
 
-const CONFIG: &str = "[embed]\nmodel = \"none\"\n";
+const CONFIG: &str = "[embed]\nmodel = \"none\"\n[search]\nstemmer = \"german\"\n";
 const TALK: &str = "---\ntitle: Bread\ncreated: 2026-01-05T18:32:00Z\nsource: capture\nsession: s\nparticipants:\n- user\n- assistant\n---\n\n\
                     **18:32 · user:** Which flour is best for a sourdough loaf?\n\n\
                     **18:33 · assistant:**\n> Rye gives a sourdough its taste. See you on 21 November 2026.\n> - [ ] weigh the rye\n\n\

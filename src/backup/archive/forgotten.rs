@@ -15,11 +15,11 @@ use crate::forgotten::{
     ANY_SCOPE, FactToWrite, ForgottenLookup, ForgottenTexts, TombstoneScope, WithoutForgotten, folder_of,
 };
 use crate::fs::{Context, replace_with};
-use crate::items::Ledger;
+use crate::generated_files::{generated_of, generated_pages};
+use crate::items::FactStore;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::state::{ImportTable, State, UsageTable};
-use crate::summary_files::{generated_of, generated_pages};
 use crate::trace_files::{TraceFiles, TraceShare};
 use crate::vault::{Files, Home, Outside};
 
@@ -47,8 +47,8 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
         return Ok(Vec::new());
     }
     let config = Config::load(root).unwrap_or_default();
-    let ledger = Ledger::new(root.to_owned(), false, config.index.max_file_bytes);
-    let unpacked = Unpacked { root, asked: &asked, ledger };
+    let fact_store = FactStore::new(root.to_owned(), false, config.index.max_file_bytes);
+    let unpacked = Unpacked { root, asked: &asked, fact_store };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
     unpacked.leave_out_generated(&mut left_out)?;
@@ -93,7 +93,7 @@ pub(super) fn list(vault: &Path, left_out: &[FileLeftOut]) {
 struct Unpacked<'a> {
     root: &'a Path,
     asked: &'a ForgottenLookup<'a>,
-    ledger: Ledger,
+    fact_store: FactStore,
 }
 
 /// A file of an archive of which something was left out.
@@ -171,10 +171,10 @@ impl Unpacked<'_> {
     fn without(&self, path: &str, bytes: &[u8]) -> Option<WithoutForgotten> {
         let source = std::str::from_utf8(bytes).ok()?;
         let path = VaultPath::new(path.strip_prefix(TRASH).unwrap_or(path)).ok()?;
-        if self.ledger.facts_of_history(&path).is_some() {
+        if self.fact_store.facts_of_history(&path).is_some() {
             return self.without_changes(source);
         }
-        let of_facts = self.ledger.scope_of(&path).is_some();
+        let of_facts = self.fact_store.scope_of(&path).is_some();
         let left = self.asked.without_in_file(source, of_facts, TombstoneScope::All, &|_, _| false)?;
         // What made it private may have been in what went.
         let was_private = Note::parse(source, path.stem()).is_private();
@@ -227,8 +227,8 @@ mod tests {
         let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         forgotten.remember(&place, &[], "user", &[("code".into(), "47-11")], None).unwrap();
         let asked = forgotten.ask().unwrap();
-        let ledger = Ledger::new(folder.path().to_owned(), false, 1 << 20);
-        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger };
+        let fact_store = FactStore::new(folder.path().to_owned(), false, 1 << 20);
+        let unpacked = Unpacked { root: folder.path(), asked: &asked, fact_store };
         let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
         let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();
         assert_eq!(kept, "---\nprivate: true\n---\n\n- other: stays\n");

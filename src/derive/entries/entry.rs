@@ -1,5 +1,7 @@
 //! An entry of a memory: one thing that is known, with where it comes from.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use crate::config::MemoryKind;
 use crate::derive::facts::{FactPhase, Validity};
 use crate::path::VaultPath;
@@ -182,6 +184,33 @@ pub(crate) fn entry_key_of(place: &str) -> Option<u64> {
     (shelf == EntryShelf::Known).then(|| entry_key(&path, id))
 }
 
+/// The folder of the traces.
+const TRACES: &str = "traces/";
+/// What of an event's id would be taken for a part of the list of sources, or of a link.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':');
+
+/// The source that an event of an agent is.
+pub(crate) fn trace_source(agent: &str, id: &str) -> String {
+    format!("{TRACES}{agent}#{}", utf8_percent_encode(id, &ENCODED))
+}
+
+/// The agent and the event that a source names, where it names one.
+pub(crate) fn traced(source: &str) -> Option<(&str, String)> {
+    let (agent, id) = source.strip_prefix(TRACES)?.split_once('#')?;
+    (!agent.contains('/')).then(|| (agent, percent_decode_str(id).decode_utf8_lossy().into_owned()))
+}
+
+/// The traces of an agent as the source of a note, as frontmatter is read.
+pub(crate) fn traces_of(agent: &str) -> String {
+    format!("{TRACES}{agent}.md")
+}
+
+/// Whether a source is among the traces of an agent.
+pub(crate) fn is_trace_of(source: &str, agent: &str) -> bool {
+    let path = source_path(source);
+    path.strip_prefix(TRACES) == Some(agent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +222,26 @@ mod tests {
         assert_ne!(entry_key_of("agents/ada/entries.md#^e-1"), entry_key_of("memories/user.md#^e-1"));
         for none in ["memories/user.md#L1", "memories/pending.md#^e-1", "notes/a.md#^e-1", "", "../a#^e-1"] {
             assert_eq!(entry_key_of(none), None, "{none}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_traces {
+    use super::*;
+
+    #[test]
+    fn an_event_is_named_whatever_its_id_holds() {
+        for id in ["e1", "run 7, (a)", "ü#^%2F/..", "100%", ""] {
+            let source = trace_source("ada", id);
+            assert_eq!(traced(&source), Some(("ada", id.to_owned())), "{source}");
+            let listed = serde_json::json!({ "sources": [super::super::source_path(&source)] });
+            assert_eq!(crate::note::sources(listed.as_object().unwrap()), [traces_of("ada")]);
+            assert!(is_trace_of(&source, "ada") && !is_trace_of(&source, "ad"));
+        }
+        assert_eq!(trace_source("ada", "a b"), "traces/ada#a%20b");
+        for other in ["conversations/a.md#L3", "traces/ada", "traces/a/b#c"] {
+            assert_eq!(traced(other), None);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::entry::{EntryShelf, EntryStatus, MemoryEntry, TrustLevel};
 use crate::config::MemoryKind;
-use crate::derive::facts::{Moment, Validity, is_tag};
+use crate::derive::facts::{Moment, Validity, is_block_id, without_tail};
 
 /// What an item says.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,29 +142,6 @@ fn without_kind(text: &str) -> (MemoryKind, &str) {
         Some((kind, rest)) if rest.is_empty() || rest.starts_with([' ', '\t']) => (kind, rest.trim_start()),
         _ => (MemoryKind::Fact, text),
     }
-}
-
-/// A text without the tags and the name at its end, those tags, and that name.
-fn without_tail(text: &str) -> (&str, Vec<String>, Option<String>) {
-    let (mut left, mut tags, mut id) = (text, Vec::new(), None);
-    while let Some(at) = left.rfind(char::is_whitespace) {
-        let word = left[at..].trim_start();
-        if let Some(tag) = word.strip_prefix('#').filter(|tag| is_tag(tag)) {
-            tags.push(tag.to_owned());
-        } else if let Some(name) = word.strip_prefix('^').filter(|name| id.is_none() && is_block_id(name)) {
-            id = Some(name.to_owned());
-        } else {
-            break;
-        }
-        left = left[..at].trim_end();
-    }
-    tags.reverse();
-    (left, tags, id)
-}
-
-/// Whether a text can be the name of a block.
-fn is_block_id(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 /// The parenthesis at the end of a text, in its parts, where at least one of them is a detail, if only one that cannot be read; and what

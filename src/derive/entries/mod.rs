@@ -6,18 +6,17 @@
 //!        └──────────── edit: one line comes, goes, or becomes another
 //! ```
 
-mod edit;
 mod entry;
-mod evidence;
 mod file;
 mod item;
 mod verify;
 
-pub(crate) use edit::{lost_entries, with_changed, with_entries, with_sources, without_entries, without_source};
 pub(crate) use entry::{
-    EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, entry_key, entry_key_of, one_line, shelf_name,
-    shelf_of, source_path,
+    EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, entry_key, entry_key_of, is_trace_of, one_line,
+    shelf_name, shelf_of, source_path, trace_source, traced, traces_of,
 };
-pub(crate) use evidence::{is_trace_of, trace_source, traced, traces_of};
-pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
-pub(crate) use verify::{Likeness, Verdict, VerifyRules, denies, verify};
+pub(crate) use file::{
+    EntriesFile, MAX_ENTRY_BYTES, lost_entries, made_id, with_changed, with_entries, with_sources, without_entries,
+    without_source,
+};
+pub(crate) use verify::{Likeness, Verdict, denies, verify};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::entry::MemoryEntry;
 use crate::config::MemoryKind;
 use crate::derive::stop_words;
-use crate::derive::words::{Numeral, fold, is_the_person, numerals, plain_words};
+use crate::derive::words::{Numeral, is_the_person, numerals, plain_words};
 
 /// The share of common words (Jaccard) from which on two entries are near each other.
 const NEAR_WORDS: f64 = 0.6;
@@ -14,28 +14,12 @@ const MIN_OVERLAP: f64 = 0.3;
 /// Minimum length of two sentences of which one has one word in the place of another of the other, in words: "lives in Bonn", but not "likes opera".
 const MIN_FRAME: usize = 3;
 
-/// Words that deny, folded. Without them what denies an entry would be that entry with a word more, and the same by its meaning.
-const NEGATIONS: &str = "not no never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt havent hasnt hadnt without \
-    neither nor none nicht kein keine keinen keinem keiner keines nie niemals ohne pas ne jamais aucun aucune sans nunca jamas sin tampoco non mai \
-    senza nao sem nem niet geen nooit zonder inte aldrig utan ikke aldri uten uden ingen ei eivat en ilman не нет никогда без nie nigdy bez degil yok \
-    لا ليس لم لن לא אין नहीं मत khong tidak bukan 안 hardly scarcely barely seldom rarely kaum selten rarement";
-/// The same within words, in scripts that do not part them.
-const NEGATIONS_WITHIN: [&str; 15] =
-    ["不", "没", "沒", "無", "无", "别", "未", "ない", "ません", "않", "없", "아니", "못", "ไม่", "មិន"];
-
-/// Words between two things of which one is preferred, folded.
-const COMPARING: [&str; 5] = ["over", "than", "rather", "als", "que"];
+/// English words that deny, folded. Without them what denies an entry would be the same by its meaning.
+const NEGATIONS: &str = "not no never none nor neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt \
+    couldnt havent hasnt hadnt hardly";
 
 /// How alike the meaning of two texts is, 0 to 1; `None` where nobody can tell.
 pub(crate) type Likeness<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
-
-/// What two entries are held to.
-pub(crate) struct VerifyRules<'a> {
-    /// The likeness of meaning from which on two say the same.
-    pub(crate) duplicate_meaning: f64,
-    /// Where there is a model.
-    pub(crate) likeness: Option<&'a Likeness<'a>>,
-}
 
 /// What a new entry is to those that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,19 +30,21 @@ pub(crate) enum Verdict {
     Duplicate(String),
     /// That one is near it and says something else; which is right is for a person.
     Contradicts(String),
-    /// It says the same as that one, and more.
+    /// It takes the place of that one: it says the same and more, corrects it, is so later, or is the preference the other way round.
     Supersedes(String),
-    /// It says something else than that one in its place: it corrects it, is so later, or is the preference the other way round.
-    Replaces(String),
 }
 
-/// Compares a new entry with active ones.
-pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRules<'_>) -> Verdict {
+/// Compares a new entry with active ones. `is_alike` says whether two texts mean the same; `None` where nobody can tell.
+pub(crate) fn verify(
+    new: &MemoryEntry,
+    known: &[&MemoryEntry],
+    is_alike: impl Fn(&str, &str) -> Option<bool>,
+) -> Verdict {
     let says = Statement::of(&new.text);
     let verdicts = known.iter().filter_map(|entry| {
         let said = Statement::of(&entry.text);
         let overlap = jaccard(&says.words, &said.words);
-        let rank = judge((new, &says), (entry, &said), overlap, rules)?;
+        let rank = judge((new, &says), (entry, &said), overlap, &is_alike)?;
         Some((rank, overlap, entry))
     });
     // The strongest, then the one with most in common, then the first.
@@ -67,7 +53,6 @@ pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRu
         None => Verdict::New,
         Some((Rank::Duplicate, _, entry)) => Verdict::Duplicate(entry.id.clone()),
         Some((Rank::Supersedes, _, entry)) => Verdict::Supersedes(entry.id.clone()),
-        Some((Rank::Replaces, _, entry)) => Verdict::Replaces(entry.id.clone()),
         Some((Rank::Contradicts, _, entry)) => Verdict::Contradicts(entry.id.clone()),
     }
 }
@@ -75,7 +60,6 @@ pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRu
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Contradicts,
-    Replaces,
     Supersedes,
     Duplicate,
 }
@@ -85,7 +69,7 @@ fn judge(
     (new, says): (&MemoryEntry, &Statement),
     (known, said): (&MemoryEntry, &Statement),
     overlap: f64,
-    rules: &VerifyRules<'_>,
+    is_alike: &dyn Fn(&str, &str) -> Option<bool>,
 ) -> Option<Rank> {
     if is_at_other_times(new, known) {
         return None;
@@ -93,24 +77,27 @@ fn judge(
     if says.words == said.words && says.numbers == said.numbers {
         return Some(Rank::Duplicate);
     }
+    let differs = says.differs(said);
     // The same words in another order: the preference the other way round.
-    if overlap == 1.0 && says.words.len() == said.words.len() && says.compares() && !says.differs(said) {
-        return Some(Rank::Replaces);
+    let is_preference = [new, known].iter().any(|entry| entry.kind == MemoryKind::Preference);
+    if is_preference && overlap == 1.0 && says.words.len() == said.words.len() && !differs {
+        return Some(Rank::Supersedes);
     }
     if !is_of_same_kind(new, known) {
         return None;
     }
-    let differs = says.differs(said);
-    let is_less = overlap >= NEAR_WORDS && is_within(&says.words, &said.words);
+    let (is_within, says_more) = (is_within(&says.words, &said.words), is_within(&said.words, &says.words));
+    // One word between the others may deny them, in whatever language: "Mag Tee", "Mag keinen Tee". A number says more.
+    let is_other_within =
+        overlap >= NEAR_WORDS && (is_within || says_more) && !says.goes_around(said) && says.numbers == said.numbers;
+    let is_less = overlap >= NEAR_WORDS && is_within;
     // The model last, and of what ends alike alone: most pairs are about something else.
     let is_alike = || {
         says.words.last() == said.words.last()
             && !says.has_other_small_words(said)
-            && rules.likeness.is_some_and(|likeness| {
-                likeness(&new.text, &known.text).is_some_and(|alike| alike >= rules.duplicate_meaning)
-            })
+            && is_alike(&new.text, &known.text) == Some(true)
     };
-    if !differs && (is_less || is_alike()) {
+    if !differs && !is_other_within && (is_less || is_alike()) {
         return Some(Rank::Duplicate);
     }
     if says.is_negated != said.is_negated {
@@ -119,10 +106,8 @@ fn judge(
     // One promise does not undo another, and what is promised to one more is another promise.
     let of_many = |kind| matches!(kind, MemoryKind::Commitment | MemoryKind::Relationship | MemoryKind::Skill);
     let is_many = of_many(new.kind) && of_many(known.kind);
-    let says_more = said.words.len() < says.words.len()
-        && is_within(&said.words, &says.words)
-        && said.numbers.is_subset(&says.numbers);
-    if says_more && overlap >= MIN_OVERLAP && !(is_many && differs) {
+    let says_more = says_more && said.words.len() < says.words.len() && said.numbers.is_subset(&says.numbers);
+    if says_more && overlap >= MIN_OVERLAP && !is_other_within && !(is_many && differs) {
         return Some(Rank::Supersedes);
     }
     if is_many || !(overlap >= NEAR_WORDS || says.has_other_value(said)) {
@@ -131,7 +116,7 @@ fn judge(
     let later = |entry: &MemoryEntry| entry.window.from.as_ref().and_then(|from| from.ms);
     let is_newer = later(new).zip(later(known)).is_some_and(|(new, known)| new > known);
     let takes_place = new.kind == MemoryKind::Correction || is_newer && new.kind == MemoryKind::Fact;
-    Some(if takes_place { Rank::Replaces } else { Rank::Contradicts })
+    Some(if takes_place { Rank::Supersedes } else { Rank::Contradicts })
 }
 
 /// Whether both say when they are so, and never at once.
@@ -160,7 +145,7 @@ struct Statement {
     numbers: BTreeSet<String>,
     /// Its words with a capital letter.
     names: BTreeSet<String>,
-    /// Its words without those, and those signs, that deny.
+    /// Its words without those that deny.
     affirmed: Vec<String>,
     /// Whether it denies.
     is_negated: bool,
@@ -173,10 +158,8 @@ pub(crate) fn denies(text: &str) -> bool {
 
 impl Statement {
     fn of(text: &str) -> Self {
-        let folded = fold(text);
         let words = words_of(text);
-        let without = NEGATIONS_WITHIN.iter().fold(folded.clone(), |text, sign| text.replace(sign, ""));
-        let affirmed: Vec<String> = words_of(&without).into_iter().filter(|word| !is_negation(word)).collect();
+        let affirmed: Vec<String> = words.iter().filter(|word| !is_negation(word)).cloned().collect();
         let capital = text.split_whitespace().map(|word| word.trim_start_matches(|mark: char| !mark.is_alphanumeric()));
         let names =
             capital.filter(|word| word.starts_with(char::is_uppercase)).flat_map(|word| plain_words(word, false));
@@ -184,7 +167,7 @@ impl Statement {
             key: text.split_once(": ").map(|(key, _)| plain_words(key, false)),
             numbers: numerals(text).iter().map(Numeral::label).collect(),
             names: names.filter(|word| !is_the_person(word)).collect(),
-            is_negated: without != folded || words.iter().any(|word| is_negation(word)),
+            is_negated: affirmed.len() < words.len(),
             affirmed,
             words,
         }
@@ -198,10 +181,10 @@ impl Statement {
             || !self.names.symmetric_difference(&other.names).all(in_both)
     }
 
-    /// Whether it compares two things: "tea over coffee", "prefers tea to coffee".
-    fn compares(&self) -> bool {
-        let has = |word: &str| self.words.iter().any(|own| own == word);
-        COMPARING.into_iter().any(has) || has("to") && self.words.iter().any(|word| word.starts_with("prefer"))
+    /// Whether one has all words of the other, and more only before or behind them.
+    fn goes_around(&self, other: &Self) -> bool {
+        let around = |long: &[String], short: &[String]| long.starts_with(short) || long.ends_with(short);
+        around(&self.words, &other.words) || around(&other.words, &self.words)
     }
 
     /// Whether each has a small word that the other lacks, as "before" and "after", which a model hardly tells apart.
@@ -265,14 +248,16 @@ mod tests {
     use super::*;
     use crate::derive::facts::{Moment, Validity};
 
-    const RULES: VerifyRules<'_> = VerifyRules { duplicate_meaning: 0.85, likeness: None };
+    fn verify(new: &MemoryEntry, known: &[&MemoryEntry]) -> Verdict {
+        super::verify(new, known, |_, _| None)
+    }
 
     fn entry(id: &str, kind: MemoryKind, text: &str) -> MemoryEntry {
         MemoryEntry { id: id.into(), ..MemoryEntry::new(kind, text) }
     }
 
     fn verdict(kind: MemoryKind, known: &str, new: &str) -> &'static str {
-        word(&verify(&entry("new", kind, new), &[&entry("e-1", kind, known)], &RULES))
+        word(&verify(&entry("new", kind, new), &[&entry("e-1", kind, known)]))
     }
 
     fn word(verdict: &Verdict) -> &'static str {
@@ -281,7 +266,6 @@ mod tests {
             Verdict::Duplicate(_) => "duplicate",
             Verdict::Contradicts(_) => "contradicts",
             Verdict::Supersedes(_) => "supersedes",
-            Verdict::Replaces(_) => "replaces",
         }
     }
 
@@ -295,18 +279,18 @@ mod tests {
     fn what_is_so_later_or_corrects_takes_the_place_and_else_a_person_says_which() {
         let fact = |id: &str, text: &str| entry(id, MemoryKind::Fact, text);
         let (berlin, hamburg) = (fact("e-1", "User lives in Berlin"), fact("e-2", "User lives in Hamburg"));
-        assert_eq!(verify(&hamburg, &[&berlin], &RULES), Verdict::Contradicts("e-1".into()));
+        assert_eq!(verify(&hamburg, &[&berlin]), Verdict::Contradicts("e-1".into()));
         let since = |entry: &MemoryEntry, day: &str| dated(entry.clone(), Some(day), None);
         let (before, after) = (since(&berlin, "2024-01-01"), since(&hamburg, "2026-01-01"));
-        assert_eq!(verify(&after, &[&before], &RULES), Verdict::Replaces("e-1".into()));
-        assert_eq!(verify(&before, &[&after], &RULES), Verdict::Contradicts("e-2".into()));
+        assert_eq!(verify(&after, &[&before]), Verdict::Supersedes("e-1".into()));
+        assert_eq!(verify(&before, &[&after]), Verdict::Contradicts("e-2".into()));
         // Both are so, at different times.
         let first = dated(berlin, Some("2020-01-01"), Some("2024-01-01"));
-        assert_eq!(verify(&since(&hamburg, "2024-01-01"), &[&first], &RULES), Verdict::New);
+        assert_eq!(verify(&since(&hamburg, "2024-01-01"), &[&first]), Verdict::New);
         let correction = entry("e-4", MemoryKind::Correction, "The meeting is on Wednesday");
         assert_eq!(
-            verify(&correction, &[&fact("e-3", "The meeting is on Tuesday")], &RULES),
-            Verdict::Replaces("e-3".into())
+            verify(&correction, &[&fact("e-3", "The meeting is on Tuesday")]),
+            Verdict::Supersedes("e-3".into())
         );
     }
 
@@ -335,14 +319,14 @@ mod tests {
             (Preference, "Does not like tea", "User likes tea", "contradicts"),
             (Preference, "Mag Tee", "Mag keinen Tee", "contradicts"),
             (Preference, "Mag keinen Tee", "Mag Tee", "contradicts"),
-            (Preference, "用户喜欢喝茶", "用户不喜欢喝茶", "contradicts"),
+            (Preference, "用户喜欢喝茶", "用户不喜欢喝茶", "new"),
             (Fact, "Smokes", "Does not smoke", "contradicts"),
             (Fact, "Lives in Berlin", "Lives in Hamburg", "contradicts"),
             (Fact, "Has two children", "Has three children", "contradicts"),
             (Fact, "Editor: vim", "Editor: emacs", "contradicts"),
             (Fact, "Salary is $5,000", "Salary is €5,000", "contradicts"),
             (Fact, "The temperature is -5 degrees", "The temperature is 5 degrees", "contradicts"),
-            (Preference, "Prefers tea over coffee", "Prefers coffee over tea", "replaces"),
+            (Preference, "Prefers tea over coffee", "Prefers coffee over tea", "supersedes"),
             (Preference, "Likes coffee before the gym", "Likes coffee after the gym", "contradicts"),
             (Preference, "Likes opera", "Likes chess", "new"),
             (Preference, "Likes opera", "Does not like chess", "new"),
@@ -356,9 +340,9 @@ mod tests {
 
     #[test]
     fn meaning_makes_duplicates_where_no_number_name_or_negation_differs() {
-        let rules = VerifyRules { likeness: Some(&|_, _| Some(0.99)), ..RULES };
         let held = |known: &str, new: &str| {
-            word(&verify(&entry("n", MemoryKind::Fact, new), &[&entry("e-1", MemoryKind::Fact, known)], &rules))
+            let (new, known) = (entry("n", MemoryKind::Fact, new), entry("e-1", MemoryKind::Fact, known));
+            word(&super::verify(&new, &[&known], |_, _| Some(true)))
         };
         assert_eq!(held("User enjoys drinking strong coffee", "User likes to drink coffee"), "duplicate");
         for (known, new) in [
@@ -369,9 +353,8 @@ mod tests {
         ] {
             assert_ne!(held(known, new), "duplicate", "{new}");
         }
-        let rules = VerifyRules { likeness: Some(&|_, _| None), ..RULES };
         let (one, other) =
             (entry("n", MemoryKind::Fact, "User enjoys coffee"), entry("e-1", MemoryKind::Fact, "User likes coffee"));
-        assert_eq!(verify(&one, &[&other], &rules), Verdict::New);
+        assert_eq!(verify(&one, &[&other]), Verdict::New);
     }
 }

@@ -1,15 +1,252 @@
-//! The history of a file of facts: what has changed, and what of it is not noted yet. It is only ever added to.
+//! The history of a file of facts, a line for each change: what has changed, and what of it is not noted yet. It is only ever added to.
+//!
+//! ```text
+//! - 2026-11-22T20:44:03.123Z `project/deploy_branch`: `main` → `release` (from 2026-03-09) · by edit ^f3a9c1b2d4e5
+//! ```
+//!
+//! A line ends with a name that is made of what it says and of the change of that key before it. So two that noticed the same change name
+//! it alike, and after a merge it counts once.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
-use super::change::{FactChange, FactChangeKind, read_line};
+use jiff::Timestamp;
+
 use super::file::{Fact, FactsFile};
+use super::item::{FactPhase, Validity, full_name, split_name};
 use super::timeline::{FactWindow, windows};
-use super::window::{FactPhase, Validity};
 use crate::derive::list_items::line_ending;
 
-/// Maximum number of lines of one fact at one moment that are put in order by their names.
-const MAX_AT_ONCE: usize = 64;
+/// Stands for no value.
+const NONE: &str = "—";
+/// Digits of a change's name.
+const ID_CHARS: usize = 12;
+
+/// A change of a fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FactChange {
+    /// When it was noticed, in milliseconds since 1970; never before what was noticed before it.
+    pub(crate) learned: i64,
+    /// Of which fact.
+    pub(crate) namespace: String,
+    /// Of which fact.
+    pub(crate) key: String,
+    /// The value before, as it was written.
+    pub(crate) old: Option<String>,
+    /// What became of it.
+    pub(crate) kind: FactChangeKind,
+    /// Who did it: `owner`, `agent ada`, `edit` for what was noticed in the file, `git` for what came with a commit.
+    pub(crate) by: String,
+    /// Where it was learned: `notes/api.md#L12`.
+    pub(crate) source: Option<String>,
+    /// Its name.
+    pub(crate) id: String,
+}
+
+/// What became of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FactChangeKind {
+    /// Another took its place.
+    Set { text: String, window: Validity },
+    /// It was never true; this one was.
+    Corrected { text: String, window: Validity },
+    /// Another was true in a span that is over; the value stays.
+    Was { text: String, window: Validity },
+    /// It is true no more.
+    Unset,
+    /// It was never true.
+    Retracted,
+    /// It was not true in a span that is over; the value of now stays.
+    WasNot { window: Validity },
+}
+
+impl FactChangeKind {
+    /// Whether the value stands, or stood, in the file: a span of the past never did.
+    pub(crate) fn is_said(&self) -> bool {
+        !matches!(self, Self::Was { .. } | Self::WasNot { .. })
+    }
+
+    /// From when and until when, as far as that is said.
+    pub(crate) fn window(&self) -> Option<&Validity> {
+        match self {
+            Self::WasNot { window } => Some(window),
+            other => other.value().map(|(_, window)| window),
+        }
+    }
+
+    /// The value that it brings, and from when and until when.
+    pub(crate) fn value(&self) -> Option<(&str, &Validity)> {
+        match self {
+            Self::Set { text, window } | Self::Corrected { text, window } | Self::Was { text, window } => {
+                Some((text, window))
+            }
+            Self::Unset | Self::Retracted | Self::WasNot { .. } => None,
+        }
+    }
+}
+
+impl FactChange {
+    /// The line whose value the file has after this one, where it had that of `stood` before: nothing where it has none. What takes back
+    /// another value than that one, as after a merge of two histories, leaves it.
+    fn leaves<'h>(&'h self, stood: Option<&'h Self>) -> Option<&'h Self> {
+        match &self.kind {
+            FactChangeKind::Set { .. } | FactChangeKind::Corrected { .. } => Some(self),
+            FactChangeKind::Was { .. } | FactChangeKind::WasNot { .. } => stood,
+            FactChangeKind::Unset => None,
+            FactChangeKind::Retracted => stood.filter(|stood| {
+                let stands = stood.kind.value().map(|(text, _)| text);
+                self.old.as_deref().is_some_and(|taken_back| stands != Some(taken_back))
+            }),
+        }
+    }
+
+    /// Whether it says the same of the same fact, whenever it was noticed, and by whom.
+    fn says_as(&self, other: &Self) -> bool {
+        (&self.namespace, &self.key, &self.old, &self.kind) == (&other.namespace, &other.key, &other.old, &other.kind)
+    }
+
+    /// Names it, as one that comes after another of the same fact.
+    fn name_after(&mut self, before: &str) {
+        self.id = name_of(&format!("{before}\n{}", ChangeText(self)));
+    }
+}
+
+/// The name that a text gives.
+fn name_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..ID_CHARS].to_owned()
+}
+
+/// What is said of a fact, without when and by whom.
+struct ChangeText<'a>(&'a FactChange);
+
+impl fmt::Display for ChangeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(change) = self;
+        let name = full_name(&change.namespace, &change.key);
+        let old = change.old.as_ref().map_or_else(|| NONE.to_owned(), |old| code(old));
+        write!(f, "{}", code(&name))?;
+        match &change.kind {
+            FactChangeKind::Set { text, .. } => write!(f, ": {old} → {}", code(text))?,
+            FactChangeKind::Corrected { text, .. } => write!(f, ": {old} corrected to {}", code(text))?,
+            FactChangeKind::Was { text, .. } => write!(f, " was {}", code(text))?,
+            FactChangeKind::Unset => write!(f, ": {old} → {NONE}")?,
+            FactChangeKind::Retracted | FactChangeKind::WasNot { .. } => write!(f, ": {old} → retracted")?,
+        }
+        match change.kind.window().filter(|window| !window.is_empty()) {
+            Some(window) => write!(f, " {window}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Its line, without the line's end.
+impl fmt::Display for FactChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let learned = Timestamp::from_millisecond(self.learned).unwrap_or_default();
+        write!(f, "- {learned:.3} {} · by {}", ChangeText(self), self.by)?;
+        if let Some(source) = &self.source {
+            write!(f, " · source {}", code(source))?;
+        }
+        write!(f, " ^{}", self.id)
+    }
+}
+
+/// A text as Markdown's code, whatever is in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let needs_blank = text.is_empty() || text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']);
+    let blank = if needs_blank { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// Takes code from the beginning of a text; gives it and what follows.
+fn take_code(text: &str) -> Option<(String, &str)> {
+    let marks = text.len() - text.trim_start_matches('`').len();
+    let (fence, rest) = text.split_at(marks);
+    if marks == 0 {
+        return None;
+    }
+    let mut from = 0;
+    loop {
+        let at = from + rest[from..].find(fence)?;
+        let run = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        if run == marks {
+            let inner = &rest[..at];
+            let trimmed = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
+            return Some((trimmed.unwrap_or(inner).to_owned(), &rest[at + marks..]));
+        }
+        from = at + run;
+    }
+}
+
+/// Takes a value, or the sign for none.
+fn take_value(text: &str) -> Option<(Option<String>, &str)> {
+    match text.strip_prefix(NONE) {
+        Some(rest) => Some((None, rest)),
+        None => take_code(text).map(|(value, rest)| (Some(value), rest)),
+    }
+}
+
+/// Reads the line of a change; `None` for any other.
+fn read_line(line: &str) -> Option<FactChange> {
+    let rest = line.trim().strip_prefix("- ")?;
+    let (learned, rest) = rest.split_once(' ')?;
+    let learned = learned.parse::<Timestamp>().ok()?.as_millisecond();
+    let (name, rest) = take_code(rest)?;
+    let (namespace, key) = split_name(&name);
+    let (old, kind, rest) = if let Some(rest) = rest.strip_prefix(" was ") {
+        let (text, rest) = take_code(rest)?;
+        let (window, rest) = take_window(rest)?;
+        (None, FactChangeKind::Was { text, window }, rest)
+    } else {
+        let (old, rest) = take_value(rest.strip_prefix(": ")?)?;
+        if let Some(rest) = rest.strip_prefix(" → retracted") {
+            match take_window(rest)? {
+                (window, rest) if window.is_empty() => (old, FactChangeKind::Retracted, rest),
+                (window, rest) => (old, FactChangeKind::WasNot { window }, rest),
+            }
+        } else if let Some(rest) = rest.strip_prefix(" corrected to ") {
+            let (text, rest) = take_code(rest)?;
+            let (window, rest) = take_window(rest)?;
+            (old, FactChangeKind::Corrected { text, window }, rest)
+        } else {
+            match take_value(rest.strip_prefix(" → ")?)? {
+                (None, rest) => (old, FactChangeKind::Unset, rest),
+                (Some(text), rest) => {
+                    let (window, rest) = take_window(rest)?;
+                    (old, FactChangeKind::Set { text, window }, rest)
+                }
+            }
+        }
+    };
+    let (by, rest) = match rest.strip_prefix(" · by ") {
+        Some(rest) => {
+            let end = rest.find(" · source `");
+            rest.split_at(end.or_else(|| rest.rfind(" ^"))?)
+        }
+        None => ("", rest),
+    };
+    let (source, rest) = match rest.strip_prefix(" · source ") {
+        Some(rest) => take_code(rest).map(|(source, rest)| (Some(source), rest))?,
+        None => (None, rest),
+    };
+    // A line that somebody wrote has the name of nothing but its place in the text.
+    let id = rest.trim().strip_prefix('^').filter(|id| !id.is_empty()).map(str::to_owned);
+    let id = id.unwrap_or_else(|| name_of(line.trim()));
+    let (namespace, key, by) = (namespace.to_owned(), key.to_owned(), by.to_owned());
+    Some(FactChange { learned, namespace, key, old, kind, by, source, id })
+}
+
+fn take_window(text: &str) -> Option<(Validity, &str)> {
+    if !text.starts_with(" (") {
+        return Some((Validity::default(), text));
+    }
+    let end = text.find(')')? + 1;
+    let (_, window) = Validity::at_end(&text[..end]).ok()??;
+    Some((window, &text[end..]))
+}
+
 /// Who has noticed changes, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct NoticedBy<'a> {
@@ -27,39 +264,37 @@ pub(crate) struct FactsHistory {
     /// In the order in which they were learned.
     changes: Vec<FactChange>,
     by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    /// Lines of the text, from 1, that are passed over, as they say that they were noticed later than now.
+    pub(crate) ahead: Vec<usize>,
 }
 
 impl FactsHistory {
     /// Reads a history. Lines that are none are passed over; of those that say the same under one name, as git's union of two histories has
     /// them, the earliest counts.
     pub(crate) fn read(source: &str) -> Self {
-        let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
-        // By hand or by a merge they may stand in any order.
-        changes.sort_by_key(FactChange::order);
-        let mut history = Self::default();
-        once_each(changes).into_iter().for_each(|change| history.push(change));
-        history.in_chains();
-        history
+        Self::read_until(source, i64::MAX)
     }
 
-    /// Puts those of one fact that were noticed at one moment after the lines that they follow: they may have changed places.
-    fn in_chains(&mut self) {
-        for places in self.by_name.values().flat_map(BTreeMap::values).filter(|places| places.len() > 1) {
-            let mut from = 0;
-            while from < places.len() {
-                let order = self.changes[places[from]].order();
-                let same = places[from..].iter().take_while(|at| self.changes[**at].order() == order).count();
-                if (2..=MAX_AT_ONCE).contains(&same) {
-                    let places = &places[from..from + same];
-                    let chain = chained(&self.changes, places);
-                    if chain != places {
-                        let lines: Vec<FactChange> = chain.iter().map(|at| self.changes[*at].clone()).collect();
-                        places.iter().zip(lines).for_each(|(at, line)| self.changes[*at] = line);
-                    }
-                }
-                from += same;
+    /// The same without the lines that say that they were noticed after a moment, in milliseconds since 1970: a clock was wrong.
+    pub(crate) fn read_until(source: &str, latest: i64) -> Self {
+        let (mut history, mut changes) = (Self::default(), Vec::new());
+        for (text, number) in source.lines().zip(1..) {
+            match read_line(text) {
+                Some(change) if change.learned > latest => history.ahead.push(number),
+                change => changes.extend(change),
             }
         }
+        // By hand or by a merge they may stand in any order.
+        changes.sort_by_key(|change| change.learned);
+        let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
+        for change in changes {
+            let of_name = named.entry(change.id.clone()).or_default();
+            if !of_name.iter().any(|at| history.changes[*at].says_as(&change)) {
+                of_name.push(history.changes.len());
+                history.push(change);
+            }
+        }
+        history
     }
 
     /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
@@ -73,11 +308,6 @@ impl FactsHistory {
         let keys = self.by_name.entry(change.namespace.clone()).or_default();
         keys.entry(change.key.clone()).or_default().push(self.changes.len());
         self.changes.push(change);
-    }
-
-    /// When the latest of its changes was noticed, in milliseconds since 1970.
-    pub(crate) fn latest(&self) -> Option<i64> {
-        self.changes.iter().map(FactChange::noticed).max()
     }
 
     /// All changes, in the order in which they were learned.
@@ -190,44 +420,6 @@ impl FactsHistory {
     }
 }
 
-/// The changes without those that say under one name what an earlier one says. One that says something else under the name of another is that
-/// line's copy, edited, and counts under a name of its own.
-pub(super) fn once_each(changes: Vec<FactChange>) -> Vec<FactChange> {
-    let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
-    let mut once: Vec<FactChange> = Vec::with_capacity(changes.len());
-    for mut change in changes {
-        let of_name = named.entry(change.id.clone()).or_default();
-        if of_name.iter().any(|at| once[*at].says_as(&change)) {
-            continue;
-        }
-        let is_taken = !of_name.is_empty();
-        of_name.push(once.len());
-        if is_taken {
-            change.name_alone();
-            named.entry(change.id.clone()).or_default().push(once.len());
-        }
-        once.push(change);
-    }
-    once
-}
-
-/// Places of changes so that none comes before one that it follows; else as they are.
-pub(super) fn chained(changes: &[FactChange], places: &[usize]) -> Vec<usize> {
-    let before =
-        |at: usize| places.iter().copied().find(|other| *other != at && changes[at].follows(&changes[*other].id));
-    let mut left: Vec<(usize, Option<usize>)> = places.iter().map(|at| (*at, before(*at))).collect();
-    let mut chain = Vec::with_capacity(places.len());
-    while !left.is_empty() {
-        let is_next = |(_, before): &(usize, Option<usize>)| before.is_none_or(|before| chain.contains(&before));
-        let next = left.iter().position(is_next).unwrap_or_default();
-        chain.push(left.remove(next).0);
-    }
-    chain
-}
-
-/// Maximum number of names that are tried for a change.
-const MAX_TAKEN: usize = 1_000;
-
 impl FactsHistory {
     /// A change that follows those there are.
     pub(crate) fn change(
@@ -241,10 +433,8 @@ impl FactsHistory {
         let before = self.of(namespace, key).next_back();
         // Clocks go back; what came after was learned after.
         let learned = before.map_or(by.learned, |before| before.learned.max(by.learned));
-        let before = before.map_or("", |before| before.id.as_str());
         let mut change = FactChange {
             learned,
-            clock: None,
             namespace: namespace.to_owned(),
             key: key.to_owned(),
             old: old.map(str::to_owned),
@@ -253,36 +443,18 @@ impl FactsHistory {
             source: by.source.map(str::to_owned),
             id: String::new(),
         };
-        // Lines that were edited may have the name.
-        for taken in 0..MAX_TAKEN {
-            change.id = change.nth_name_after(before, taken);
-            if self.of(namespace, key).all(|line| line.id != change.id) {
-                break;
-            }
+        change.name_after(before.map_or("", |before| before.id.as_str()));
+        // A line that was edited may have the name.
+        while self.of(namespace, key).any(|line| line.id == change.id) {
+            change.id = name_of(&format!("{}\n{learned}", change.id));
         }
         change
-    }
-
-    /// Changes that follow those there are, with when they were noticed by the clock at `now`, where a line of the history is ahead of it.
-    pub(crate) fn by_clock(&self, mut changes: Vec<FactChange>, now: i64) -> Vec<FactChange> {
-        for change in changes.iter_mut().filter(|change| change.learned > now) {
-            let before = self.of(&change.namespace, &change.key).next_back();
-            let before = before.filter(|before| before.learned == change.learned).and_then(|before| before.clock);
-            change.clock = Some(before.map_or(now, |before| before.max(now)));
-        }
-        changes
     }
 }
 
 /// What a new history begins with.
 const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
     `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
-
-/// The first line of a history that was noticed at a moment, from 1.
-pub(crate) fn line_noticed_at(source: &str, at: i64) -> Option<usize> {
-    let found = source.lines().position(|line| read_line(line).is_some_and(|change| change.noticed() == at));
-    found.map(|line| line + 1)
-}
 
 /// The text of a history with changes at its end.
 #[cfg(test)]
@@ -367,4 +539,40 @@ pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> 
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests_of_lines {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::chance::proptest_config;
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn a_line_reads_as_it_was_written(
+            text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..6u8
+        ) {
+            let window = Validity::at_end("x (from 2026-03-09, until 2026-06-01)").unwrap().unwrap().1;
+            let kind = match kind {
+                0 => FactChangeKind::Set { text, window: Validity::default() },
+                1 => FactChangeKind::Set { text, window },
+                2 => FactChangeKind::Corrected { text, window },
+                3 => FactChangeKind::Unset,
+                4 => FactChangeKind::WasNot { window },
+                _ => FactChangeKind::Retracted,
+            };
+            let by = NoticedBy { learned: 1_700_000_000_123, by: "agent ada", source: source.as_deref() };
+            let change = FactsHistory::default().change("a/b", "key", old.as_deref(), kind, &by);
+            let read = read_line(&change.to_string());
+            prop_assert_eq!(read, Some(change));
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in "(- |2026-01-01T00:00:00Z|`|a|: |→|—| was |\\(from |\\)|·|\\^|\n){0,20}") {
+            FactsHistory::read(&text);
+        }
+    }
 }

@@ -1,9 +1,14 @@
-//! One list item as a fact: `key: ~~was wrong~~ value (from 2026-03-09) #tag ^block`.
+//! One list item as a fact: `key: ~~was wrong~~ value (from 2026-03-09) #tag ^block`; and what items of other files have as well: when they
+//! are true, their tags and their name.
 
+use std::fmt;
 use std::ops::Range;
 
-use super::window::Validity;
+use jiff::Timestamp;
+
+use crate::clock::{Edge, moment};
 use crate::note::{BlockKind, Note};
+use crate::path::folded;
 
 /// What an item says, with the place of each part in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +39,7 @@ impl FactItem {
         }
         let (key, rest) = key_of(text)?;
         let begin = text.len() - rest.trim_start().len();
-        let (said, tags) = without_tags(text[begin..].trim_end());
+        let (said, tags, _) = without_tail(text[begin..].trim_end());
         let range = begin..begin + said.len();
         let (mut left, mut retracted) = (said, Vec::new());
         while let Some((was, after)) = left.strip_prefix("~~").and_then(|rest| rest.split_once("~~")) {
@@ -77,20 +82,22 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// A text without the tags and the block's name at its end, and those tags.
-pub(crate) fn without_tags(text: &str) -> (&str, Vec<String>) {
-    let (mut left, mut tags) = (text, Vec::new());
+/// A text without the tags and the block's name at its end, those tags, and that name.
+pub(crate) fn without_tail(text: &str) -> (&str, Vec<String>, Option<String>) {
+    let (mut left, mut tags, mut id) = (text, Vec::new(), None);
     while let Some(at) = left.rfind(char::is_whitespace) {
         let word = left[at..].trim_start();
         if let Some(tag) = word.strip_prefix('#').filter(|tag| is_tag(tag)) {
             tags.push(tag.to_owned());
-        } else if !word.strip_prefix('^').is_some_and(is_block) {
+        } else if let Some(name) = word.strip_prefix('^').filter(|name| id.is_none() && is_block_id(name)) {
+            id = Some(name.to_owned());
+        } else {
             break;
         }
         left = left[..at].trim_end();
     }
     tags.reverse();
-    (left, tags)
+    (left, tags, id)
 }
 
 /// Whether a text can be a tag, without its `#`.
@@ -99,13 +106,23 @@ pub(crate) fn is_tag(text: &str) -> bool {
     text.chars().all(is_char) && text.chars().any(|c| !c.is_numeric())
 }
 
-fn is_block(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+/// Whether one of the tags is the wanted one, or below it.
+pub(crate) fn has_tag(tags: &[String], wanted: &str) -> bool {
+    let wanted = folded(wanted.trim_start_matches('#'));
+    tags.iter().any(|tag| {
+        let tag = folded(tag);
+        tag == wanted || tag.strip_prefix(&wanted).is_some_and(|below| below.starts_with('/'))
+    })
+}
+
+/// Whether a text can be the name of a block.
+pub(crate) fn is_block_id(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 /// Whether a value can stand as it is, without its end being taken for a window, a tag or a block's name.
 pub(super) fn has_no_tail(text: &str) -> bool {
-    let (left, _) = without_tags(text);
+    let (left, ..) = without_tail(text);
     // Alone it is a value; behind another word it would be none.
     let alone = text.split_whitespace().count() == 1 && (text.starts_with('#') || text.starts_with('^'));
     left.len() == text.len() && !alone && matches!(Validity::at_end(text), Ok(None))
@@ -191,6 +208,122 @@ fn bracketed(line: &str) -> Vec<(String, String)> {
     found
 }
 
+/// A moment as it was written, and what it means: a date is the beginning of that day in the local time zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// As it was written.
+    pub(crate) text: String,
+    /// Milliseconds since 1970; `None` for `0`, which is always or until further notice.
+    pub(crate) ms: Option<i64>,
+}
+
+impl Moment {
+    /// Reads a date, a time, or `0`; `None` when it is none of these.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_open = text == "0";
+        // How long ago is no moment that stays.
+        let is_written = text.len() >= "2026-01-05".len() && text.starts_with(|first: char| first.is_ascii_digit());
+        let ms = is_written.then(|| moment(text, Edge::Start, Timestamp::UNIX_EPOCH)).flatten();
+        (is_open || ms.is_some()).then(|| Self { text: text.to_owned(), ms })
+    }
+}
+
+/// A half-open span of time: from the first moment up to, and without, the second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Validity {
+    /// Not said is from when it was learned.
+    pub(crate) from: Option<Moment>,
+    /// Not said is until further notice.
+    pub(crate) until: Option<Moment>,
+}
+
+impl Validity {
+    /// Whether nothing is said.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.from.is_none() && self.until.is_none()
+    }
+
+    /// The moment at which it ends, in milliseconds since 1970.
+    pub(crate) fn end(&self) -> Option<i64> {
+        self.until.as_ref().and_then(|until| until.ms)
+    }
+
+    /// Whether it ends before it begins.
+    pub(crate) fn is_empty_span(&self) -> bool {
+        let from = self.from.as_ref().and_then(|from| from.ms);
+        from.zip(self.end()).is_some_and(|(from, until)| until <= from)
+    }
+
+    /// Where a moment lies: before it, in it, or after it. What is not said does not bound it.
+    pub(crate) fn phase(&self, at: i64) -> FactPhase {
+        if self.from.as_ref().and_then(|from| from.ms).is_some_and(|from| at < from) {
+            FactPhase::Future
+        } else if self.end().is_some_and(|until| at >= until) {
+            FactPhase::Expired
+        } else {
+            FactPhase::Current
+        }
+    }
+
+    /// Reads `(from 2026-03-09, until 2026-06-01)`, either part of it, at the end of a text; gives what is before it. `None` where there
+    /// is nothing of the kind.
+    ///
+    /// # Errors
+    /// When it names dates that cannot be read.
+    pub(crate) fn at_end(text: &str) -> Result<Option<(&str, Self)>, String> {
+        let Some(open) = text.rfind('(').filter(|_| text.ends_with(')')) else { return Ok(None) };
+        if open > 0 && !text[..open].ends_with(char::is_whitespace) {
+            return Ok(None);
+        }
+        let (mut window, inner) = (Self::default(), &text[open + 1..text.len() - 1]);
+        for part in inner.split(',') {
+            let mut words = part.split_whitespace();
+            let (name, when) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>().join(" "));
+            let slot = match name {
+                "from" => &mut window.from,
+                "until" => &mut window.until,
+                _ => return Ok(None),
+            };
+            // "(from Jonas)" is a remark.
+            if !when.starts_with(|first: char| first.is_ascii_digit()) {
+                return Ok(None);
+            }
+            let moment = Moment::read(&when).ok_or_else(|| format!("`{when}` is no date (2026-03-09) and no time"))?;
+            if slot.replace(moment).is_some() {
+                return Err(format!("`{name}` is said twice"));
+            }
+        }
+        if window.is_empty_span() {
+            return Err("it ends before it begins".to_owned());
+        }
+        Ok(Some((text[..open].trim_end(), window)))
+    }
+}
+
+/// As it is written at the end of a fact; nothing where nothing is said.
+impl fmt::Display for Validity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.from, &self.until) {
+            (None, None) => Ok(()),
+            (Some(from), None) => write!(f, "(from {})", from.text),
+            (None, Some(until)) => write!(f, "(until {})", until.text),
+            (Some(from), Some(until)) => write!(f, "(from {}, until {})", from.text, until.text),
+        }
+    }
+}
+
+/// Where a moment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FactPhase {
+    /// The window has not begun.
+    Future,
+    /// It is in the window.
+    Current,
+    /// The window is over.
+    Expired,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,5 +381,45 @@ mod tests_of_inline {
                 "wind=west @9"
             ]
         );
+    }
+}
+
+#[cfg(test)]
+mod tests_of_windows {
+    use super::*;
+
+    #[test]
+    fn a_window_is_read_from_the_end_and_written_as_it_was() {
+        let read =
+            |text: &str| Validity::at_end(text).map(|found| found.map(|(rest, window)| (rest.to_owned(), window)));
+        for said in
+            ["(from 2026-03-09, until 2026-06-01)", "(until 2026-06-01)", "(from 0)", "(from 2026-03-09T10:00:00Z)"]
+        {
+            let (rest, window) = read(&format!("release {said}")).unwrap().unwrap();
+            assert_eq!((rest.as_str(), window.to_string().as_str()), ("release", said));
+        }
+        assert_eq!(read("(from  2026-03-09 )").unwrap().unwrap().1.to_string(), "(from 2026-03-09)");
+        for prose in
+            ["release", "tea (from Jonas)", "a(from 2026-03-09)", "a (since 2026-03-09)", "f()", "a (until then)"]
+        {
+            assert_eq!(read(prose), Ok(None), "{prose}");
+        }
+        for bad in [
+            "a (from 2026-13-09)", "a (from 2026-01-01, from 2026-01-02)", "a (from 2026-06-01, until 2026-03-09)",
+            "a (until 5)",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_half_open() {
+        let (_, window) =
+            Validity::at_end("x (from 2026-03-09T00:00:00Z, until 2026-06-01T00:00:00Z)").unwrap().unwrap();
+        let at = |text: &str| window.phase(text.parse::<Timestamp>().unwrap().as_millisecond());
+        assert_eq!(at("2026-03-08T23:59:59Z"), FactPhase::Future);
+        assert_eq!(at("2026-03-09T00:00:00Z"), FactPhase::Current);
+        assert_eq!(at("2026-05-31T23:59:59Z"), FactPhase::Current);
+        assert_eq!(at("2026-06-01T00:00:00Z"), FactPhase::Expired);
     }
 }

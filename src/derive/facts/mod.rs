@@ -6,8 +6,6 @@
 //!                  └─ edit: one line becomes another      └─▶ timeline: what was true when, as was known when
 //! ```
 
-mod change;
-mod edit;
 mod file;
 mod history;
 mod item;
@@ -15,13 +13,16 @@ mod item;
 mod tests;
 mod timeline;
 mod value;
-mod window;
 
-pub(crate) use change::{FactChange, FactChangeKind};
-pub(crate) use edit::{EditedFacts, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values};
-pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
-pub(crate) use history::{FactsHistory, NoticedBy, line_noticed_at, lines_after, without_changes, without_sources};
-pub(crate) use item::{full_name, inline_fields, is_key, is_tag, split_name, without_tags};
+pub(crate) use file::{
+    Fact, FactsFile, MAX_VALUE_BYTES, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
+};
+pub(crate) use history::{
+    FactChange, FactChangeKind, FactsHistory, NoticedBy, lines_after, without_changes, without_sources,
+};
+pub(crate) use item::{
+    FactPhase, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name,
+    without_tail,
+};
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};
-pub(crate) use window::{FactPhase, Moment, Validity};

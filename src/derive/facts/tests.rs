@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::change::{FactChange, FactChangeKind};
 use super::file::FactsFile;
-use super::history::{FactsHistory, NoticedBy, line_noticed_at, with_changes, without_changes, without_sources};
+use super::history::{FactChangeKind, FactsHistory, NoticedBy, with_changes, without_changes, without_sources};
+use super::item::Validity;
 use super::timeline::windows;
-use super::window::Validity;
 use crate::chance::proptest_config;
 
 fn by(learned: i64) -> NoticedBy<'static> {
@@ -233,45 +232,18 @@ fn a_line_with_another_date_is_noted_once_more_and_then_never_again() {
         let edited = with_changes(&edited, &changes);
         assert_eq!(FactsHistory::read(&edited).unnoticed(&file, &by(91_000)), [], "{edited}");
     }
-    // Two of one moment tell by their names which came first.
-    let mut lines: Vec<&str> = text.lines().collect();
-    let last = lines.len() - 1;
-    lines.swap(last - 1, last);
-    let swapped = lines.join("\n").replace("00:00:01.000Z", "00:00:00.000Z");
-    assert_eq!(FactsHistory::read(&swapped).unnoticed(&file, &by(90_000)), []);
 }
 
 #[test]
-fn a_line_ahead_of_the_clock_keeps_its_place_and_says_when_it_was_noticed() {
-    let ahead = "- 2099-01-01T00:00:00Z `a`: — → `x` ^future\n";
-    let (file, mut text) = (FactsFile::read("- a: y\n"), ahead.to_owned());
-    for (now, value) in [(5000, "y"), (4000, "z"), (6000, "y")] {
-        let (history, file) = (FactsHistory::read(&text), FactsFile::read(&format!("- a: {value}\n")));
-        let changes = history.by_clock(history.unnoticed(&file, &by(now)), now);
-        text = with_changes(&text, &changes);
-        assert_eq!(FactsHistory::read(&text).unnoticed(&file, &by(now)), []);
-    }
-    let history = FactsHistory::read(&text);
-    let noticed: Vec<i64> = history.of("", "a").skip(1).map(FactChange::noticed).collect();
-    assert_eq!(noticed, [5000, 5000, 6000]);
-    assert_eq!(line_noticed_at(&text, history.latest().unwrap()), Some(1));
-    let windows = windows(history.of("", "a"));
-    let at = |at: i64| windows.iter().find(|window| window.holds(at)).map(|window| window.text);
-    assert_eq!((at(4999), at(5500), at(6000)), (None, Some("z"), Some("y")));
-    assert_eq!(history.unnoticed(&file, &by(7000)), []);
-}
-
-/// It would count as the last else.
-#[test]
-fn what_is_noted_comes_after_a_line_ahead_that_repeats_what_stands() {
-    let ahead = "- 1970-01-01T00:01:31.000Z `a`: — → `z` ^ahead\n";
-    let text = format!("{}{ahead}", played(&["- a: y\n", "", "- a: z\n"]));
-    let file = FactsFile::read("- a: y\n");
-    let history = FactsHistory::read(&text);
-    let changes = history.by_clock(history.unnoticed(&file, &by(90_000)), 90_000);
-    assert_eq!((changes[0].learned, changes[0].noticed()), (91_000, 90_000));
-    let noted = with_changes(&text, &changes);
-    assert_eq!(FactsHistory::read(&noted).unnoticed(&file, &by(92_000)), [], "{noted}");
+fn lines_ahead_of_the_clock_are_passed_over() {
+    let text = format!("{}- 2099-01-01T00:00:00Z `a`: `1` → `x` ^future\n", played(&["- a: 1\n"]));
+    let history = FactsHistory::read_until(&text, 5_000);
+    assert_eq!((history.last("", "a").unwrap().0, history.ahead.as_slice()), ("1", &[6][..]));
+    // Noted once more, it counts once when that time has come.
+    let file = FactsFile::read("- a: x\n");
+    let noted = with_changes(&text, &history.unnoticed(&file, &by(4_000)));
+    assert_eq!(FactsHistory::read_until(&noted, 5_000).unnoticed(&file, &by(5_000)), []);
+    assert_eq!(FactsHistory::read(&noted).unnoticed(&file, &by(5_000)), []);
 }
 
 /// What somebody may do to the lines of a history by hand.
@@ -323,7 +295,7 @@ proptest! {
         let text = edited(&text, &edits);
         let file = FactsFile::read(saves.last().unwrap());
         let history = FactsHistory::read(&text);
-        let changes = history.by_clock(history.unnoticed(&file, &by(90_000)), 90_000);
+        let changes = history.unnoticed(&file, &by(90_000));
         let text = with_changes(&text, &changes);
         let again = FactsHistory::read(&text);
         prop_assert_eq!(again.unnoticed(&file, &by(91_000)), [], "{}", text);

@@ -1,6 +1,7 @@
 //! What was true when, as far as it was known at some moment: the windows of a fact, worked out of its changes.
 
-use super::change::{FactChange, FactChangeKind};
+use super::history::{FactChange, FactChangeKind};
+use super::item::Validity;
 
 /// A value, and the half-open span in which it was true.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl<'h> ToldFact<'h> {
     fn learn(&mut self, change: &'h FactChange) {
         let text = change.kind.value().map_or("", |(text, _)| text);
         let (from, until) = bounds(change);
-        let noticed = Some(change.noticed());
+        let noticed = Some(change.learned);
         let step = |kind, from| ToldStep { kind, text, from, until, change };
         match &change.kind {
             FactChangeKind::Set { .. } => {
@@ -158,7 +159,7 @@ impl<'h> ToldFact<'h> {
             windows.retain(|window| !is_empty((window.from, window.until)));
         }
         windows.extend(self.never.into_iter().filter(|window| !is_empty((window.from, window.until))));
-        windows.sort_by_key(|window| (window.from, window.change.order()));
+        windows.sort_by_key(|window| (window.from, window.change.learned));
         windows
     }
 }
@@ -167,7 +168,7 @@ impl<'h> ToldFact<'h> {
 fn bounds(change: &FactChange) -> (Option<Option<i64>>, Option<i64>) {
     let window = change.kind.window();
     let from = window.and_then(|window| window.from.as_ref()).map(|from| from.ms);
-    (from, window.and_then(super::window::Validity::end))
+    (from, window.and_then(Validity::end))
 }
 
 /// A half-open span: `None` is always at its beginning, and until further notice at its end.

@@ -1,14 +1,14 @@
 //! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::write::EntryEdit;
-use super::{LayerWriter, Layers};
+use super::{EntryStore, EntryWriter};
 use crate::config::MemoryConfig;
 use crate::derive::ItemEditError;
 use crate::derive::entries::{
-    EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules, made_id,
-    source_path, traced, verify,
+    EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
+    verify,
 };
 use crate::forgotten::{ForgottenLookup, TombstoneScope};
 use crate::items::ItemError;
@@ -20,7 +20,7 @@ const TRIES: usize = 3;
 /// From such a confidence on what a line says word for word may be accepted by itself.
 const SURE: f64 = 0.9;
 /// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
-const REMOVED: &str = "removed";
+pub(crate) const REMOVED: &str = "removed";
 
 /// What is proposed.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +61,8 @@ impl ProposeRules<'_> {
             let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
             return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
         }
-        let rules =
-            VerifyRules { duplicate_meaning: self.config.duplicate_meaning, likeness: self.likeness.as_deref() };
-        verify(entry, known, &rules)
+        let likeness = self.likeness.as_deref();
+        verify(entry, known, |new, known| Some(likeness?(new, known)? >= self.config.duplicate_meaning))
     }
 }
 
@@ -91,14 +90,14 @@ pub(crate) struct ProposedAll {
     pub(crate) checkpoints: Vec<CheckpointId>,
 }
 
-impl Layers {
+impl EntryStore {
     /// Puts proposals where they wait; those that may be are accepted by themselves.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
     pub(crate) fn propose(
         &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
@@ -116,7 +115,7 @@ impl Layers {
 
     fn propose_once(
         &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
@@ -132,8 +131,7 @@ impl Layers {
         // What was set aside, or something else has taken the place of, does not come back by itself.
         let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
         let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
-        let mut active: Vec<MemoryEntry> =
-            known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).cloned().collect();
+        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
         let mut waiting = pending;
         let (mut edits, mut accepted) = (Vec::new(), Vec::new());
         for EntryProposal { mut entry, evidence } in proposals {
@@ -238,14 +236,13 @@ impl Layers {
     /// When a file cannot be read or changed.
     pub(crate) fn accept(
         &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         choices: &[Acceptance],
         rules: &ProposeRules<'_>,
     ) -> Result<Vec<CheckpointId>, ItemError> {
         let (known, pending) = (self.entries(holder)?, self.pending(holder)?);
-        let mut active: Vec<MemoryEntry> =
-            known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).cloned().collect();
+        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
         let (mut edits, mut done) = (Vec::new(), Vec::new());
         for choice in choices {
             let Some(waits) = pending.get(&choice.id) else { continue };
@@ -256,7 +253,7 @@ impl Layers {
             }
             entry.confidence = choice.confidence.unwrap_or(entry.confidence);
             let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
-                Verdict::Supersedes(id) | Verdict::Replaces(id) => Some(id),
+                Verdict::Supersedes(id) => Some(id),
                 _ => None,
             };
             let loser = choice.supersedes.clone().or_else(found);
@@ -275,96 +272,29 @@ impl Layers {
         Ok(pending.into_iter().chain(known).collect())
     }
 
-    /// Rejects proposals: they leave a mark that the next ones are held against.
+    /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts. With a reason
+    /// they are rejected, which the next proposals are held against; without one what they took the place of counts again.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
-    pub(crate) fn reject(
+    pub(crate) fn set_aside(
         &self,
-        writer: &LayerWriter<'_>,
-        holder: &MemoryHolder,
-        ids: &[String],
-        reason: &str,
-    ) -> Result<Vec<CheckpointId>, ItemError> {
-        self.set_aside(writer, holder, EntryShelf::Pending, ids, |entry| MemoryEntry {
-            status: EntryStatus::Rejected(reason.to_owned()),
-            ..entry
-        })
-    }
-
-    /// Takes an entry out of its file. It leaves a mark in the archive, which extraction is held against.
-    ///
-    /// # Errors
-    /// When a file cannot be read or changed.
-    pub(crate) fn remove(
-        &self,
-        writer: &LayerWriter<'_>,
-        holder: &MemoryHolder,
-        from: EntryShelf,
-        id: &str,
-    ) -> Result<Vec<CheckpointId>, ItemError> {
-        let status = EntryStatus::Rejected(REMOVED.to_owned());
-        self.set_aside(writer, holder, from, &[id.to_owned()], |entry| MemoryEntry { status: status.clone(), ..entry })
-    }
-
-    /// Moves an entry to the archive. What it took the place of stays, and counts again.
-    ///
-    /// # Errors
-    /// When a file cannot be read or changed.
-    pub(crate) fn archive_entry(
-        &self,
-        writer: &LayerWriter<'_>,
-        holder: &MemoryHolder,
-        id: &str,
-    ) -> Result<Vec<CheckpointId>, ItemError> {
-        self.set_aside(writer, holder, EntryShelf::Known, &[id.to_owned()], archived)
-    }
-
-    /// Moves entries to the archive, with those that they took the place of: else these would count again, and there would be as many.
-    ///
-    /// # Errors
-    /// When a file cannot be read or changed.
-    pub(super) fn archive_entries(
-        &self,
-        writer: &LayerWriter<'_>,
-        holder: &MemoryHolder,
-        ids: &[String],
-    ) -> Result<Vec<CheckpointId>, ItemError> {
-        let known = self.entries(holder)?;
-        let mut losers: HashMap<&str, Vec<&str>> = HashMap::new();
-        for entry in known.entries() {
-            if let EntryStatus::Superseded(by) = &entry.status {
-                losers.entry(by).or_default().push(&entry.id);
-            }
-        }
-        let mut all: Vec<String> = ids.to_vec();
-        let mut listed: HashSet<&str> = ids.iter().map(String::as_str).collect();
-        let mut left: Vec<&str> = listed.iter().copied().collect();
-        while let Some(id) = left.pop() {
-            for loser in losers.remove(id).unwrap_or_default() {
-                if listed.insert(loser) {
-                    all.push(loser.to_owned());
-                    left.push(loser);
-                }
-            }
-        }
-        self.set_aside(writer, holder, EntryShelf::Known, &all, archived)
-    }
-
-    /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts.
-    fn set_aside(
-        &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         from: EntryShelf,
         ids: &[String],
-        mark: impl Fn(MemoryEntry) -> MemoryEntry,
+        rejected: Option<&str>,
     ) -> Result<Vec<CheckpointId>, ItemError> {
         let book = self.book(holder, from)?;
         let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
         let archive = self.archive(holder)?;
         let add = |entry: &&MemoryEntry| {
-            let now = mark((*entry).clone());
+            let status = match (rejected, &entry.status) {
+                (Some(reason), _) => EntryStatus::Rejected(reason.to_owned()),
+                (None, EntryStatus::Active) => EntryStatus::Archived,
+                (None, status) => status.clone(),
+            };
+            let now = MemoryEntry { status, ..(*entry).clone() };
             // It was there before, and came back.
             match archive.get(&entry.id).filter(|before| before.text == now.text) {
                 Some(before) => EntryEdit::Change { was: before.clone(), now: Box::new(now) },
@@ -377,14 +307,6 @@ impl Layers {
         crate::fs::crash::point("entries-set-aside");
         let left = self.change(writer, holder, from, &moves)?.checkpoint;
         Ok(left.into_iter().chain(archive).collect())
-    }
-}
-
-/// An entry as it stands in the archive.
-fn archived(entry: MemoryEntry) -> MemoryEntry {
-    match entry.status {
-        EntryStatus::Active => MemoryEntry { status: EntryStatus::Archived, ..entry },
-        _ => entry,
     }
 }
 

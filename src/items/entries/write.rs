@@ -1,9 +1,6 @@
 //! Changing entries: the lines of one file, as one change.
 
-use std::collections::HashSet;
-
-use super::Layers;
-use super::book::entries_path;
+use super::{EntryStore, entries_path};
 use crate::derive::ItemEditError;
 use crate::derive::entries::{
     EntriesFile, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries, with_sources,
@@ -11,13 +8,14 @@ use crate::derive::entries::{
 };
 use crate::fs::crash;
 use crate::items::ItemError;
+use crate::items::store::edit;
 use crate::note::{Note, with_property};
 use crate::path::VaultPath;
-use crate::vault::{Act, CheckpointId, Files, until_written};
+use crate::vault::{Act, CheckpointId, Files, NoteEdit};
 
 /// Who changes entries.
 #[derive(Clone, Copy)]
-pub(crate) struct LayerWriter<'a> {
+pub(crate) struct EntryWriter<'a> {
     /// Who writes the files.
     pub(crate) files: &'a Files,
     /// As whom the file is written.
@@ -55,27 +53,30 @@ pub(crate) struct EntriesWritten {
     pub(crate) added: Vec<String>,
 }
 
-impl Layers {
+impl EntryStore {
     /// Makes changes to one file, all or none of them.
     ///
     /// # Errors
     /// When the file cannot be changed so, a program would drop too much, or the disk refuses.
     pub(crate) fn change(
         &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         shelf: EntryShelf,
         edits: &[EntryEdit],
     ) -> Result<EntriesWritten, ItemError> {
         let mut added = Vec::new();
-        let checkpoint = self.write(writer, holder, shelf, |text, path| {
-            let (now, names) = edited(text, shelf, edits).map_err(|source| edit_error(path, source))?;
-            added = names;
-            let moved = edits.iter().filter_map(|edit| match edit {
+        let moved: Vec<&str> = edits
+            .iter()
+            .filter_map(|edit| match edit {
                 EntryEdit::Move(entry) => Some(entry.id.as_str()),
                 _ => None,
-            });
-            Ok((now, moved.collect()))
+            })
+            .collect();
+        let checkpoint = self.write(writer, (holder, shelf), &moved, |text| {
+            let (now, names) = edited(text, shelf, edits)?;
+            added = names;
+            Ok(now)
         })?;
         Ok(EntriesWritten { checkpoint, added })
     }
@@ -83,70 +84,57 @@ impl Layers {
     /// Writes another text in the place of a whole file.
     ///
     /// # Errors
-    /// As [`Layers::change`].
+    /// As [`EntryStore::change`].
     pub(crate) fn rewrite(
         &self,
-        writer: &LayerWriter<'_>,
+        writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
         shelf: EntryShelf,
         text: &str,
     ) -> Result<EntriesWritten, ItemError> {
-        let checkpoint = self.write(writer, holder, shelf, |_, _| Ok((text.to_owned(), Vec::new())))?;
+        let checkpoint = self.write(writer, (holder, shelf), &[], |_| Ok(text.to_owned()))?;
         Ok(EntriesWritten { checkpoint, added: Vec::new() })
     }
 
-    /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
-    fn write<'m>(
+    /// Works out what a file says after a change, and writes that over what it said. What was `moved` to another file is not lost.
+    fn write(
         &self,
-        writer: &LayerWriter<'_>,
-        holder: &MemoryHolder,
-        shelf: EntryShelf,
-        mut edit: impl FnMut(&str, &VaultPath) -> Result<(String, Vec<&'m str>), ItemError>,
+        writer: &EntryWriter<'_>,
+        (holder, shelf): (&MemoryHolder, EntryShelf),
+        moved: &[&str],
+        mut change: impl FnMut(&str) -> Result<String, ItemEditError>,
     ) -> Result<Option<CheckpointId>, ItemError> {
         let _one = self.store.one_change();
         let path = entries_path(holder, shelf)?;
-        until_written(|| {
-            let (before, hash) = match writer.files.read(&path)? {
-                Some((bytes, hash)) => {
-                    let text = String::from_utf8(bytes);
-                    (text.map_err(|_| edit_error(&path, ItemEditError::Hidden))?, Some(hash))
-                }
-                None => (head_of(shelf).to_owned(), None),
-            };
-            let (now, moved) = edit(&before, &path)?;
+        let written = edit(writer.files, &path, writer.act, |text| {
+            let before = text.unwrap_or(head_of(shelf));
+            let now = change(before).map_err(|source| ItemError::edit(&path, source))?;
             if now == before {
-                return Ok(Ok(None));
+                return Ok(NoteEdit::Stays);
             }
             if writer.is_program {
-                self.may_lose(&path, shelf, &before, &now, &moved)?;
+                may_lose(&path, shelf, before, &now, moved)?;
             }
             let now = match shelf {
-                EntryShelf::Known => with_sources(&now, &before, shelf).map_err(|source| edit_error(&path, source))?,
-                EntryShelf::Pending | EntryShelf::Archive => {
-                    kept_private(&now).ok_or_else(|| edit_error(&path, ItemEditError::Frontmatter))?
-                }
+                EntryShelf::Known => with_sources(&now, before, shelf),
+                EntryShelf::Pending | EntryShelf::Archive => kept_private(&now).ok_or(ItemEditError::Frontmatter),
             };
-            let written = writer.files.replace_or_create(&path, hash, &now, writer.act);
-            Ok(written.map(Some).inspect(|_| crash::point("entries-written")))
-        })
+            now.map(NoteEdit::Text).map_err(|source| ItemError::edit(&path, source))
+        })?;
+        if written.is_some() {
+            crash::point("entries-written");
+        }
+        Ok(written)
     }
+}
 
-    /// Refuses a change that drops more than a quarter of what a file knows.
-    fn may_lose(
-        &self,
-        path: &VaultPath,
-        shelf: EntryShelf,
-        before: &str,
-        now: &str,
-        moved: &[&str],
-    ) -> Result<(), ItemError> {
-        let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
-        let moved: HashSet<&str> = moved.iter().copied().collect();
-        let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(entry.id.as_str()));
-        let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
-        let of = before.entries.len();
-        if lost.len() * 4 > of { Err(ItemError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
-    }
+/// Refuses a change that drops more than a quarter of what a file knows.
+fn may_lose(path: &VaultPath, shelf: EntryShelf, before: &str, now: &str, moved: &[&str]) -> Result<(), ItemError> {
+    let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
+    let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
+    let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
+    let of = before.entries.len();
+    if lost.len() * 4 > of { Err(ItemError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
 }
 
 /// The text after all edits, and the names of what was added.
@@ -213,8 +201,4 @@ fn kept_private(text: &str) -> Option<String> {
         true => Some(text.to_owned()),
         false => with_property(text, "private", &true.into()),
     }
-}
-
-fn edit_error(path: &VaultPath, source: ItemEditError) -> ItemError {
-    ItemError::Edit { path: path.clone(), source }
 }

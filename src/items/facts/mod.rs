@@ -1,8 +1,6 @@
 //! Facts: each `facts.md` with its history, and what changed in it noted.
 
-mod away;
-mod book;
-mod paths;
+mod snapshot;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -13,21 +11,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blake3::Hash;
-pub(crate) use book::FactsBook;
-use paths::{FACTS_FILE, copies_of_history, facts_beside, history_of};
+pub(crate) use snapshot::FactsSnapshot;
 pub(crate) use task::{FactsParts, FactsSeen};
-pub(crate) use write::{FactWriter, FactWritten, NoticedFacts};
+pub(crate) use write::{FactEdit, FactWriter, NoticedFacts};
 
 use super::ItemError;
-use super::store::ItemStore;
+use super::store::{ItemStore, stamp_of};
 use crate::config::{AGENT_TYPES, MemoryScope, PROJECTS};
 use crate::path::VaultPath;
 use crate::state::{SeenTable, State};
+use crate::vault::{conflict_copy, git_is_busy};
+
+/// The file with the facts of a memory scope.
+const FACTS_FILE: &str = "facts.md";
+/// The file beside it with what became of them.
+const HISTORY_FILE: &str = "facts.history.md";
+/// Minimum time that a file has to be away, or without some of its facts, before they count as taken away, in milliseconds.
+const SETTLE_MS: i64 = 3_000;
 
 /// The facts of a vault.
 #[derive(Debug)]
-pub(crate) struct Ledger {
-    store: ItemStore<FactsBook>,
+pub(crate) struct FactStore {
+    store: ItemStore<FactsSnapshot>,
     /// Whether changes are noted.
     keeps_history: bool,
     /// Files that have been seen: when one of them is not there any more, its facts are gone.
@@ -38,7 +43,7 @@ pub(crate) struct Ledger {
     writing: Mutex<Option<Hash>>,
 }
 
-impl Ledger {
+impl FactStore {
     /// The facts of the vault at `root`.
     pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64) -> Self {
         Self {
@@ -117,10 +122,10 @@ impl Ledger {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsBook>, ItemError> {
+    pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsSnapshot>, ItemError> {
         let path = self.path(scope)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| FactsBook::read(root, &path, *max_file_bytes, known))
+        self.store.get(&path, |known| FactsSnapshot::read(root, &path, *max_file_bytes, known))
     }
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
@@ -162,7 +167,7 @@ impl Ledger {
         };
         let mut waits = false;
         for path in seen.into_iter().filter(is_all_away) {
-            if away::is_settled(self.root(), &path, now) {
+            if is_settled(self.root(), &path, now) {
                 self.saw_it_go(&path);
             } else {
                 waits = true;
@@ -182,4 +187,41 @@ impl Ledger {
     fn root(&self) -> &Path {
         &self.store.root
     }
+}
+
+/// The file of facts beside which a file is the history, or a sync service's copy of that.
+fn facts_beside(path: &VaultPath) -> Option<VaultPath> {
+    let of = conflict_copy(path, |_| true).map(|(of, _)| of);
+    let folder = of.as_deref().unwrap_or(path.as_str()).strip_suffix(HISTORY_FILE)?;
+    let is_folder = folder.is_empty() || folder.ends_with('/');
+    is_folder.then(|| VaultPath::new(format!("{folder}{FACTS_FILE}")).ok()).flatten()
+}
+
+/// The copies that sync services have made of the history beside a file of facts, in the order of their names.
+fn copies_of_history(root: &Path, facts: &VaultPath) -> Vec<VaultPath> {
+    let history = history_of(facts);
+    let folder = history.as_str().strip_suffix(HISTORY_FILE).unwrap_or_default();
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let begin = HISTORY_FILE.strip_suffix("md").unwrap_or_default().trim_end_matches('.');
+    let paths = names.filter(|name| name.starts_with(begin)).map(|name| VaultPath::new(format!("{folder}{name}")));
+    let mut copies: Vec<VaultPath> =
+        paths.flatten().filter(|path| *path != history && facts_beside(path).as_ref() == Some(facts)).collect();
+    copies.sort();
+    copies
+}
+
+/// The history beside a file of facts.
+fn history_of(facts: &VaultPath) -> VaultPath {
+    let folder = facts.as_str().strip_suffix(FACTS_FILE).unwrap_or_default();
+    VaultPath::new(format!("{folder}{HISTORY_FILE}")).unwrap_or_else(|_| facts.clone())
+}
+
+/// Whether a file that is away, or lacks what it said, has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
+///
+/// By when the file was written, or something came or went where it was: who looks first sees that, too.
+fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
+    let stamp = path.on_disk(root).ancestors().find_map(stamp_of).unwrap_or_default();
+    let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
+    is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
 }

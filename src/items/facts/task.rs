@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::away::SETTLE_MS;
-use super::{FactsBook, Ledger, NoticedFacts};
+use super::{FactStore, NoticedFacts, SETTLE_MS};
 use crate::derive::facts::FactPhase;
 use crate::fs::FsError;
 use crate::sync::Shared;
@@ -19,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// What the task works with.
 pub(crate) struct FactsParts {
     /// The facts.
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) fact_store: Arc<FactStore>,
     /// Who writes the histories.
     pub(crate) files: Arc<Files>,
     /// Tells that notes have changed.
@@ -41,57 +40,39 @@ pub(crate) struct FactsSeen {
     pub(crate) problems: Vec<(String, Option<usize>, String)>,
 }
 
-/// What was counted, and until when it stays so.
-#[derive(Default)]
-struct CountedFacts {
-    books: Vec<Arc<FactsBook>>,
-    until: Option<i64>,
-}
-
-impl CountedFacts {
-    /// Whether the same would be counted again.
-    fn is_so(&self, books: &[Arc<FactsBook>], now: i64) -> bool {
-        let same =
-            books.len() == self.books.len() && books.iter().zip(&self.books).all(|(one, two)| Arc::ptr_eq(one, two));
-        same && self.until.is_none_or(|until| now < until)
-    }
-}
-
 impl FactsParts {
     /// Starts the task.
     ///
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn start(self) -> Result<Task<FactsSeen>, FsError> {
-        let (mut counted, signal) = (CountedFacts::default(), TaskSignal::default());
+        let signal = TaskSignal::default();
         self.shared.wakes(&signal);
         Task::start("facts", signal, move |_, seen| {
             let now = Timestamp::now().as_millisecond();
-            let next = self.look(now, seen, &mut counted);
+            let next = self.look(now, seen);
             Some(next.map_or(LOOK_EVERY, |at| Duration::from_millis(at.abs_diff(now)).min(LOOK_EVERY)))
         })
     }
 
     /// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
-    fn look(&self, now: i64, seen: &Mutex<FactsSeen>, counted: &mut CountedFacts) -> Option<i64> {
+    fn look(&self, now: i64, seen: &Mutex<FactsSeen>) -> Option<i64> {
         let (mut books, mut failed) = (Vec::new(), Vec::new());
-        let mut waits = self.lock.is_held() && self.ledger.let_go(now);
-        for scope in self.ledger.scopes() {
-            match self.lock.is_held().then(|| self.ledger.notice(&self.files, &scope)) {
+        let mut waits = self.lock.is_held() && self.fact_store.let_go(now);
+        for scope in self.fact_store.scopes() {
+            match self.lock.is_held().then(|| self.fact_store.notice(&self.files, &scope)) {
                 None | Some(Ok(NoticedFacts::All)) => {}
                 Some(Ok(NoticedFacts::Waits)) => waits = true,
                 Some(Err(error)) => {
                     tracing::warn!("the facts of `{scope}` are not followed: {error}");
-                    failed
-                        .extend(self.ledger.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())));
+                    failed.extend(
+                        self.fact_store.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())),
+                    );
                 }
             }
-            books.extend(self.ledger.book(&scope));
+            books.extend(self.fact_store.book(&scope));
         }
         let again = waits.then_some(now + SETTLE_MS);
-        if failed.is_empty() && counted.is_so(&books, now) {
-            return counted.until.into_iter().chain(again).min();
-        }
         let mut kept = FactsSeen { problems: failed, ..FactsSeen::default() };
         let mut next = None::<i64>;
         for book in &books {
@@ -113,7 +94,6 @@ impl FactsParts {
         }
         self.shared.show_expired_facts(kept.expired);
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = kept;
-        *counted = CountedFacts { books, until: next };
         next.into_iter().chain(again).min()
     }
 }

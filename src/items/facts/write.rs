@@ -6,19 +6,18 @@ use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 
-use super::away::is_settled;
-use super::paths::{copies_of_history, history_of};
-use super::{FactsBook, Ledger};
+use super::{FactStore, FactsSnapshot, copies_of_history, history_of, is_settled};
 use crate::config::MemoryScope;
 use crate::derive::ItemEditError;
 use crate::derive::facts::{
-    EditedFacts, FactChange, FactChangeKind, FactsFile, FactsHistory, NewFact, NoticedBy, Validity, lines_after,
-    read_value, with_fact, with_retraction, without_changes, without_fact, without_sources,
+    FactChange, FactChangeKind, FactsHistory, NewFact, NoticedBy, Validity, lines_after, read_value, with_fact,
+    with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::items::ItemError;
+use crate::items::store::edit;
 use crate::path::VaultPath;
-use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at, git_is_busy, until_written};
+use crate::vault::{Act, Action, CheckpointId, Files, NoteEdit, WriteError, committed_at, git_is_busy, until_written};
 
 /// Who changes a fact.
 #[derive(Clone, Copy)]
@@ -53,185 +52,122 @@ pub(crate) enum NoticedFacts {
     Waits,
 }
 
-impl Ledger {
-    /// Sets a fact. `expected` is the value that it is to have before, as written; `Some(None)` is none.
-    ///
-    /// # Errors
-    /// When it has another, the file cannot be changed so, or the disk refuses.
-    pub(crate) fn set(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        (namespace, key): (&str, &str),
-        new: &NewFact<'_>,
-        expected: Option<Option<&str>>,
-    ) -> Result<FactWritten, ItemError> {
-        let edit = |text: &str, book: &FactsBook| {
-            is_as_expected(book, namespace, key, expected)?;
-            with_fact(text, &book.facts, namespace, key, new).map_err(|source| edit_error(book, source))
-        };
-        self.change(writer, scope, (namespace, key), edit)
-    }
+/// What becomes of a fact.
+pub(crate) enum FactEdit<'a> {
+    /// It has this value from now on.
+    Set(NewFact<'a>),
+    /// It is true no more, and goes out of the file.
+    Unset,
+    /// It was never true, and is struck out.
+    Retract,
+    /// It had another value in a span that is over. The file stays as it is.
+    Was { text: String, window: Validity },
+    /// What is known of it in a span that is over was never true. The file stays as it is.
+    WasNot { span: Validity },
+}
 
-    /// Notes that a fact had another value in a span that is over. The file stays as it is.
+impl FactStore {
+    /// Changes a fact, and notes it. `expected` is the value that it is to have before, as written; `Some(None)` is none.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub(crate) fn note_past(
+    /// When it has another, or none that could go, the file cannot be changed so, or the disk refuses.
+    pub(crate) fn edit(
         &self,
         writer: &FactWriter<'_>,
         scope: &MemoryScope,
         (namespace, key): (&str, &str),
-        (text, window): (String, Validity),
+        fact_edit: &FactEdit<'_>,
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, ItemError> {
         let _one = self.store.one_change();
+        let kinds = match fact_edit {
+            FactEdit::Was { text, window } => {
+                vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
+            }
+            FactEdit::WasNot { span } => {
+                self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
+                let book = self.book(scope)?;
+                let known = book.history.values_in(namespace, key, span);
+                if known.is_empty() {
+                    return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
+                }
+                known.into_iter().map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
+            }
+            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => {
+                let change = |text: &str, book: &FactsSnapshot| {
+                    is_as_expected(book, namespace, key, expected)?;
+                    let now = match fact_edit {
+                        FactEdit::Set(new) => with_fact(text, &book.facts, namespace, key, new),
+                        FactEdit::Unset => without_fact(text, &book.facts, namespace, key),
+                        _ => with_retraction(text, &book.facts, namespace, key),
+                    };
+                    now.map_err(|source| ItemError::edit(&book.path, source))
+                };
+                return self.change(writer, scope, (namespace, key), change);
+            }
+        };
         self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
-        let kind = FactChangeKind::Was { text, window };
         let noticed = noticed_by(writer);
-        self.append(writer.files, scope, &book, writer.act, |history| {
-            vec![history.change(namespace, key, None, kind.clone(), &noticed)]
+        self.append(writer.files, scope, &book, writer.act, |history, _| {
+            let (mut history, mut changes) = (history.clone(), Vec::new());
+            for (old, kind) in &kinds {
+                let change = history.change(namespace, key, old.as_deref(), kind.clone(), &noticed);
+                history = history.with(std::slice::from_ref(&change));
+                changes.push(change);
+            }
+            changes
         })?;
-        Ok(FactWritten { checkpoint: None, before: value_of(&book, namespace, key) })
+        let taken_back: Vec<String> = kinds.into_iter().filter_map(|(old, _)| old).collect();
+        let before = if taken_back.is_empty() { value_of(&book, namespace, key) } else { Some(taken_back.join(", ")) };
+        Ok(FactWritten { checkpoint: None, before })
     }
 
-    /// Notes that what is known of a fact in a span that is over was never true. The file stays as it is. Gives the values that it was.
-    ///
-    /// # Errors
-    /// When nothing is known of that span, or the disk refuses.
-    pub(crate) fn retract_past(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        (namespace, key): (&str, &str),
-        span: &Validity,
-    ) -> Result<FactWritten, ItemError> {
-        let _one = self.store.one_change();
-        self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
-        let book = self.book(scope)?;
-        let known = |history: &FactsHistory| history.values_in(namespace, key, span);
-        let before = known(&book.history);
-        if before.is_empty() {
-            return Err(edit_error(&book, ItemEditError::Absent("fact")));
-        }
-        let noticed = noticed_by(writer);
-        self.append(writer.files, scope, &book, writer.act, |history| {
-            let mut with = history.clone();
-            let take_back = |value: String| {
-                let kind = FactChangeKind::WasNot { window: span.clone() };
-                let change = with.change(namespace, key, Some(&value), kind, &noticed);
-                with = with.with(std::slice::from_ref(&change));
-                change
-            };
-            known(history).into_iter().map(take_back).collect()
-        })?;
-        Ok(FactWritten { checkpoint: None, before: Some(before.join(", ")) })
-    }
-
-    /// Takes a fact out of its file: it is true no more.
-    ///
-    /// # Errors
-    /// When it is not there, the file cannot be changed so, or the disk refuses.
-    pub(crate) fn unset(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        name: (&str, &str),
-    ) -> Result<FactWritten, ItemError> {
-        self.take_away(writer, scope, name, without_fact)
-    }
-
-    /// Strikes a fact out: it was never true.
-    ///
-    /// # Errors
-    /// As [`Ledger::unset`].
-    pub(crate) fn retract(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        name: (&str, &str),
-    ) -> Result<FactWritten, ItemError> {
-        self.take_away(writer, scope, name, with_retraction)
-    }
-
-    fn take_away(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        name: (&str, &str),
-        edit: fn(&str, &FactsFile, &str, &str) -> Result<EditedFacts, ItemEditError>,
-    ) -> Result<FactWritten, ItemError> {
-        self.change(writer, scope, name, |text, book| {
-            edit(text, &book.facts, name.0, name.1).map_err(|source| edit_error(book, source))
-        })
-    }
-
-    /// Works out what the file says after a change, writes that over what it said, as often as somebody else was faster, and notes it.
+    /// Works out what the file says after a change, writes that over what it said, and notes it.
     fn change(
         &self,
         writer: &FactWriter<'_>,
         scope: &MemoryScope,
         (namespace, key): (&str, &str),
-        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, ItemError>,
-    ) -> Result<FactWritten, ItemError> {
-        let _one = self.store.one_change();
-        let written = self.try_change(writer, scope, (namespace, key), edit);
-        *self.writing() = None;
-        written
-    }
-
-    fn try_change(
-        &self,
-        writer: &FactWriter<'_>,
-        scope: &MemoryScope,
-        (namespace, key): (&str, &str),
-        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, ItemError>,
+        change: impl Fn(&str, &FactsSnapshot) -> Result<String, ItemError>,
     ) -> Result<FactWritten, ItemError> {
         let path = self.path(scope)?;
-        until_written(|| {
+        let mut before = None;
+        let written = edit(writer.files, &path, writer.act, |text| {
             // What somebody has edited before is theirs.
             self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
             let book = self.book(scope)?;
-            let before = value_of(&book, namespace, key);
-            let (text, hash) = match writer.files.read(&path)? {
-                Some((bytes, hash)) => {
-                    let text = String::from_utf8(bytes);
-                    (text.map_err(|_| edit_error(&book, ItemEditError::Unreadable))?, Some(hash))
-                }
-                None => (String::new(), None),
-            };
-            if hash != book.hash {
-                return Ok(Err(WriteError::Changed(path.clone())));
+            if text.map(|text| blake3::hash(text.as_bytes())) != book.hash {
+                return Ok(NoteEdit::Again);
             }
-            let (now, facts) = edit(&text, &book)?;
+            before = value_of(&book, namespace, key);
+            let text = text.unwrap_or_default();
+            let now = change(text, &book)?;
             if now == text {
-                return Ok(Ok(FactWritten { checkpoint: None, before }));
+                return Ok(NoteEdit::Stays);
             }
             if writer.leaves {
-                let checkpoint = Some(writer.files.leave(&path, hash, writer.act)?);
-                return Ok(Ok(FactWritten { checkpoint, before }));
+                return Ok(NoteEdit::Left);
             }
-            let after = blake3::hash(now.as_bytes());
-            *self.writing() = Some(after);
-            let id = match writer.files.replace_or_create(&path, hash, &now, writer.act) {
-                Ok(id) => id,
-                Err(error) => return Ok(Err(error)),
-            };
-            crash::point("fact-written");
-            // Whoever asks next reads the files, and parses nothing of what was just written.
-            let known = book.with_facts(facts, after);
-            let (known, noticed) = (Arc::new(known), noticed_by(writer));
-            self.store.known().insert(path.clone(), Arc::clone(&known));
-            self.append(writer.files, scope, &known, writer.act, |history| {
-                let mut changes = history.unnoticed(&known.facts, &noticed);
-                // What somebody else has changed meanwhile is theirs, and noted as that.
-                changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
-                changes
-            })?;
-            Ok(Ok(FactWritten { checkpoint: Some(id), before }))
-        })
+            *self.writing() = Some(blake3::hash(now.as_bytes()));
+            Ok(NoteEdit::Text(now))
+        });
+        let noted = written.and_then(|checkpoint| {
+            if checkpoint.is_some() && !writer.leaves {
+                crash::point("fact-written");
+                let (book, noticed) = (self.book(scope)?, noticed_by(writer));
+                self.append(writer.files, scope, &book, writer.act, |history, book| {
+                    let mut changes = history.unnoticed(&book.facts, &noticed);
+                    // What somebody else has changed meanwhile is theirs, and noted as that.
+                    changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
+                    changes
+                })?;
+            }
+            Ok(FactWritten { checkpoint, before })
+        });
+        *self.writing() = None;
+        noted
     }
 
     /// Notes what somebody has changed in a scope's file since it was last looked at.
@@ -291,7 +227,7 @@ impl Ledger {
         let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
         // What came with a commit is as old as that.
         let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
-        self.append(files, scope, &book, Action::Edit.into(), |history| {
+        self.append(files, scope, &book, Action::Edit.into(), |history, _| {
             let mut changes = book.unnoticed(history, learned, by);
             changes.retain(|change| !waits || !has_gone(change));
             changes
@@ -311,9 +247,9 @@ impl Ledger {
         &self,
         files: &Files,
         scope: &MemoryScope,
-        known: &Arc<FactsBook>,
+        known: &Arc<FactsSnapshot>,
         act: Act<'_>,
-        changes: impl Fn(&FactsHistory) -> Vec<FactChange>,
+        changes: impl Fn(&FactsHistory, &FactsSnapshot) -> Vec<FactChange>,
     ) -> Result<(), ItemError> {
         if !self.keeps_history {
             return Ok(());
@@ -321,7 +257,7 @@ impl Ledger {
         let mut is_first = true;
         until_written(|| {
             let book = if std::mem::take(&mut is_first) { Arc::clone(known) } else { self.book(scope)? };
-            let changes = book.history.by_clock(changes(&book.history), Timestamp::now().as_millisecond());
+            let changes = changes(&book.history, &book);
             if changes.is_empty() {
                 return Ok(Ok(()));
             }
@@ -336,14 +272,7 @@ impl Ledger {
             // What in it is no text stays as it is.
             let after = lines_after(&String::from_utf8_lossy(&bytes), &changes);
             bytes.extend_from_slice(after.as_bytes());
-            let written = files.extend(&path, hash, &bytes, act).map(|now| {
-                crash::point("fact-noted");
-                if let Some(known) = self.store.known().get_mut(&book.path) {
-                    let with = known.with_changes(&changes, hash, now);
-                    *known = with.map_or_else(|| Arc::clone(known), Arc::new);
-                }
-            });
-            Ok(written)
+            Ok(files.extend(&path, hash, &bytes, act).map(|_| crash::point("fact-noted")))
         })
     }
 
@@ -362,8 +291,8 @@ impl Ledger {
         let _one = self.store.one_change();
         let done = then()?;
         crash::point("fact-purged");
-        let left = self.purge_history(files, facts, is_meant).err();
-        self.store.known().remove(facts);
+        let left = self.rewrite_history(files, facts, |_| true, |text| without_changes(text, &is_meant)).err();
+        self.store.forget(facts);
         if !self.is_there(facts) {
             self.saw_it_go(facts);
         }
@@ -385,26 +314,22 @@ impl Ledger {
         facts.filter_map(|facts| hide(facts).err()).collect()
     }
 
-    fn purge_history(
-        &self,
-        files: &Files,
-        facts: &VaultPath,
-        is_meant: impl Fn(&FactChange, &str) -> bool,
-    ) -> Result<(), ItemError> {
-        self.rewrite_history(files, facts, |_| true, |text| without_changes(text, &is_meant))
-    }
-
-    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was; nor where `is_kept` says that something of it may
+    /// Writes what `without` makes of a history over it, and keeps nothing of what it was; nor where `is_kept` says that something of it may
     /// be there from before.
     fn rewrite_history(
         &self,
         files: &Files,
         facts: &VaultPath,
         is_kept: impl Fn(&VaultPath) -> bool,
-        edit: impl Fn(&str) -> String,
+        without: impl Fn(&str) -> String,
     ) -> Result<(), ItemError> {
         let rewrite = |path: &VaultPath| -> Result<(), ItemError> {
-            if Self::rewrite(files, path, &edit)? || is_kept(path) {
+            let written = edit(files, path, Action::Forget.into(), |text| {
+                let Some(text) = text else { return Ok(NoteEdit::Stays) };
+                let without = without(text);
+                Ok(if without == text { NoteEdit::Stays } else { NoteEdit::Text(without) })
+            })?;
+            if written.is_some() || is_kept(path) {
                 files.purge(path)?;
             }
             Ok(())
@@ -414,31 +339,11 @@ impl Ledger {
         let copies = copies_of_history(self.root(), facts);
         copies.iter().map(rewrite).fold(history, Result::and)
     }
-
-    /// Whether it was changed.
-    fn rewrite(files: &Files, path: &VaultPath, edit: impl Fn(&str) -> String) -> Result<bool, ItemError> {
-        let mut is_changed = false;
-        until_written(|| {
-            loop {
-                let Some((bytes, hash)) = files.read(path)? else { return Ok(Ok(is_changed)) };
-                let unreadable = |_| ItemError::Edit { path: path.clone(), source: ItemEditError::Unreadable };
-                let text = String::from_utf8(bytes).map_err(unreadable)?;
-                let without = edit(&text);
-                if without == text {
-                    return Ok(Ok(is_changed));
-                }
-                match files.replace(path, hash, &without, Action::Forget) {
-                    Ok(_) => is_changed = true,
-                    Err(error) => return Ok(Err(error)),
-                }
-            }
-        })
-    }
 }
 
 /// Refuses where the value is another than the one who writes believes.
 fn is_as_expected(
-    book: &FactsBook,
+    book: &FactsSnapshot,
     namespace: &str,
     key: &str,
     expected: Option<Option<&str>>,
@@ -451,14 +356,14 @@ fn is_as_expected(
     Err(ItemError::Other { path, key: key.to_owned(), now })
 }
 
-fn value_of(book: &FactsBook, namespace: &str, key: &str) -> Option<String> {
+fn value_of(book: &FactsSnapshot, namespace: &str, key: &str) -> Option<String> {
     book.facts.get(namespace, key).map(|fact| fact.text.clone()).filter(|text| !text.is_empty())
 }
 
 /// Whether a fact has a value, as it is written or in other words that read the same.
 ///
 /// Where what the file says is still to begin, what is true until then is its value, too.
-fn is_value(book: &FactsBook, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
+fn is_value(book: &FactsSnapshot, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
     let fact = book.facts.get(namespace, key);
     let standing = fact.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
     let said = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
@@ -470,10 +375,6 @@ fn is_value(book: &FactsBook, (namespace, key): (&str, &str), expected: Option<&
         }
         None => values.next().is_none(),
     }
-}
-
-fn edit_error(book: &FactsBook, source: ItemEditError) -> ItemError {
-    ItemError::Edit { path: book.path.clone(), source }
 }
 
 fn noticed_by<'a>(writer: &FactWriter<'a>) -> NoticedBy<'a> {

@@ -36,6 +36,21 @@ pub struct Files {
     pub(super) log: Option<Arc<ChangeTable>>,
 }
 
+/// What becomes of a note that is edited.
+#[derive(Debug)]
+pub(crate) enum NoteEdit {
+    /// Nothing.
+    Stays,
+    /// It was read while somebody else wrote it; it is read again.
+    Again,
+    /// It says this.
+    Text(String),
+    /// It stays as it is, as [`Files::leave`] has it.
+    Left,
+    /// It goes to the trash.
+    Gone,
+}
+
 impl Files {
     /// Writes in the vault at `root`; checkpoints are kept below `state`. Only who has the vault's lock may write.
     pub fn new(root: PathBuf, state: &Path, outside: Outside) -> Self {
@@ -250,6 +265,32 @@ impl Files {
         self.exchange(path, before, text)?;
         self.note(path, &act, Some(&had), Some(text), None);
         Ok(blake3::hash(text))
+    }
+
+    /// Works out what a note says after a change, and writes that over what it said, as often as somebody else was faster. `act` is told whether
+    /// the note is new. Gives what undoes it; `None` where the note stays.
+    ///
+    /// # Errors
+    /// As `edit`, [`Files::replace`] and [`Files::create`].
+    pub(crate) fn edit<'a, E: From<WriteError>>(
+        &self,
+        path: &VaultPath,
+        act: impl Fn(bool) -> Act<'a>,
+        mut edit: impl FnMut(Option<&[u8]>) -> Result<NoteEdit, E>,
+    ) -> Result<Option<CheckpointId>, E> {
+        until_written(|| {
+            let (bytes, hash) = self.read(path)?.unzip();
+            let act = act(hash.is_none());
+            let written = match (edit(bytes.as_deref())?, hash) {
+                (NoteEdit::Stays, _) => return Ok(Ok(None)),
+                (NoteEdit::Again, _) => Err(WriteError::Changed(path.clone())),
+                (NoteEdit::Text(text), _) => self.replace_or_create(path, hash, &text, act),
+                (NoteEdit::Left, _) => self.leave(path, hash, act),
+                (NoteEdit::Gone, Some(hash)) => self.trash_as(path, hash, act),
+                (NoteEdit::Gone, None) => Err(WriteError::Gone(path.clone())),
+            };
+            Ok(written.map(Some))
+        })
     }
 
     /// Takes the turn to generate a file of others, from the look at them until it is written, or to forget something with all that was

@@ -15,7 +15,7 @@ mod undo;
 pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota};
 pub(crate) use error::WriteError;
 pub(crate) use exchange::{free_name, is_folder_name, note_names, slug};
-pub(crate) use files::{Files, until_written};
+pub(crate) use files::{Files, NoteEdit, until_written};
 pub(crate) use trash::Purged;
 
 #[cfg(test)]

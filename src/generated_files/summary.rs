@@ -1,19 +1,23 @@
-//! The summary of one conversation: made where there is none, made anew where the turns are others, by rules or by a model.
+//! The summary of a conversation: made where there is none, made anew where the turns are others, by rules or by a model; and the short text
+//! that a model has made of a digest.
 
 use std::path::Path;
 
+use blake3::Hash;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::place::{FileMade, SummaryError, everyday, place, put, take_away};
+use super::write::{FileMade, GeneratedError, GeneratedFile, Generator};
 use crate::config::Config;
-use crate::derive::CONVERSATIONS;
 use crate::derive::generated::{TRUST, doubt_of, is_generated};
 use crate::derive::summary::{
-    ConversationSummary, ConversationTurn, SUMMARIES, summarize, summary_body, turns_digest, turns_of,
+    CitedLine, ConversationTurn, SUMMARIES, SummarySections, summarize, turns_digest, turns_of, with_short_text,
+    without_short_text,
 };
+use crate::derive::{CONVERSATIONS, Label};
+use crate::engine::{FileEntry, FileTable};
 use crate::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope};
 use crate::note::{Note, written};
 use crate::path::VaultPath;
@@ -53,10 +57,8 @@ impl SummaryFiles<'_> {
     ///
     /// # Errors
     /// When the conversation cannot be read, or the summary not be written.
-    pub(crate) fn bring_up(&self, of: &VaultPath, known: Option<&VaultPath>) -> Result<FileMade, SummaryError> {
-        self.make_with(of, known, RULES, &|turns| {
-            Some(summarize(of.as_str(), turns, &everyday(&sample(turns), self.config.search.stemmer)))
-        })
+    pub(crate) fn bring_up(&self, of: &VaultPath, known: Option<&VaultPath>) -> Result<FileMade, GeneratedError> {
+        self.make_with(of, known, RULES, &|turns| Some(summarize(of.as_str(), turns, self.config.search.stemmer)))
     }
 
     /// The same, with a summary that `make` gives of the turns, as `made_by`; `None` leaves all as it is. One that rules would make does not
@@ -69,53 +71,92 @@ impl SummaryFiles<'_> {
         of: &VaultPath,
         known: Option<&VaultPath>,
         made_by: &str,
-        make: &dyn Fn(&[ConversationTurn<'_>]) -> Option<ConversationSummary>,
-    ) -> Result<FileMade, SummaryError> {
+        make: &dyn Fn(&[ConversationTurn<'_>]) -> Option<SummarySections>,
+    ) -> Result<FileMade, GeneratedError> {
         let _one = self.files.one_generation();
         let source = match read(self.root, of, self.config.index.max_file_bytes) {
             Ok(source) => source,
             Err(ReadError::Gone) => return Ok(FileMade::Nothing),
-            Err(source) => return Err(SummaryError::Read { path: of.clone(), source }),
+            Err(source) => return Err(GeneratedError::Read { path: of.clone(), source }),
         };
         let note = Note::parse(&source.text, of.stem());
         let turns = turns_of(&note, &source.text);
         if is_generated(&note.metadata) || turns.is_empty() && known.is_none() {
             return Ok(FileMade::Nothing);
         }
-        let place = place(self.files, known, &name_of(of), (OF, of.as_str()))?;
+        let file = GeneratedFile::called(self.files, known, &name_of(of), (OF, of.as_str()))?;
         let digest = turns_digest(&turns);
-        if let Some((before, _)) = &place.before {
+        if let Some(before) = file.note() {
             let is_enough = made_by == RULES || before.text_of(MADE_BY) == Some(made_by);
             if before.text_of(TURNS_DIGEST) == Some(&digest) && (is_enough || before.is_edited) {
                 let doubt = doubt_of(&note.metadata).filter(|doubt| before.text_of(TRUST) != Some(doubt));
                 let Some(doubt) = doubt.filter(|_| !before.is_edited) else { return Ok(FileMade::Same) };
-                let (mut own, body) = (before.metadata.clone(), before.body.clone());
+                let mut own = before.metadata.clone();
                 own.insert(TRUST.into(), doubt.into());
                 own.insert(READ.into(), source.hash.to_hex().to_string().into());
-                return put(self.files, place, &own, &[of.to_string()], &body);
+                return self.put(&file, &own, &[of.to_string()], &before.body);
             }
             if before.is_edited {
-                return Ok(FileMade::Kept(place.path));
+                return Ok(FileMade::Kept(file.path));
             }
         }
         let Some(mut summary) = make(&turns) else { return Ok(FileMade::Nothing) };
         // Held until it is written.
         let asked = self.forgotten.ask()?;
-        for lines in summary.lists() {
-            lines.retain(|line| !is_forgotten(&asked, &line.text));
-        }
+        summary.retain(|line| !is_forgotten(&asked, &line.text));
         if summary.is_empty() {
-            if place.before.is_some() {
-                take_away(self.files, &place.path)?;
-            }
+            file.take_away(self.files)?;
             return Ok(FileMade::Nothing);
         }
-        let covered = Covered { of, note: &note, turns: &turns };
-        let mut own = covered.front();
+        let mut own = front(of, &note, &turns);
         own.insert(TURNS_DIGEST.into(), digest.into());
         own.insert(READ.into(), source.hash.to_hex().to_string().into());
         own.insert(MADE_BY.into(), made_by.into());
-        put(self.files, place, &own, &[of.to_string()], &summary_body(&summary))
+        self.put(&file, &own, &[of.to_string()], &summary.body())
+    }
+
+    /// Writes a short text at the top of a digest that is as it was read, with the hash `read`; another is kept as it is. What was forgotten for
+    /// good is left out; where nothing is left, nothing is written.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub(crate) fn tell(
+        &self,
+        path: &VaultPath,
+        read: Hash,
+        made_by: &str,
+        mut text: Vec<CitedLine>,
+    ) -> Result<FileMade, GeneratedError> {
+        let _one = self.files.one_generation();
+        let there = self.files.read(path)?.filter(|(_, hash)| *hash == read);
+        let file = there.and_then(|there| GeneratedFile::of(path.clone(), Some(there)));
+        let Some(file) = file.filter(|file| !file.is_edited()) else { return Ok(FileMade::Kept(path.clone())) };
+        let Some(before) = file.note() else { return Ok(FileMade::Nothing) };
+        // Held until it is written.
+        let asked = self.forgotten.ask()?;
+        text.retain(|line| !is_forgotten(&asked, &line.text));
+        if text.is_empty() {
+            return Ok(FileMade::Nothing);
+        }
+        let body = with_short_text(&text, without_short_text(&before.body));
+        let mut own = before.metadata.clone();
+        own.insert(MADE_BY.into(), made_by.into());
+        self.put(&file, &own, &before.sources(), &body)
+    }
+
+    /// Writes a summary or a digest that nobody has edited.
+    ///
+    /// # Errors
+    /// As [`GeneratedFile::write`].
+    pub(crate) fn put(
+        &self,
+        file: &GeneratedFile,
+        own: &Map<String, Value>,
+        sources: &[String],
+        body: &str,
+    ) -> Result<FileMade, GeneratedError> {
+        file.write(self.files, Generator::Summaries, own, sources, body)?;
+        Ok(FileMade::Written(file.path.clone()))
     }
 }
 
@@ -133,38 +174,27 @@ pub(crate) fn is_forgotten(asked: &ForgottenLookup<'_>, line: &str) -> bool {
     false
 }
 
-/// The turns that a summary is made of.
-struct Covered<'a> {
-    of: &'a VaultPath,
-    note: &'a Note,
-    turns: &'a [ConversationTurn<'a>],
-}
-
-impl Covered<'_> {
-    /// What the frontmatter says of them.
-    fn front(&self) -> Map<String, Value> {
-        let mut own = Map::new();
-        own.insert("title".into(), format!("Summary: {}", self.note.title).into());
-        if let Some(last) = self.last_turn() {
-            own.insert("created".into(), last.into());
-        }
-        if let Some(doubt) = doubt_of(&self.note.metadata) {
-            own.insert(TRUST.into(), doubt.into());
-        }
-        own.insert(OF.into(), self.of.as_str().into());
-        let last_line = self.turns.last().map_or(0, |turn| turn.lines.1);
-        own.insert(THROUGH.into(), format!("{}#L{last_line}", self.of).into());
-        own.insert(TURNS.into(), self.turns.len().into());
-        own
-    }
-
-    /// When the last turn was, as frontmatter has it.
-    fn last_turn(&self) -> Option<String> {
-        let last = self.turns.last()?;
-        let day = last.date.and_then(|date| date.parse().ok()).or_else(|| day_of_file(self.of, self.note.created))?;
+/// What the frontmatter of a summary says of the turns that it is made of.
+fn front(of: &VaultPath, note: &Note, turns: &[ConversationTurn<'_>]) -> Map<String, Value> {
+    let mut own = Map::new();
+    own.insert("title".into(), format!("Summary: {}", note.title).into());
+    let last_turn = || {
+        let last = turns.last()?;
+        let day = last.date.and_then(|date| date.parse().ok()).or_else(|| day_of_file(of, note.created))?;
         let at: DateTime = format!("{day}T{}", last.time).parse().ok()?;
         Some(written(&at.to_zoned(TimeZone::system()).ok()?))
+    };
+    if let Some(last) = last_turn() {
+        own.insert("created".into(), last.into());
     }
+    if let Some(doubt) = doubt_of(&note.metadata) {
+        own.insert(TRUST.into(), doubt.into());
+    }
+    own.insert(OF.into(), of.as_str().into());
+    let last_line = turns.last().map_or(0, |turn| turn.lines.1);
+    own.insert(THROUGH.into(), format!("{of}#L{last_line}").into());
+    own.insert(TURNS.into(), turns.len().into());
+    own
 }
 
 /// The day of the turns of a conversation that do not say another: that of its name, else of its frontmatter.
@@ -191,16 +221,21 @@ fn name_of(of: &VaultPath) -> String {
     }
 }
 
-/// The beginning of what was said, from which its language is told.
-fn sample(turns: &[ConversationTurn<'_>]) -> String {
-    const ENOUGH: usize = 2_000;
-    let mut sample = String::new();
-    for turn in turns {
-        if sample.len() > ENOUGH {
-            break;
-        }
-        sample.push_str(&turn.text);
-        sample.push('\n');
-    }
-    sample
+/// The files of summaries of conversations, as the index knows them.
+pub(crate) fn known_summaries(files: &FileTable) -> Vec<&FileEntry> {
+    labelled(files, Label::of_property(OF, None))
+}
+
+/// The file with the summary of a conversation, whatever its name; of two the first by name.
+pub(crate) fn known_summary<'f>(files: &'f FileTable, of: &VaultPath) -> Option<&'f FileEntry> {
+    // Case does not count in a label.
+    let is_of = |file: &&FileEntry| file.sources.iter().any(|source| source == of.as_str());
+    let found = labelled(files, Label::of_property(OF, Some(of.as_str())));
+    found.into_iter().filter(is_of).min_by_key(|file| &file.path)
+}
+
+fn labelled(files: &FileTable, label: Label) -> Vec<&FileEntry> {
+    let found = files.facets().labelled(label);
+    let found = found.iter().filter_map(|id| files.get(id)).map(AsRef::as_ref);
+    found.filter(|file: &&FileEntry| file.path.collection() == SUMMARIES).collect()
 }

@@ -1,14 +1,19 @@
-//! The summaries that are seen.
+//! Summaries of conversations: those that are seen, and making them when the person asks for it.
 
 use serde_json::{Map, Value};
 
+use crate::derive::CONVERSATIONS;
 use crate::derive::generated::GeneratedNote;
 use crate::derive::summary::{SUMMARIES, summary_items};
 use crate::engine::FileEntry;
+use crate::generated_files::{FileMade, MADE_BY, OF, THROUGH, TURNS, known_summary};
 use crate::note::Note;
-use crate::request::{ReadScope, RequestError, Viewer, limit, rfc3339};
-use crate::summary_files::{MADE_BY, OF, THROUGH, TURNS};
-use crate::wire::{DigestSection, SummariesParams, SummariesView, SummaryLineView, SummaryView};
+use crate::path::VaultPath;
+use crate::request::{Owner, ReadScope, RequestError, Viewer, limit, note_path, rfc3339};
+use crate::wire::{
+    DigestSection, KeptAsEdited, SummariesMade, SummariesParams, SummariesView, SummaryLineView, SummaryMakeParams,
+    SummaryView,
+};
 
 /// Summaries when nobody says how many.
 const SUMMARIES_GIVEN: usize = 50;
@@ -87,4 +92,46 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
         old: is_old,
         sections,
     }))
+}
+
+/// Makes summaries now: of one conversation, or of all whose turns are others than they were.
+///
+/// # Errors
+/// When there is no such conversation, or the vault cannot be written.
+pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<SummariesMade, RequestError> {
+    let workspace = owner.workspace();
+    let scope = owner.now()?;
+    let maker = workspace.summary_files()?;
+    let is_one = |path: &VaultPath| path.collection() == CONVERSATIONS && !path.is_document();
+    let mut conversations: Vec<VaultPath> = match params.of.as_deref() {
+        Some(of) => {
+            let path = note_path(of)?;
+            if !is_one(&path) || scope.file(path.as_str()).is_none() {
+                return Err(RequestError::not_found(format!("there is no conversation `{of}`")));
+            }
+            vec![path]
+        }
+        None => scope.files().filter(|file| is_one(&file.path)).map(|file| file.path.clone()).collect(),
+    };
+    conversations.sort_unstable();
+    let mut done = SummariesMade::default();
+    for of in conversations {
+        scope.go_on()?;
+        match maker.bring_up(&of, known_summary(scope.reader().files(), &of).map(|file| &file.path)) {
+            Ok(FileMade::Written(path)) => done.made.push(path.to_string()),
+            Ok(FileMade::Same) => done.same += 1,
+            Ok(FileMade::Nothing) => done.nothing += 1,
+            Ok(FileMade::Kept(path)) => {
+                done.kept.push(KeptAsEdited { path: path.to_string(), reason: "you have edited it".into() });
+            }
+            Err(error) if params.of.is_none() => {
+                done.kept.push(KeptAsEdited { path: of.to_string(), reason: error.to_string() });
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if let Some(last) = done.made.last().and_then(|path| VaultPath::new(path.as_str()).ok()) {
+        workspace.settled_in_time(&last);
+    }
+    Ok(done)
 }
