@@ -149,6 +149,8 @@ fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_u
             break;
         }
         match word_is(search, &text) {
+            // It is said that there is no such option.
+            Word::Query | Word::Unknown if !takes_unknown && text.starts_with("--") => options.push(word.clone()),
             Word::Option => options.push(word.clone()),
             Word::OptionBefore => options.extend([word].into_iter().chain(words.next()).cloned()),
             Word::Query => {
@@ -159,7 +161,7 @@ fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_u
         }
     }
     match query.is_empty() {
-        true if unknown.is_empty() || !takes_unknown => return None,
+        true if unknown.is_empty() => return None,
         true => query = unknown,
         // It is said that there is no such option.
         false if !dashed || !unknown.is_empty() => return None,
@@ -413,6 +415,7 @@ mod tests {
             ("vault search a --tag -x -b", "vault search --tag -x -- a -b"),
             ("vault search a -n 3 - --vault=x", "vault search a -n 3 - --vault=x"),
             ("vault search --bogus", "vault search --bogus"),
+            ("vault search a -b --bogus", "vault search --bogus -- a -b"),
             ("vault get -x", "vault get -x"),
             ("vault", "vault"),
         ] {

@@ -28,7 +28,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /api/facts/retract", "writes; `facts.rs`"),
 ];
 
-/// Texts of requests that may be anything, by what takes them, and why. A text of a form has it in `api/openapi/limits.rs`.
+/// Texts of requests that may be anything, by what takes them, and why. A text of a form has it in `api/openapi.rs`.
 const ANYTHING: &[(&str, &[&str])] = &[
     (
         "what somebody types into a field for searches",
@@ -89,7 +89,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
 fn routes() -> BTreeSet<Way> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files: Vec<_> = fs::read_dir(src.join("api")).unwrap().map(|file| file.unwrap().path()).collect();
-    files.push(src.join("mcp/router.rs"));
+    files.push(src.join("mcp/server.rs"));
     let mut routes = BTreeSet::new();
     for file in files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
         let text = fs::read_to_string(&file).unwrap();
@@ -260,27 +260,29 @@ fn every_text_that_is_taken_has_a_form_or_may_be_anything() {
     let is_free = |(name, has_form): &(&String, &bool)| !**has_form && !name.ends_with(".type");
     let free: BTreeSet<&str> = texts.iter().filter(is_free).map(|(name, _)| name.as_str()).collect();
     let known = ANYTHING.iter().flat_map(|(_, names)| names.iter().copied());
-    assert_eq!(free, known.collect(), "without a form in api/openapi/limits.rs");
+    assert_eq!(free, known.collect(), "without a form in api/openapi.rs");
 }
 
-/// Rows of `api/openapi/limits.rs` for one address are of a parameter that is there, and count.
+/// Rows of `api/openapi.rs` for one address are of a parameter that is there, and count.
 #[test]
 fn every_limit_of_an_address_is_of_a_parameter_that_is_there() {
-    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/openapi/limits.rs");
+    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/openapi.rs");
     let text = fs::read_to_string(limits).unwrap();
-    let rows: Vec<(&str, &str)> = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("(\"/"))
-        .map(|row| row.split('"').collect::<Vec<_>>())
-        .map(|parts| (parts[0], parts[2]))
-        .collect();
-    assert!(rows.len() >= 3, "{rows:?}");
+    let arms = text.split("fn limit_parameter(").nth(1).unwrap().split("\n}\n").next().unwrap();
+    // An arm is `("/one" | "/two", "name" | "other") | ("/three", "name") =>`.
+    let mut rows = Vec::new();
+    for row in arms.split("=>").flat_map(|arm| arm.split("| (")) {
+        let (paths, names): (Vec<&str>, Vec<&str>) =
+            row.split('"').skip(1).step_by(2).partition(|text| text.starts_with('/'));
+        rows.extend(paths.iter().flat_map(|path| names.iter().map(|name| (*path, *name))));
+    }
+    assert!(rows.len() >= 15, "{rows:?}");
     let document = described();
     let texts = texts(&document);
     for (path, name) in rows {
-        let of_row = |text: &&String| text.split_once(' ').is_some_and(|(_, text)| text == format!("/{path} {name}"));
+        let of_row = |text: &&String| text.split_once(' ').is_some_and(|(_, text)| text == format!("{path} {name}"));
         let found: Vec<&String> = texts.keys().filter(of_row).collect();
-        assert!(!found.is_empty() && found.iter().all(|text| texts[*text]), "/{path} {name}: {found:?}");
+        assert!(!found.is_empty() && found.iter().all(|text| texts[*text]), "{path} {name}: {found:?}");
     }
 }
 
