@@ -180,8 +180,10 @@ impl SummariesParts {
         };
         for summary in known_summaries(reader.files()) {
             let Some(of) = summary.sources.first().filter(|of| is_gone(of)) else { continue };
+            // What somebody forgets for good meanwhile is not kept in a checkpoint of this.
+            let _one = self.files.one_generation();
             let there = self.files.read(&summary.path).map_err(GeneratedError::from);
-            let file = there.map(|there| GeneratedFile::of(summary.path.clone(), there));
+            let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
             match file.and_then(|file| file.map(|file| file.take_away(&self.files)).transpose()) {
                 Ok(None | Some(true)) => {}
                 Ok(Some(false)) => failed.push(KeptAsEdited {
