@@ -20,4 +20,4 @@ pub(crate) use entry::{
 };
 pub(crate) use evidence::{is_trace_of, trace_source, traced, traces_of};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
-pub(crate) use verify::{Likeness, Verdict, VerifyRules, denies, verify};
+pub(crate) use verify::{Likeness, Verdict, VerifyRules, is_denial, verify};

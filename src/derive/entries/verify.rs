@@ -166,9 +166,10 @@ struct Statement {
     is_negated: bool,
 }
 
-/// Whether a text denies something.
-pub(crate) fn denies(text: &str) -> bool {
-    Statement::of(text).is_negated
+/// Whether one of two texts denies what the other says, in its words.
+pub(crate) fn is_denial(one: &str, other: &str) -> bool {
+    let (one, other) = (Statement::of(one), Statement::of(other));
+    one.is_negated != other.is_negated && one.is_denied_by(&other)
 }
 
 impl Statement {
