@@ -200,12 +200,15 @@ impl Queue {
     }
 
     fn sweep_table(&self, table: &mut Table, wholly: bool) -> Result<(), Refused> {
-        let swept = match Identity::of_vault(&self.root) {
-            None => Err(Refused::Away),
-            Some(_) => sweep(&mut table.events, &self.switches.capture(), wholly).map_err(Refused::from),
-        };
+        // An empty mount point has no memory.toml: nothing is made there.
+        if Identity::of_vault(&self.root).is_none() {
+            table.unswept = true;
+            return Err(Refused::Away);
+        }
+        let swept = sweep(&mut table.events, &self.switches.capture(), wholly);
         table.unswept = swept.as_ref().inspect_err(|error| tracing::warn!("{error}")).is_err();
-        swept.and_then(|()| self.tell(table))
+        self.tell(table)?;
+        Ok(swept?)
     }
 
     /// Brings the log into the database; more of it when nobody has written for a while. Opens and sweeps then what could not be before.

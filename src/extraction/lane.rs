@@ -255,7 +255,10 @@ impl Extraction {
         }
         // Conversations go first.
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
-            Ok(job) => return self.worked("extraction-claimed", || self.work(known, &model, &job)),
+            Ok(job) => {
+                crash::point("extraction-claimed");
+                return self.worked(|| self.work(known, &model, &job));
+            }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
                 time
@@ -265,17 +268,15 @@ impl Extraction {
             return Ok(ExtractionRest::For(rest));
         }
         match self.next_job(LIBRARIAN, &model, hurries)? {
-            Ok(job) => self.worked("librarian-claimed", || self.read_part(&model, &job)),
+            Ok(job) => {
+                crash::point("librarian-claimed");
+                self.worked(|| self.read_part(&model, &job))
+            }
             Err((_, time)) => Ok(ExtractionRest::For(rest.min(time))),
         }
     }
 
-    fn worked(
-        &self,
-        point: &str,
-        work: impl FnOnce() -> Result<ExtractionRest, StateError>,
-    ) -> Result<ExtractionRest, StateError> {
-        crash::point(point);
+    fn worked(&self, work: impl FnOnce() -> Result<ExtractionRest, StateError>) -> Result<ExtractionRest, StateError> {
         self.state_mut().is_working = true;
         let done = work();
         self.state_mut().is_working = false;
@@ -407,7 +408,11 @@ impl Extraction {
             crash::point("librarian-answered");
         }
         let written = propose(&self.workspace, proposals(&found), is_current);
-        crash::point(if is_librarian { "librarian-proposed" } else { "extraction-proposed" });
+        if is_librarian {
+            crash::point("librarian-proposed");
+        } else {
+            crash::point("extraction-proposed");
+        }
         match written {
             Ok(true) => Ok(Ok(found)),
             Ok(false) => self.has_changed(kind, job).map(Err),

@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::{ChannelStores, SessionChannel};
-use super::gone::GoneSessions;
 use super::note::{NotExported, SessionAbout, SessionWriter, take_away, take_notes_away};
-use super::place::SessionPlace;
+use super::place::{GoneSessions, SessionPlace};
 use crate::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::forgotten::ForgottenLookup;
 use crate::fs::{FsError, crash};

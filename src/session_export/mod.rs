@@ -5,11 +5,10 @@
 //! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ note ─▶ vault ─▶ marked
 //! ```
 //!
-//! `look` compares files with what is known of them and does what their age and number ask for, with the sessions whose files are `gone`;
-//! `place` says which notes a session goes on in, `note` makes their text and writes them, and `channel` tells from what kind of channel it comes.
+//! `look` compares files with what is known of them and does what their age and number ask for, with the sessions whose files are gone;
+//! `place` says which notes a session goes on in, and which one has moved, `note` makes their text and writes them, and `channel` tells from what kind of channel it comes.
 
 mod channel;
-mod gone;
 mod look;
 mod note;
 mod place;

@@ -19,4 +19,4 @@ pub(crate) use file::{
     EntriesFile, MAX_ENTRY_BYTES, lost_entries, made_id, with_changed, with_entries, with_sources, without_entries,
     without_source,
 };
-pub(crate) use verify::{Likeness, Verdict, denies, verify};
+pub(crate) use verify::{Likeness, Verdict, verify};

@@ -151,11 +151,6 @@ struct Statement {
     is_negated: bool,
 }
 
-/// Whether a text denies something.
-pub(crate) fn denies(text: &str) -> bool {
-    Statement::of(text).is_negated
-}
-
 impl Statement {
     fn of(text: &str) -> Self {
         let words = words_of(text);

@@ -2,12 +2,11 @@
 //!
 //! `conversation` reads who said what, in which line, without what programs put among the turns; `prompt` makes the one question of
 //! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` compares each line of that with the
-//! lines that it names: the quote, the numbers, the dates, and the `names`; `short` does the same for the lines of a digest. No number, date or name
+//! lines that it names: the quote, the numbers, the dates, and the names; `short` does the same for the lines of a digest. No number, date or name
 //! of an answer is believed that the conversation does not say.
 
 mod answer;
 mod check;
-mod names;
 mod prompt;
 mod short;
 #[cfg(test)]

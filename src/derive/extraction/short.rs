@@ -6,8 +6,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::answer::read_object;
-use super::check::{MOST_LOOKED_AT_IN_A_LIST, as_sent, is_said, short_text};
-use super::names::SpokenNames;
+use super::check::{MOST_LOOKED_AT_IN_A_LIST, SpokenNames, as_sent, is_said, short_text};
 use super::prompt::{ExtractionPrompt, MOST_ANSWER_TOKENS, MOST_TOKENS, estimate, fits, shortened};
 use crate::derive::conversation::Voice;
 use crate::derive::summary::MAX_CITED;
