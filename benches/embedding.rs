@@ -19,11 +19,11 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
-use memory_vault::derive::chunk;
-use memory_vault::engine::embedded_context;
+use memory_vault::index::engine::embedded_context;
 use memory_vault::models::ModelSource;
-use memory_vault::note::Note;
-use memory_vault::vault::{NoteRules, scan};
+use memory_vault::text::derive::chunk;
+use memory_vault::text::note::Note;
+use memory_vault::vault::disk::{NoteRules, scan};
 
 const MAX_TOKENS: usize = 256;
 const RANDOM_TOKENS: usize = 512 * 64;

@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use half::f16;
-use memory_vault::engine::{FileSet, unpack};
-use memory_vault::engine_local::vectors::{Graph, Row, VectorSet};
+use memory_vault::index::engine::{FileSet, unpack};
+use memory_vault::index::local::vectors::{Graph, Row, VectorSet};
 
 const DIMS: usize = 384;
 const LATENT: usize = 32;

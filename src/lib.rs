@@ -9,57 +9,11 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod access;
-pub mod agents;
-mod allocator;
-#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
-pub mod api;
-pub mod app;
-pub mod attachments;
-mod backup;
-mod capture;
-#[cfg(test)]
-mod chance;
+pub mod base;
 pub mod cli;
-pub mod clock;
-pub mod config;
-mod context;
-#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
-mod daemon;
-pub mod derive;
-pub mod engine;
-pub mod engine_local;
-mod entries;
-mod eval;
-mod extraction;
-mod facts;
-mod fence;
-mod forgotten;
-mod fs;
-mod generated_files;
-pub mod graph;
-mod imports;
-mod items;
-pub mod jobs;
-#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
-mod mcp;
-mod memory;
+pub mod index;
+pub mod memory;
 pub mod models;
-pub mod note;
-pub mod notes;
-mod page;
-pub mod path;
-pub mod policy;
-mod profile;
-mod qmd;
-mod redact;
-pub mod request;
-pub mod search;
-mod session_export;
-pub mod state;
-mod summaries;
-pub mod sync;
-mod tasks;
-mod trace_files;
-mod traces;
+pub mod serve;
+pub mod text;
 pub mod vault;
-pub mod wire;

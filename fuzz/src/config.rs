@@ -1,7 +1,7 @@
 use std::path::Path;
 
-use memory_vault::config::Config;
-use memory_vault::vault::globs;
+use memory_vault::base::config::Config;
+use memory_vault::vault::disk::globs;
 
 /// A configuration is refused with the file's name, or says the same when it is written down and read again.
 pub fn config(data: &[u8]) {

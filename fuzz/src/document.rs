@@ -1,7 +1,7 @@
-use memory_vault::attachments::read_in_memory;
-use memory_vault::derive::chunk;
-use memory_vault::note::Note;
-use memory_vault::path::{AttachmentKind, VaultPath};
+use memory_vault::base::path::{AttachmentKind, VaultPath};
+use memory_vault::text::derive::chunk;
+use memory_vault::text::note::Note;
+use memory_vault::vault::attachments::read_in_memory;
 
 /// Any bytes are a document that is read or refused, without a panic and without end. What is read is a text that is as it is once more, of which
 /// nothing but headings and paragraphs is made. The first byte says which reader is tried.

@@ -1,4 +1,4 @@
-use memory_vault::note::{Note, PrivateReason, Visibility};
+use memory_vault::text::note::{Note, PrivateReason, Visibility};
 
 /// Frontmatter is read or refused. It is never half believed, and `private: true` always counts.
 pub fn frontmatter(data: &[u8]) {

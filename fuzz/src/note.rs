@@ -1,8 +1,8 @@
 use std::collections::HashSet;
 
-use memory_vault::derive::{chunk, cut_heading, token_estimate};
-use memory_vault::note::{Node, Note};
-use memory_vault::path::VaultPath;
+use memory_vault::base::path::VaultPath;
+use memory_vault::text::derive::{chunk, cut_heading, token_estimate};
+use memory_vault::text::note::{Node, Note};
 
 /// What is embedded of a passage never has more tokens.
 const LIMIT: usize = 256;

@@ -1,8 +1,8 @@
-use memory_vault::config::StemmerLanguage;
-use memory_vault::notes;
-use memory_vault::request::ErrorKind;
-use memory_vault::search::{Highlighter, ParsedQuery, snippet};
-use memory_vault::wire::SearchQuery;
+use memory_vault::access::request::ErrorKind;
+use memory_vault::base::config::StemmerLanguage;
+use memory_vault::index::search::{Highlighter, ParsedQuery, snippet};
+use memory_vault::serve::wire::SearchQuery;
+use memory_vault::vault::notes;
 
 use super::Vault;
 

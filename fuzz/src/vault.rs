@@ -3,12 +3,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use memory_vault::access::{OwnerToken, Token};
-use memory_vault::api::{Guard, Live, guarded, local};
-use memory_vault::app::App;
-use memory_vault::config::Config;
+use memory_vault::access::principal::{OwnerToken, Token};
+use memory_vault::base::config::Config;
 use memory_vault::models::{Embedder, HashEmbedder};
-use memory_vault::vault::Home;
+use memory_vault::serve::api::{Guard, Live, guarded, local};
+use memory_vault::serve::app::App;
+use memory_vault::vault::disk::Home;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 

@@ -10,12 +10,12 @@ use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, say, stdout};
-use crate::access::{WriteMode, is_agents};
-use crate::api::endpoints;
-use crate::capture::CaptureTokens;
-use crate::clock::{local, local_time};
-use crate::request::rfc3339;
-use crate::wire::{
+use crate::access::principal::{WriteMode, is_agents};
+use crate::access::request::rfc3339;
+use crate::base::clock::{local, local_time};
+use crate::memory::capture::CaptureTokens;
+use crate::serve::api::endpoints;
+use crate::serve::wire::{
     AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams, TracesParams,
 };
 

@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
 use super::terminal::remark;
-use crate::api::{alone, endpoints};
-use crate::app::App;
-use crate::config::{Config, FILE_NAME};
-use crate::sync::SyncProgress;
-use crate::vault::{Home, HomeError};
-use crate::wire::{ContextParams, ContextView, EventsAccepted, SearchQuery, SearchResponse, Status};
+use crate::base::config::{Config, FILE_NAME};
+use crate::index::sync::SyncProgress;
+use crate::serve::api::{alone, endpoints};
+use crate::serve::app::App;
+use crate::serve::wire::{ContextParams, ContextView, EventsAccepted, SearchQuery, SearchResponse, Status};
+use crate::vault::disk::{Home, HomeError};
 
 /// Who answers: the daemon of the vault, or this process.
 pub(super) struct Backend {

@@ -11,10 +11,10 @@ use super::backend::home;
 use super::exit::Outcome;
 use super::progress::Bar;
 use super::terminal::{bytes, count, pipe, remark, say, stderr, stdout};
-use crate::backup;
-use crate::backup::{Cancel, Repository, Trust};
-use crate::capture::Capture;
-use crate::vault::Home;
+use crate::memory::capture::Capture;
+use crate::vault::backup;
+use crate::vault::backup::{Cancel, Repository, Trust};
+use crate::vault::disk::Home;
 
 /// Commit what has changed in the vault to the git repository it is in.
 ///

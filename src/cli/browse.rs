@@ -11,15 +11,15 @@ use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, meant, without_brackets};
 use super::search::place_names;
 use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark};
-use crate::api::endpoints;
-use crate::clock::local_day;
-use crate::note::Lines;
-use crate::path::AttachmentKind;
-use crate::request::RequestError;
-use crate::wire::{
+use crate::access::request::RequestError;
+use crate::base::clock::local_day;
+use crate::base::path::AttachmentKind;
+use crate::serve::api::endpoints;
+use crate::serve::wire::{
     AttachmentState, ChunkView, EdgeView, FactState, GraphParams, GraphView, LinkView, Linked, LinksParams,
     NotesParams, RelatedParams, UnresolvedParams, citation, passage_citation, split_page,
 };
+use crate::text::note::Lines;
 
 /// List notes with their titles, the newest first.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@ use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, path_named};
 use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark, remark_behind, say, stderr, stdout};
-use crate::api::endpoints;
-use crate::clock::local;
-use crate::wire::{
+use crate::base::clock::local;
+use crate::serve::api::endpoints;
+use crate::serve::wire::{
     ChangesParams, CheckpointsParams, DerivedNote, ForgetParams, Forgotten, ForgottenView, RestoreParams,
 };
 

@@ -18,8 +18,8 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-use crate::api::{AS_AGENT, Endpoint, EndpointCall, Sent};
-use crate::request::{ErrorKind, RequestError};
+use crate::access::request::{ErrorKind, RequestError};
+use crate::serve::api::{AS_AGENT, Endpoint, EndpointCall, Sent};
 
 /// A connection to the daemon.
 pub(super) struct Client {

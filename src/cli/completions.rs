@@ -10,8 +10,8 @@ use clap_complete::Shell;
 use super::Cli;
 use super::exit::Outcome;
 use super::terminal::{say, stdout};
-use crate::attachments::{ReaderJob, run};
-use crate::fs::create_dir;
+use crate::base::fs::create_dir;
+use crate::vault::attachments::{ReaderJob, run};
 
 /// Print completions for a shell.
 ///

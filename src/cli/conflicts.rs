@@ -9,8 +9,8 @@ use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::file_named;
 use super::terminal::{DIM, TITLE, answer, remark, remark_behind};
-use crate::api::endpoints;
-use crate::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
 
 /// List the files that were changed in two places, and settle each.
 ///
@@ -109,7 +109,7 @@ fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
 }
 
 /// What is said of a conflict behind its path.
-pub(super) fn about(copy: &crate::wire::ConflictCopy) -> String {
+pub(super) fn about(copy: &crate::serve::wire::ConflictCopy) -> String {
     match (copy.path == copy.of, copy.same) {
         (true, _) => format!("conflict markers of {}", copy.made_by),
         (false, true) => format!("of {}, by {}; it says the same", copy.of, copy.made_by),

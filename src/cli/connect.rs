@@ -21,10 +21,10 @@ use super::changes::agreed;
 use super::exit::Outcome;
 use super::service;
 use super::terminal::{DIM, PLAIN, TITLE, answer, remark, say, stdout};
-use crate::api::endpoints;
-use crate::policy::agent_file;
-use crate::vault::{Home, slug};
-use crate::wire::{AgentParams, AgentRules};
+use crate::access::policy::agent_file;
+use crate::serve::api::endpoints;
+use crate::serve::wire::{AgentParams, AgentRules};
+use crate::vault::disk::{Home, slug};
 
 /// Where taOS has the address of the memory, with a token in it.
 const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";

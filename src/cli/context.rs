@@ -12,11 +12,11 @@ use super::exit::Outcome;
 use super::import::{BATCH, BATCH_BYTES};
 use super::one_of;
 use super::terminal::{answer, count, remark, stdout};
-use crate::agents::no_agent;
-use crate::api::endpoints;
-use crate::imports::{SourceKind, said};
-use crate::request::{ErrorKind, RequestError};
-use crate::wire::{ContextMode, ContextParams, ContextPart};
+use crate::access::agents::no_agent;
+use crate::access::request::{ErrorKind, RequestError};
+use crate::memory::imports::{SourceKind, said};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{ContextMode, ContextParams, ContextPart};
 
 /// Print what a model should know for a question: a few lines of your memory with their sources, or nothing.
 ///

@@ -14,11 +14,11 @@ use super::exit::Outcome;
 use super::progress::Bar;
 use super::search::{NarrowArgs, joined};
 use super::terminal::{DIM, Out, TITLE, answer, count, remark, say};
-use crate::api::endpoints;
-use crate::config::Mode;
-use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
-use crate::request::{AS_TYPED, ORDER_KEPT};
-use crate::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
+use crate::access::request::{AS_TYPED, ORDER_KEPT};
+use crate::base::config::Mode;
+use crate::index::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 
 /// Measure how well searches find what answers a list of questions.
 ///

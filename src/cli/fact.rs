@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::exit::Outcome;
 use super::memory::open;
 use super::terminal::{DIM, Out, TITLE, remark, say, shell_quoted, stdout};
-use crate::api::endpoints;
-use crate::derive::facts::{full_name, read_value, split_name};
-use crate::wire::{
+use crate::serve::api::endpoints;
+use crate::serve::wire::{
     FactNameParams, FactNear, FactProblem, FactRetractParams, FactSetParams, FactState, FactView, FactWrittenView,
     FactsParams, FactsView,
 };
+use crate::text::derive::facts::{full_name, read_value, split_name};
 
 /// Look up and set facts: what has one right answer, and when it was true.
 ///

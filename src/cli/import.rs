@@ -22,13 +22,13 @@ use super::exit::{Outcome, told};
 use super::init;
 use super::progress::Bar;
 use super::terminal::{Out, answer, bytes, count, remark, say, shell_quoted};
-use crate::api::endpoints;
-use crate::backup;
-use crate::config::WatchMode;
-use crate::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
-use crate::request::{ErrorKind, RequestError};
-use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
-use crate::wire::{ImportNote, ImportParams, ImportTaken};
+use crate::access::request::{ErrorKind, RequestError};
+use crate::base::config::WatchMode;
+use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
+use crate::vault::backup;
+use crate::vault::disk::{FilesElsewhere, FoldersWatcher, Stamp};
 
 /// Bring in what other programs keep, or make a vault of a file that `vault export` wrote.
 ///

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::exit::Outcome;
 use super::terminal::{answer, remark, shell_quoted};
-use crate::backup::{BackupError, Initialized, Trust, init_repository};
-use crate::config::FILE_NAME;
-use crate::vault;
+use crate::base::config::FILE_NAME;
+use crate::vault::backup::{BackupError, Initialized, Trust, init_repository};
+use crate::vault::disk as vault;
 
 /// Make a new vault, or make an existing folder one.
 ///

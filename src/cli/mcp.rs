@@ -21,9 +21,9 @@ use super::backend::home;
 use super::exit;
 use super::exit::Outcome;
 use super::terminal::stdout;
-use crate::mcp::{MAX_MESSAGE_BYTES, changes_nothing};
-use crate::policy::agent_file;
-use crate::vault::slug;
+use crate::access::policy::agent_file;
+use crate::serve::mcp::{MAX_MESSAGE_BYTES, changes_nothing};
+use crate::vault::disk::slug;
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
 ///

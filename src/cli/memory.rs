@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 use super::backend::Backend;
 use super::exit::Outcome;
 use super::terminal::{BAD, DIM, TITLE, bytes, count, remark, say, say_archived, say_undo, stdout};
-use crate::api::endpoints;
-use crate::clock::local;
-use crate::config::MemoryKind;
-use crate::wire::{
+use crate::base::clock::local;
+use crate::base::config::MemoryKind;
+use crate::serve::api::endpoints;
+use crate::serve::wire::{
     ClearParams, Cleared, EntriesParams, EntriesView, EntryAddParams, EntryChanged, EntryEditParams, EntryRemoveParams,
     EntryState, ProcessingView, RetryParams,
 };

@@ -38,7 +38,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
-use crate::request::RequestError;
+use crate::access::request::RequestError;
 use exit::Outcome;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
@@ -122,7 +122,7 @@ commands! {
     Completions(completions::CompletionsCommand),
     #[command(hide = true)]
     Man(completions::ManCommand),
-    #[command(hide = true, name = crate::attachments::COMMAND)]
+    #[command(hide = true, name = crate::vault::attachments::COMMAND)]
     ReadAttachment(completions::ReadAttachmentCommand),
 }
 
@@ -177,7 +177,7 @@ fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
 
 /// The exit code.
 fn run() -> u8 {
-    crate::allocator::configure();
+    crate::base::allocator::configure();
     terminal::tell_panics();
     let (cli, in_json) = match parsed() {
         Ok(parsed) => parsed,

@@ -19,13 +19,13 @@ use super::exit::Outcome;
 use super::one_of;
 use super::progress::Bar;
 use super::terminal::{BAD, DIM, Out, PLAIN, TITLE, answer, bytes, count};
-use crate::api::endpoints;
-use crate::app::App;
-use crate::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
+use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
 use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelConfig, model_file, models_folder, read_model_file,
 };
-use crate::vault::{Home, Lock};
+use crate::serve::api::endpoints;
+use crate::serve::app::App;
+use crate::vault::disk::{Home, Lock};
 
 /// See, choose, fetch and time the models by which meaning is found.
 ///

@@ -8,15 +8,15 @@ use clap::{Command, Error};
 
 use super::backend::{Backend, shown_by};
 use super::terminal::remark;
-use crate::api::endpoints;
-use crate::attachments::{AttachmentReader, page_lines};
-use crate::config::Config;
-use crate::derive::nearest::{nearest, nearest_notes};
-use crate::note::Note;
-use crate::path::{AttachmentKind, VaultPath, folded};
-use crate::request::RequestError;
-use crate::vault::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
-use crate::wire::{ChunkView, split_lines, split_page};
+use crate::access::request::RequestError;
+use crate::base::config::Config;
+use crate::base::path::{AttachmentKind, VaultPath, folded};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{ChunkView, split_lines, split_page};
+use crate::text::derive::nearest::{nearest, nearest_notes};
+use crate::text::note::Note;
+use crate::vault::attachments::{AttachmentReader, page_lines};
+use crate::vault::disk::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
 
 /// What a command is about.
 #[derive(Debug)]

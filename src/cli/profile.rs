@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use super::backend::Backend;
 use super::exit::Outcome;
 use super::terminal::{remark, say, stdout};
-use crate::api::endpoints;
-use crate::wire::UserSetParams;
+use crate::serve::api::endpoints;
+use crate::serve::wire::UserSetParams;
 
 /// Show who you are to your agents; say it, or have the page of it made anew.
 ///

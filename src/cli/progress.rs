@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::sync::Shared;
+use crate::index::sync::Shared;
 
 /// A bar on standard error with rate and time left; nothing when that is not a terminal. Its words are ours alone, so it needs
 /// not go the way of what may hold a note's.

@@ -10,8 +10,8 @@ use super::backend::Backend;
 use super::exit::Outcome;
 use super::memory::open;
 use super::terminal::{BAD, DIM, MATCH, Out, TITLE, count, remark, say, say_archived, say_undo, stdout};
-use crate::api::endpoints;
-use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
 /// Go through what agents and models propose: accept, edit or reject each.
 ///

@@ -11,8 +11,8 @@ use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::terminal::{answer, remark, remark_behind, remark_undo};
-use crate::api::endpoints;
-use crate::wire::{AnnotateParams, SaveParams};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{AnnotateParams, SaveParams};
 
 /// Save a text as a note: from the arguments, or from standard input.
 ///

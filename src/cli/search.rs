@@ -10,12 +10,12 @@ use clap::{Arg, Args, Command};
 use super::backend::{Backend, home, shown_by};
 use super::exit::Outcome;
 use super::terminal::{DIM, MATCH, Out, TITLE, answer, remark, stdout};
-use crate::config::{Citations, MemoryLayer, Mode};
-use crate::path::VaultPath;
-use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
-use crate::search::{Highlighter, snippet};
-use crate::vault::Outside;
-use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
+use crate::access::request::{MAY_LACK_THE_NEWEST, RequestError};
+use crate::base::config::{Citations, MemoryLayer, Mode};
+use crate::base::path::VaultPath;
+use crate::index::search::{Highlighter, snippet};
+use crate::serve::wire::{HitView, SearchQuery, percent_encode_path, source_line};
+use crate::vault::disk::Outside;
 
 /// Find passages by their words, their meaning, or both.
 ///

@@ -19,10 +19,10 @@ use super::exit;
 use super::exit::Outcome;
 use super::progress::Bar;
 use super::terminal::{count, remark, say, shell_quoted, stdout};
-use crate::config::Config;
-use crate::daemon::{Daemon, DaemonError, Serves};
-use crate::sync::{ModelStatus, Phase, Shared, SyncProgress};
-use crate::vault::{DaemonInfo, Home, HomeError};
+use crate::base::config::Config;
+use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
+use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::vault::disk::{DaemonInfo, Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///

@@ -11,8 +11,8 @@ use serde_json::json;
 use super::backend::home;
 use super::exit::Outcome;
 use super::terminal::{remark, say, stdout};
-use crate::fs::{create_dir, write_atomically};
-use crate::vault::Home;
+use crate::base::fs::{create_dir, write_atomically};
+use crate::vault::disk::Home;
 
 /// Run the daemon in the background, started with your session.
 #[derive(Debug, Args)]

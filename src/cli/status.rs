@@ -12,10 +12,10 @@ use super::conflicts::about;
 use super::exit::Outcome;
 use super::progress::Bar;
 use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, remark, say, stdout};
-use crate::api::endpoints;
-use crate::clock::local;
-use crate::wire;
-use crate::wire::{ChatState, Model, ReindexParams};
+use crate::base::clock::local;
+use crate::serve::api::endpoints;
+use crate::serve::wire;
+use crate::serve::wire::{ChatState, Model, ReindexParams};
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
 #[derive(Debug, Args)]

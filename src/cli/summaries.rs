@@ -9,8 +9,8 @@ use super::backend::Backend;
 use super::exit::Outcome;
 use super::memory::open;
 use super::terminal::{DIM, Out, TITLE, count, remark, stdout};
-use crate::api::endpoints;
-use crate::wire::{DigestParams, DigestSection, SummariesMade, SummariesParams, SummaryMakeParams, SummaryView};
+use crate::serve::api::endpoints;
+use crate::serve::wire::{DigestParams, DigestSection, SummariesMade, SummariesParams, SummaryMakeParams, SummaryView};
 
 /// Show summaries of conversations, or make them now.
 ///

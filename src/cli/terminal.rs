@@ -16,7 +16,7 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::exit::Outcome;
-use crate::request::{ErrorKind, RequestError};
+use crate::access::request::{ErrorKind, RequestError};
 
 pub(super) const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -39,7 +39,7 @@ macro_rules! remark {
 
 pub(super) use {remark, say};
 
-pub(super) use crate::mcp::count;
+pub(super) use crate::serve::mcp::count;
 
 /// Whether JSON was printed.
 static JSON_PRINTED: AtomicBool = AtomicBool::new(false);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::endpoint::is_loopback;
 use super::{Embedder, Fingerprint, LoadEmbedder, ModelConfig, ModelInUse, open};
-use crate::config::EmbedConfig;
+use crate::base::config::EmbedConfig;
 
 /// A model that was loaded.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError, metadata, remove_file};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::fs::{Context, FsError};
+use crate::base::fs::{Context, FsError};
 
 /// The right to write a model's file, and what is beside it until it is whole. It ends with the process, however that ends.
 #[derive(Debug)]

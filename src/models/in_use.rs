@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ModelConfig};
-use crate::fs::{FsError, write_atomically};
+use crate::base::fs::{FsError, write_atomically};
 
 /// The record of the model in use, in the folder of the index.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl ModelInUse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::EmbedConfig;
+    use crate::base::config::EmbedConfig;
 
     #[test]
     fn what_cannot_be_read_is_not_known() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, ModelError, Reranker};
-use crate::config::{ChatConfig, Config, EmbedConfig, MemoryConfig};
+use crate::base::config::{ChatConfig, Config, EmbedConfig, MemoryConfig};
 
 /// Loads an embedder; called on a thread of its own, as it takes its time, and again when it failed in a way that may pass.
 pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
@@ -101,7 +101,7 @@ fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
 fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
     use super::folders::{cache_folder, model_file};
     use super::{GgufEmbedder, GgufOptions, ModelSource};
-    use crate::config::PoolingChoice;
+    use crate::base::config::PoolingChoice;
 
     let source = match config.model.as_str() {
         "bundled" => ModelSource::Bundled,

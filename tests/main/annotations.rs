@@ -1,7 +1,7 @@
 //! Remarks on passages: plain notes that are shown with what they are on, wherever it moves.
 
-use memory_vault::request::{ErrorKind, RequestError};
-use memory_vault::wire::{AnnotateParams, Annotated, AnnotationView};
+use memory_vault::access::request::{ErrorKind, RequestError};
+use memory_vault::serve::wire::{AnnotateParams, Annotated, AnnotationView};
 
 use crate::support::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use memory_vault::jobs;
-use memory_vault::wire::{ForgetParams, Status};
+use memory_vault::serve::jobs;
+use memory_vault::serve::wire::{ForgetParams, Status};
 
 use crate::support::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use memory_vault::derive::{Bounds, Chunk, chunk, chunk_within, token_estimate};
-use memory_vault::note::Note;
+use memory_vault::text::derive::{Bounds, Chunk, chunk, chunk_within, token_estimate};
+use memory_vault::text::note::Note;
 use proptest::prelude::*;
 
 use crate::fuzzing::properties::note;

@@ -118,7 +118,7 @@ fn a_reader_makes_no_file() {
     let vault = Daemon::vault();
     fs::create_dir(vault.path("notes")).unwrap();
     fs::write(vault.path("notes/a.md"), "aardvark").unwrap();
-    let home = memory_vault::vault::Home::open(&vault.path("")).unwrap();
+    let home = memory_vault::vault::disk::Home::open(&vault.path("")).unwrap();
     let lock = home.lock().unwrap();
     // The process that writes has only begun: there is no index, or its folders alone.
     for folders in ["", ".vault/index", ".vault/index/tantivy"] {

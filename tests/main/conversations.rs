@@ -1,6 +1,6 @@
 //! Conversations: what was asked is found with what was answered.
 
-use memory_vault::wire::HitView;
+use memory_vault::serve::wire::HitView;
 
 use crate::support::prelude::*;
 

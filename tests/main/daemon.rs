@@ -24,7 +24,7 @@ fn the_second_daemon_refuses_and_names_the_first() {
 #[test]
 fn a_daemon_that_starts_while_the_one_before_it_ends_waits_for_the_vault() {
     let mut vault = vault(1);
-    let home = memory_vault::vault::Home::open(&vault.path("")).unwrap();
+    let home = memory_vault::vault::disk::Home::open(&vault.path("")).unwrap();
     let lock = home.lock().unwrap();
     vault.spawn(None);
     // It has looked for the lock once it is at work, and goes on.
@@ -224,7 +224,7 @@ fn searches_go_on_while_everything_is_built_anew() {
 fn a_search_beside_another_writer_says_what_it_answers_from() {
     let vault = vault(2);
     assert_eq!(vault.run(&["search", "word1"]).code, 0);
-    let home = memory_vault::vault::Home::open(&vault.path("")).unwrap();
+    let home = memory_vault::vault::disk::Home::open(&vault.path("")).unwrap();
     let lock = home.lock().unwrap();
     let found = vault.run(&["search", "word1"]).ok();
     assert!(found.stdout.starts_with("notes/1.md#"), "{}", found.stdout);

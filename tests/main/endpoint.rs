@@ -1,11 +1,11 @@
 //! Embeddings from an OpenAI-compatible endpoint, which fails in every way that one can.
 
-use memory_vault::access::{Principal, Turn};
+use memory_vault::access::principal::{Principal, Turn};
+use memory_vault::access::request::{Role, Viewer};
 use memory_vault::models::{
     Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
 };
-use memory_vault::request::{Role, Viewer};
-use memory_vault::wire::{SearchResponse, Status};
+use memory_vault::serve::wire::{SearchResponse, Status};
 
 use crate::support::prelude::*;
 

@@ -1,10 +1,10 @@
 //! What is forgotten is gone, and nothing else is.
 
+use memory_vault::access::request::{ErrorKind, RequestError};
+use memory_vault::serve::wire::{Forgotten, RestoreParams, Restored};
 #[cfg(target_os = "linux")]
-use memory_vault::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
-use memory_vault::note::Note;
-use memory_vault::request::{ErrorKind, RequestError};
-use memory_vault::wire::{Forgotten, RestoreParams, Restored};
+use memory_vault::text::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
+use memory_vault::text::note::Note;
 use proptest::prelude::*;
 #[cfg(target_os = "linux")]
 use std::io::Write;
@@ -68,7 +68,10 @@ fn a_part_of_a_long_block_goes_without_its_fences() {
     for chunk in &chunks {
         let text = without_chunk(&note, &source, chunk).unwrap().text.unwrap();
         let (after, _) = cut(&text);
-        assert_eq!(after.blocks.iter().filter(|block| block.kind == memory_vault::note::BlockKind::Code).count(), 1);
+        assert_eq!(
+            after.blocks.iter().filter(|block| block.kind == memory_vault::text::note::BlockKind::Code).count(),
+            1
+        );
         assert_eq!(text.matches("```").count(), 2, "{text}");
         assert!(text.contains("After.") || chunk.text.contains("After."), "{text}");
     }

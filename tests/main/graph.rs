@@ -1,8 +1,8 @@
 //! How notes are related: by name, by relation, around a note, then and now; and who is told of it.
 
-use memory_vault::graph::graph;
-use memory_vault::request::{ErrorKind, key_relations};
-use memory_vault::wire::{GraphParams, GraphView};
+use memory_vault::access::request::{ErrorKind, key_relations};
+use memory_vault::memory::graph::graph;
+use memory_vault::serve::wire::{GraphParams, GraphView};
 
 use crate::support::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Notes in several languages in one vault.
 
-use memory_vault::config::StemmerLanguage;
+use memory_vault::base::config::StemmerLanguage;
 
 use crate::support::prelude::*;
 

@@ -1,14 +1,14 @@
 //! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
 
-use memory_vault::access::Turn;
-use memory_vault::attachments::AttachmentReader;
-use memory_vault::derive::words::Stemming;
-use memory_vault::engine::{ChangeBatch, FileUpdate, Filter, Reader};
-use memory_vault::engine_local::{Settings, Store};
+use memory_vault::access::principal::Turn;
+use memory_vault::index::engine::{ChangeBatch, FileUpdate, Filter, Reader};
+use memory_vault::index::local::{Settings, Store};
+use memory_vault::index::search::{SearchRequest, Visible, search};
+use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::search::{SearchRequest, Visible, search};
-use memory_vault::sync::{FileReading, PreparedFile, prepare};
-use memory_vault::vault::{NoteRules, globs};
+use memory_vault::text::derive::words::Stemming;
+use memory_vault::vault::attachments::AttachmentReader;
+use memory_vault::vault::disk::{NoteRules, globs};
 
 use crate::support::prelude::*;
 
@@ -60,7 +60,7 @@ impl Fixture {
     /// What searches by words find, with scores and without row ids.
     fn answers(&mut self, queries: &[&str]) -> Vec<String> {
         let snapshot = self.store.snapshot().unwrap();
-        let visible = Visible::of(&memory_vault::access::Scope::Everything, snapshot.files());
+        let visible = Visible::of(&memory_vault::access::principal::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
             let request = SearchRequest {
                 parts: Vec::new(),

@@ -1,6 +1,6 @@
 //! Searches in one layer of the memory: by a filter and by what is typed, and how long summaries are in theirs.
 
-use memory_vault::config::MemoryLayer;
+use memory_vault::base::config::MemoryLayer;
 
 use crate::support::prelude::*;
 

@@ -1,7 +1,7 @@
 //! How notes hang together: links there and back, what is near a note, and who is told of it.
 
-use memory_vault::request::ErrorKind;
-use memory_vault::wire::{Linked, LinksParams, LinksView, RelatedParams, RelatedView};
+use memory_vault::access::request::ErrorKind;
+use memory_vault::serve::wire::{Linked, LinksParams, LinksView, RelatedParams, RelatedView};
 
 use crate::support::prelude::*;
 

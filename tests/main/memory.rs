@@ -6,9 +6,9 @@ mod sharing;
 mod tools;
 mod undo;
 
-use memory_vault::access::Session;
-use memory_vault::policy::AgentRegistry;
-use memory_vault::state::State;
+use memory_vault::access::policy::AgentRegistry;
+use memory_vault::access::principal::Session;
+use memory_vault::base::state::State;
 
 use crate::support::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Another model: the one before answers until the vectors of the next one are there, and nothing is lost by going back.
 
-use memory_vault::jobs;
-use memory_vault::wire::{Model, ModelToCome, Status};
+use memory_vault::serve::jobs;
+use memory_vault::serve::wire::{Model, ModelToCome, Status};
 
 use crate::support::prelude::*;
 

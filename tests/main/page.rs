@@ -4,8 +4,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-use memory_vault::request::ErrorKind;
-use memory_vault::wire::{BrowseParams, NoteParams, NoteView};
+use memory_vault::access::request::ErrorKind;
+use memory_vault::serve::wire::{BrowseParams, NoteParams, NoteView};
 
 use crate::support::prelude::*;
 

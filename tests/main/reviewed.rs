@@ -1,6 +1,6 @@
 //! What once went wrong, and must not again.
 
-use memory_vault::wire::BrowseParams;
+use memory_vault::serve::wire::BrowseParams;
 
 use crate::support::prelude::*;
 

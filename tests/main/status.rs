@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::sync::Condvar;
 
-use memory_vault::jobs;
 use memory_vault::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError};
-use memory_vault::vault::Home;
+use memory_vault::serve::jobs;
+use memory_vault::vault::disk::Home;
 
 use crate::support::prelude::*;
 

@@ -138,7 +138,7 @@ fn methods(after: &str) -> Vec<String> {
 }
 
 fn described() -> Value {
-    serde_json::to_value(memory_vault::api::openapi()).unwrap()
+    serde_json::to_value(memory_vault::serve::api::openapi()).unwrap()
 }
 
 /// The operations of the description, by their way.
@@ -339,7 +339,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
 #[test]
 fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
     let help = Ran::of(vault_command().args(["search", "--help"])).ok().stdout;
-    let page = include_str!("../../src/page/assets/keys.js");
+    let page = include_str!("../../src/serve/page/assets/keys.js");
     let document = described();
     let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
     let query = parameters.iter().find(|parameter| parameter["name"] == "q").unwrap();
@@ -354,7 +354,7 @@ fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
         ("the API's description", query["description"].as_str().unwrap()),
         ("MCP's instructions", said["result"]["instructions"].as_str().unwrap()),
     ];
-    for operator in memory_vault::search::OPERATORS {
+    for operator in memory_vault::index::search::OPERATORS {
         for (name, text) in texts {
             assert!(text.contains(operator), "{name} does not tell of `{operator}`: {text}");
         }

@@ -1,7 +1,7 @@
 //! What the program writes into the vault when it is asked to.
 
-use memory_vault::request::{ErrorKind, RequestError};
-use memory_vault::wire::{SaveParams, Saved};
+use memory_vault::access::request::{ErrorKind, RequestError};
+use memory_vault::serve::wire::{SaveParams, Saved};
 
 use crate::support::prelude::*;
 

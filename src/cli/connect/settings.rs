@@ -10,7 +10,7 @@ use jsonc_parser::errors::ParseError;
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use crate::fs::{create_dir, write_atomically, write_new, write_over};
+use crate::base::fs::{create_dir, write_atomically, write_new, write_over};
 
 /// The name of our entry.
 const NAME: &str = "vault";

@@ -17,12 +17,12 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
 use super::{AnswerForm, INTERNAL, RpcMessage, refusal};
-use crate::api::AS_AGENT;
-use crate::config::Config;
-use crate::daemon::{Daemon, DaemonError, Serves};
-use crate::mcp::SESSION;
-use crate::sync::Shared;
-use crate::vault::{Home, HomeError};
+use crate::base::config::Config;
+use crate::index::sync::Shared;
+use crate::serve::api::AS_AGENT;
+use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::serve::mcp::SESSION;
+use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for a daemon that was there to come back, before this process does its work.
 const RETURNS_WITHIN: Duration = Duration::from_secs(10);

@@ -8,16 +8,16 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::ShapeArgs;
-use crate::api::endpoints;
+use crate::base::config::{Config, EmbedConfig, NewValue, PoolingChoice};
 use crate::cli::backend::{Backend, home};
 use crate::cli::eval::name;
 use crate::cli::exit::Outcome;
 use crate::cli::progress::Bar;
 use crate::cli::terminal::{answer, remark, say};
-use crate::config::{Config, EmbedConfig, NewValue, PoolingChoice};
 use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
-use crate::vault::Home;
-use crate::wire::ModelReloaded;
+use crate::serve::api::endpoints;
+use crate::serve::wire::ModelReloaded;
+use crate::vault::disk::Home;
 
 /// What memory.toml says of a model.
 struct Chosen {

@@ -10,7 +10,7 @@ use super::index::QmdIndex;
 use super::listing::say_pending;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say, stdout};
-use crate::qmd::{IndexPlace, IndexVariables, QmdCollection, QmdCollections, QmdError};
+use crate::serve::qmd::{IndexPlace, IndexVariables, QmdCollection, QmdCollections, QmdError};
 
 /// What can be done with collections.
 #[derive(Debug, Subcommand)]

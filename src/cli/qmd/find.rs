@@ -9,10 +9,10 @@ use super::collection::not_found_text;
 use super::get::INDEX_MARK;
 use super::index::QmdIndex;
 use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, on_disk, print_hits};
+use crate::base::config::Mode;
 use crate::cli::exit::Outcome;
-use crate::config::Mode;
-use crate::qmd::{DEFAULT_NAME, QmdError};
-use crate::wire::{HitView, SearchQuery, SearchResponse};
+use crate::serve::qmd::{DEFAULT_NAME, QmdError};
+use crate::serve::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many, for people and for programs.
 const SHOWN_HITS: usize = 5;

@@ -9,12 +9,12 @@ use super::index::QmdIndex;
 use super::shapes::{
     FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, in_a_line, numbered, on_disk, print_documents,
 };
+use crate::base::path::composed;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say};
-use crate::path::composed;
-use crate::qmd::{QmdDocument, QmdError};
-use crate::vault::Globs;
-use crate::wire::split_lines;
+use crate::serve::qmd::{QmdDocument, QmdError};
+use crate::serve::wire::split_lines;
+use crate::vault::disk::Globs;
 
 /// Between an address and the name of the index that it is of.
 pub(super) const INDEX_MARK: &str = "?index=";

@@ -14,16 +14,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::access::request::{ErrorKind, RequestError};
+use crate::base::config::FILE_NAME;
+use crate::base::fs::create_private_dir;
 use crate::cli::client::{Client, PATIENCE};
 use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::remark;
-use crate::config::FILE_NAME;
-use crate::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
-use crate::fs::create_private_dir;
-use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments, indexes_folder};
-use crate::request::{ErrorKind, RequestError};
-use crate::vault::{Home, HomeError};
+use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
+use crate::serve::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments, indexes_folder};
+use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
 const CLOSES_WITHIN: Duration = Duration::from_secs(20);

@@ -38,7 +38,7 @@ impl QmdLsArgs {
         let mut documents = index.documents.all(Some(name))?;
         documents.retain(|document| document.path.starts_with(folder));
         if self.json {
-            let object = |document: &crate::qmd::QmdDocument| {
+            let object = |document: &crate::serve::qmd::QmdDocument| {
                 let docid = format!("#{}", document.docid());
                 json!({ "file": document.address(), "docid": docid, "title": document.title, "modified_at": document.modified_at })
             };

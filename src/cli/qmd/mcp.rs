@@ -14,12 +14,12 @@ use super::get::{MAX_BYTES, WantedLines, document_text, document_texts, missing}
 use super::index::{QmdIndex, asking};
 use super::listing::index_status;
 use super::shapes::{GivenDocument, QmdHit};
+use crate::base::config::Mode;
 use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
-use crate::config::Mode;
-use crate::qmd::{IndexPlace, QMD_VERSION};
-use crate::wire::percent_encode_path;
+use crate::serve::qmd::{IndexPlace, QMD_VERSION};
+use crate::serve::wire::percent_encode_path;
 
 /// Where it listens over HTTP, as QMD does.
 const USUAL_PORT: u16 = 8181;
@@ -393,7 +393,7 @@ fn resource(given: &GivenDocument) -> Value {
 /// When it cannot be read.
 pub(super) fn at_address(index: &mut QmdIndex, address: &str) -> anyhow::Result<Option<Value>> {
     let wanted = WantedLines { from: None, most: None, numbered: false };
-    let given = document_text(index, &crate::wire::percent_decode(address), &wanted)?;
+    let given = document_text(index, &crate::serve::wire::percent_decode(address), &wanted)?;
     Ok(given.map(|given| json!({ "contents": [resource(&given)["resource"]] })))
 }
 

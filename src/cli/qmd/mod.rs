@@ -18,8 +18,8 @@ use self::shapes::FOR_QMD;
 use super::exit::Outcome;
 use super::search;
 use super::terminal::remark;
-use crate::config::Mode;
-use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
+use crate::base::config::Mode;
+use crate::serve::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::index::QmdIndex;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{DIM, TITLE, stdout};
-use crate::qmd::QmdDocument;
+use crate::serve::qmd::QmdDocument;
 
 /// Above the options that are taken so that calls of QMD work as they are.
 pub(super) const FOR_QMD: &str = "Taken as QMD takes them, without effect here";

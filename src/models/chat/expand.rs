@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::ModelError;
 use super::super::asker::{ByAsker, ModelAsker};
 use super::model::{ChatModel, ChatRequest, cut};
-use crate::fence::fence;
+use crate::base::fence::fence;
 
 /// Maximum length of what is sent of a query, in characters; the beginning of a longer one says enough.
 const MAX_QUERY_CHARS: usize = 1_000;
@@ -99,7 +99,7 @@ fn variants(text: &str) -> Result<QueryVariants, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
-    use crate::chance::proptest_config;
+    use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};

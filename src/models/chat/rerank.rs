@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::ModelError;
 use super::super::asker::{ByAsker, ModelAsker};
 use super::model::{ChatModel, ChatRequest, cut};
-use crate::fence::fence;
+use crate::base::fence::fence;
 
 /// Maximum number of chunks that are judged at a time.
 pub(crate) const MOST_RERANKED: usize = 20;
@@ -127,7 +127,7 @@ fn scores(text: &str, count: usize) -> Result<Vec<f64>, &'static str> {
 mod tests {
     use super::super::model::{ChatReply, ChatUsage};
     use super::*;
-    use crate::chance::proptest_config;
+    use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};

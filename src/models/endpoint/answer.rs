@@ -95,7 +95,7 @@ pub(super) fn vectors_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::proptest_config;
+    use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
 

@@ -330,7 +330,7 @@ fn answer(line: &[u8], dimension: usize) -> Option<(ContentHash, EmbeddedText)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::proptest_config;
+    use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
     use proptest::prelude::*;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::FILE_NAME;
-use crate::fs::{create_private_dir, write_atomically};
+use crate::base::config::FILE_NAME;
+use crate::base::fs::{create_private_dir, write_atomically};
 
 /// Two languages, prose and code; and more than one, so that a server that mixes up the order is found out.
 pub(super) const CANARIES: [&str; 3] = [

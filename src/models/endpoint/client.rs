@@ -12,7 +12,7 @@ use super::address::Address;
 use super::answer::BadAnswer;
 use super::key::ApiKey;
 use super::service::EndpointService;
-use crate::redact::redact;
+use crate::base::redact::redact;
 
 /// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
 const MAX_ANSWER_BYTES: u64 = 128 << 20;

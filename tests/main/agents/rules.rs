@@ -1,10 +1,10 @@
 //! The rules as they change.
 
-use memory_vault::access::{Caller, Principal, Session, Turn};
-use memory_vault::agents;
-use memory_vault::config::{ScopeConfig, ScopeDecision};
-use memory_vault::request::{Role, Viewer};
-use memory_vault::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams};
+use memory_vault::access::agents;
+use memory_vault::access::principal::{Caller, Principal, Session, Turn};
+use memory_vault::access::request::{Role, Viewer};
+use memory_vault::base::config::{ScopeConfig, ScopeDecision};
+use memory_vault::serve::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams};
 use proptest::prelude::*;
 
 use crate::support::prelude::*;
@@ -205,8 +205,8 @@ proptest! {
             prop::sample::subsequence(vec!["a", "A/B", "ab", "c/d", "private"], 0..3),
         ), 1..8),
     ) {
-        use memory_vault::access::{Policy, Scope};
-        use memory_vault::search::{Visible, subject};
+        use memory_vault::access::principal::{Policy, Scope};
+        use memory_vault::index::search::{Visible, subject};
         let mut vault = TestVault::new();
         for (folder, name, tags) in &files {
             let path = if folder.is_empty() { format!("{name}.md") } else { format!("{folder}/{name}.md") };

@@ -1,7 +1,7 @@
 //! Texts that would break the file they are in.
 
-use memory_vault::derive::chunk;
-use memory_vault::note::{BlockKind, Note};
+use memory_vault::text::derive::chunk;
+use memory_vault::text::note::{BlockKind, Note};
 
 use super::message;
 use crate::support::prelude::*;

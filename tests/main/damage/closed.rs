@@ -1,6 +1,6 @@
 //! Damage while nobody had the stores open: the next start finds it, or the check does.
 
-use memory_vault::engine_local::keyword::FORMAT;
+use memory_vault::index::local::keyword::FORMAT;
 
 use super::Noticed::{Perhaps, Said, Unsaid};
 use super::{Fixture, Noticed, cut, find_all, flip, length, remove, replace, segment_files};
@@ -93,7 +93,7 @@ fn rows(catalog: &Path) -> Option<Vec<Vec<rusqlite::types::Value>>> {
 #[test]
 fn a_bit_of_every_kind_of_row() {
     let mut fixture = Fixture::new();
-    let place = memory_vault::vault::Home::open(&fixture.vault.root()).unwrap().place();
+    let place = memory_vault::vault::disk::Home::open(&fixture.vault.root()).unwrap().place();
     for (what, text) in [
         ("a path", "notes/5.md"),
         ("a title", "Note 5"),
@@ -258,7 +258,7 @@ fn the_words_are_older_than_the_catalog() {
 fn another_stemmer_is_configured_and_nothing_is_embedded_again() {
     let mut fixture = Fixture::new();
     let vault = &mut fixture.vault;
-    vault.config.search.stemmer = memory_vault::config::StemmerLanguage::German;
+    vault.config.search.stemmer = memory_vault::base::config::StemmerLanguage::German;
     assert_eq!(vault.embedded_by(|_| {}), 0);
     assert!(vault.status().rebuilt.unwrap().contains("English"));
     let healed = vault.answers(&super::QUERIES);

@@ -2,14 +2,14 @@
 
 use std::os::unix::fs::FileExt;
 
-use memory_vault::access::{Scope, Turn};
-use memory_vault::derive::words::Stemming;
-use memory_vault::engine::{ChangeBatch, Filter, Reader};
-use memory_vault::engine_local::{Settings, Store};
+use memory_vault::access::principal::{Scope, Turn};
+use memory_vault::index::engine::{ChangeBatch, Filter, Reader};
+use memory_vault::index::local::{Settings, Store};
+use memory_vault::index::search::{Degraded, SearchRequest, Visible, search};
+use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::search::{Degraded, SearchRequest, Visible, search};
-use memory_vault::sync::{FileReading, PreparedFile, prepare};
-use memory_vault::vault::globs;
+use memory_vault::text::derive::words::Stemming;
+use memory_vault::vault::disk::globs;
 
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
@@ -114,8 +114,8 @@ fn without_the_words_the_meaning_answers() {
     };
     let mut store = Store::open(index.path(), settings, false).unwrap();
     let mut stemming = Stemming::new(store.stemmer());
-    let rules = memory_vault::vault::NoteRules::new(root.path(), &[]).unwrap();
-    let attachments = memory_vault::attachments::AttachmentReader::default();
+    let rules = memory_vault::vault::disk::NoteRules::new(root.path(), &[]).unwrap();
+    let attachments = memory_vault::vault::attachments::AttachmentReader::default();
     let from = FileReading { root: root.path(), rules: &rules, max_bytes: 1000, attachments: &attachments };
     let read = prepare(&from, VaultPath::new("a.md").unwrap(), None, &mut stemming, jiff::Timestamp::now());
     let PreparedFile::Changed(update) = read else { panic!("{read:?}") };

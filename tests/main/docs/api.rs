@@ -20,7 +20,7 @@ has the seconds to wait; `too_much` is an agent that has written as much as it m
 
 #[test]
 fn the_description_of_the_api_is_that_of_the_code() {
-    let document = serde_json::to_value(memory_vault::api::openapi()).unwrap();
+    let document = serde_json::to_value(memory_vault::serve::api::openapi()).unwrap();
     hold("api.md", &render(&document));
 }
 

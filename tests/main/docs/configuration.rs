@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memory_vault::config::SHIPPED;
+use memory_vault::base::config::SHIPPED;
 
 use super::{cell, hold, plain};
 use crate::support::prelude::*;

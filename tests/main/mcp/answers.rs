@@ -131,7 +131,7 @@ fn a_hit_takes_120_tokens_at_most() {
     let hits: Vec<&str> = found.split("\n[").skip(1).collect();
     assert_eq!(hits.len(), 3, "{found}");
     for hit in hits {
-        let tokens = memory_vault::derive::token_estimate(hit);
+        let tokens = memory_vault::text::derive::token_estimate(hit);
         assert!(tokens <= 125 && hit.contains("aardvark"), "{tokens}: {hit}");
         let (head, _) = hit.split_once('\n').unwrap();
         let relevance = head.rsplit_once('(').unwrap().1.split(',').next().unwrap();

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::sync::mpsc::{Receiver, channel};
 
-use memory_vault::config::WatchMode;
-use memory_vault::jobs;
-use memory_vault::vault::{Change, NoteRules, Signal, WatchedBy, Watcher};
+use memory_vault::base::config::WatchMode;
+use memory_vault::serve::jobs;
+use memory_vault::vault::disk::{Change, NoteRules, Signal, WatchedBy, Watcher};
 
 use super::op::News;
 use crate::support::prelude::*;

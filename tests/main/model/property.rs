@@ -1,8 +1,8 @@
 //! The property, and random operations to try it with.
 
-use memory_vault::access::{Scope, Turn};
-use memory_vault::engine::Filter;
-use memory_vault::search::{SearchRequest, Visible, search};
+use memory_vault::access::principal::{Scope, Turn};
+use memory_vault::index::engine::Filter;
+use memory_vault::index::search::{SearchRequest, Visible, search};
 use proptest::prelude::*;
 
 use super::engine::Engine;

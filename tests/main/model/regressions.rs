@@ -1,6 +1,6 @@
 //! What the property found, and what its like found before.
 
-use memory_vault::vault::{Change, Signal};
+use memory_vault::vault::disk::{Change, Signal};
 
 use crate::support::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Everything an index answers, to hold two of them against each other.
 
-use memory_vault::app::App;
-use memory_vault::config::Mode;
-use memory_vault::notes;
-use memory_vault::wire::{BrowseParams, SearchQuery};
+use memory_vault::base::config::Mode;
+use memory_vault::serve::app::App;
+use memory_vault::serve::wire::{BrowseParams, SearchQuery};
+use memory_vault::vault::notes;
 use serde_json::{Value, json};
 
 use super::{Connection, Daemon};

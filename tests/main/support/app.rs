@@ -1,9 +1,9 @@
 //! A vault that is served within the test's own process.
 
-use memory_vault::app::App;
-use memory_vault::config::Config;
-use memory_vault::vault::Home;
-use memory_vault::wire::Status;
+use memory_vault::base::config::Config;
+use memory_vault::serve::app::App;
+use memory_vault::serve::wire::Status;
+use memory_vault::vault::disk::Home;
 
 use super::{Daemon, eventually};
 

@@ -47,11 +47,11 @@ pub mod prelude {
     pub use std::sync::{Arc, Mutex};
     pub use std::time::{Duration, Instant, SystemTime};
 
-    pub use memory_vault::app::App;
-    pub use memory_vault::config::{Config, Mode};
-    pub use memory_vault::notes;
-    pub use memory_vault::path::VaultPath;
-    pub use memory_vault::wire::SearchQuery;
+    pub use memory_vault::base::config::{Config, Mode};
+    pub use memory_vault::base::path::VaultPath;
+    pub use memory_vault::serve::app::App;
+    pub use memory_vault::serve::wire::SearchQuery;
+    pub use memory_vault::vault::notes;
     pub use serde_json::{Value, json};
     pub use tempfile::TempDir;
 

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
-use memory_vault::app::App;
-use memory_vault::clock::Clock;
-use memory_vault::config::{Config, Mode};
+use memory_vault::access::request::Owner;
+use memory_vault::base::clock::Clock;
+use memory_vault::base::config::{Config, Mode};
+use memory_vault::index::sync::SyncProgress;
 use memory_vault::models::{Embedder, HashEmbedder};
-use memory_vault::request::Owner;
-use memory_vault::sync::SyncProgress;
-use memory_vault::vault::Home;
-use memory_vault::wire::{SearchQuery, SearchResponse, Status, Verification};
-use memory_vault::{jobs, notes};
+use memory_vault::serve::app::App;
+use memory_vault::serve::wire::{SearchQuery, SearchResponse, Status, Verification};
+use memory_vault::vault::disk::Home;
+use memory_vault::{serve::jobs, vault::notes};
 use tempfile::TempDir;
 
 use super::{Answers, PATIENCE, eventually};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use memory_vault::engine_local::keyword::open_searcher;
+use memory_vault::index::local::keyword::open_searcher;
 use serde_json::json;
 
 use super::daemon::Patience;

@@ -13,12 +13,12 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::QmdAnswers;
-use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
 use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::qmd::index::background;
 use crate::cli::terminal::{remark, say};
-use crate::qmd::IndexPlace;
+use crate::serve::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
+use crate::serve::qmd::IndexPlace;
 
 /// Maximum time for the one in the background to be there, or to end.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -184,7 +184,7 @@ impl BackgroundMark {
         }
         let file = Self::of(place);
         // It is there from now on: whoever takes it away ends this one.
-        crate::fs::write_atomically(&file, b"", 0o600)?;
+        crate::base::fs::write_atomically(&file, b"", 0o600)?;
         Ok(Some(Self { file, _lock: lock }))
     }
 

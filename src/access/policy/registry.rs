@@ -1,0 +1,500 @@
+//! Agents' tokens, whose each is, and what agents asked and got: for the person to see.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
+
+use super::policies::Policies;
+use crate::access::principal::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::base::config::Config;
+use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
+
+/// The agents of one vault.
+#[derive(Debug)]
+pub struct AgentRegistry {
+    tokens: AgentTable,
+    policies: Policies,
+    log: ReadLog,
+    rates: Arc<RateLimiter>,
+}
+
+/// The session that an agent's token is bound to.
+pub(crate) fn session(row: &AgentRow) -> Session {
+    Session { chat_type: row.chat_type.clone(), channel: row.channel.clone() }
+}
+
+/// Why agents cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentsError {
+    /// The tokens cannot be read or written.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(std::io::Error),
+}
+
+impl AgentRegistry {
+    /// The agents of the vault at `root`.
+    pub fn new(root: PathBuf, state: &Arc<State>) -> Self {
+        Self {
+            tokens: AgentTable::new(state),
+            policies: Policies::new(root),
+            log: ReadLog::new(state),
+            rates: Arc::default(),
+        }
+    }
+
+    /// The same in a vault whose memory scopes are in the folders that its configuration says.
+    #[must_use]
+    pub fn with_folders_of(mut self, config: &Config) -> Self {
+        self.policies.collections = config.collections.clone();
+        self
+    }
+
+    /// What each may do.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// What each has read.
+    pub fn log(&self) -> &ReadLog {
+        &self.log
+    }
+
+    /// How often each asks.
+    pub fn rates(&self) -> &Arc<RateLimiter> {
+        &self.rates
+    }
+
+    /// Gives an agent a token, in place of the one it had. It is shown this once.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, AgentsError> {
+        let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
+        let token = Token::random().map_err(AgentsError::Random)?;
+        self.tokens.put(slug, |before| {
+            let before = before.as_ref().map(self::session);
+            let bound = session.clone().or(before).unwrap_or_else(Session::direct);
+            AgentRow {
+                slug: slug.to_owned(),
+                created_at: Timestamp::now(),
+                hash: (&token.hash()).into(),
+                chat_type: bound.chat_type,
+                channel: bound.channel,
+                given: given.clone(),
+                given_since: None,
+            }
+        })?;
+        Ok(token)
+    }
+
+    /// Takes an agent's token back: it counts no more, from this moment. Tells whether it had one.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn take_token(&self, slug: &str) -> Result<bool, AgentsError> {
+        Ok(self.tokens.remove(slug)?)
+    }
+
+    /// The token that an agent was given, if any.
+    ///
+    /// # Errors
+    /// When the tokens cannot be read.
+    pub fn token_of(&self, slug: &str) -> Result<Option<AgentRow>, StateError> {
+        Ok(self.tokens.list()?.iter().find(|row| row.slug == slug).cloned())
+    }
+
+    /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
+    pub fn named(&self, slug: &str) -> Option<Caller> {
+        let (policy, given) = self.counting(slug)?;
+        let row = self.token_of(slug).ok().flatten();
+        row.iter().for_each(|row| self.watch_page(row, &given));
+        Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session), policy))
+    }
+
+    /// What an agent may do now; `None` when there is no such agent, or its time is over.
+    pub fn policy(&self, slug: &str) -> Option<Arc<Policy>> {
+        Some(self.counting(slug)?.0)
+    }
+
+    fn counting(&self, slug: &str) -> Option<(Arc<Policy>, Value)> {
+        self.policies.with_given(slug).filter(|(policy, _)| !policy.is_expired(Timestamp::now()))
+    }
+
+    /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
+    /// again with a checkout are in the log.
+    pub fn look_at_page(&self, slug: &str) {
+        if let (Ok(Some(row)), Some((_, given))) = (self.token_of(slug), self.policies.with_given(slug)) {
+            self.watch_page(&row, &given);
+        }
+    }
+
+    /// Notes in the log when an agent's page gives something else than when it was last looked at.
+    fn watch_page(&self, known: &AgentRow, given: &Value) {
+        let before: Value = serde_json::from_str(&known.given).unwrap_or_default();
+        if *given == before {
+            return;
+        }
+        match self.tokens.gives(known, &given.to_string(), Timestamp::now()) {
+            Ok(true) => {
+                tracing::info!("agents/{}/agent.md now gives {given}, before {before}", known.slug);
+                self.log.page_changed(&known.slug, &before, given);
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+    }
+}
+
+impl Authenticator for AgentRegistry {
+    /// While tokens cannot be read, nobody has one.
+    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+        let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
+        let (policy, given) = self.counting(&known.slug)?;
+        self.watch_page(&known, &given);
+        Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))
+    }
+}
+
+/// Counts requests, an agent at a time: a bucket that fills up again evenly over a minute.
+#[derive(Debug, Default)]
+pub struct RateLimiter {
+    buckets: Mutex<HashMap<String, Bucket>>,
+    answered: Arc<Gauge>,
+    at_work: Arc<Gauge>,
+}
+
+/// Maximum number of requests of one agent that are answered at a time.
+const AT_A_TIME: usize = 8;
+/// Maximum number of requests of one agent that a thread works on: those too that were given up while they hang on a disk.
+const AT_WORK: usize = 32;
+
+/// How many there are of each agent's.
+#[derive(Debug, Default)]
+struct Gauge(Mutex<HashMap<String, usize>>);
+
+/// One of an agent's, until this is dropped.
+#[derive(Debug)]
+pub struct RequestPermit {
+    gauge: Arc<Gauge>,
+    slug: String,
+}
+
+/// What a request takes of its agent's room.
+#[derive(Debug)]
+pub struct RequestPermits {
+    /// Until it is answered, or given up.
+    pub answered: RequestPermit,
+    /// Until nothing works on it any more.
+    pub at_work: RequestPermit,
+}
+
+impl Gauge {
+    fn take(self: &Arc<Self>, slug: &str, most: usize) -> Option<RequestPermit> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(slug.to_owned()).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(RequestPermit { gauge: Arc::clone(self), slug: slug.to_owned() })
+    }
+}
+
+impl Drop for RequestPermit {
+    fn drop(&mut self) {
+        let mut counts = self.gauge.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.slug) {
+            *count -= 1;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl RateLimiter {
+    /// Begins to answer a request; `None` while too many of the agent's are answered, or hang.
+    pub fn enter(&self, slug: &str) -> Option<RequestPermits> {
+        Some(RequestPermits {
+            answered: self.answered.take(slug, AT_A_TIME)?,
+            at_work: self.at_work.take(slug, AT_WORK)?,
+        })
+    }
+
+    /// Counts a request of an agent that may make `per_minute`.
+    ///
+    /// # Errors
+    /// How long it has to wait, when it has made too many.
+    pub fn take(&self, slug: &str, per_minute: u32, now: Instant) -> Result<(), Duration> {
+        let most = f64::from(per_minute.max(1));
+        let a_second = most / 60.0;
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = buckets.entry(slug.to_owned()).or_insert(Bucket { left: most, at: now });
+        let filled = now.saturating_duration_since(bucket.at).as_secs_f64() * a_second;
+        *bucket = Bucket { left: (bucket.left + filled).min(most), at: now };
+        if bucket.left >= 1.0 {
+            bucket.left -= 1.0;
+            Ok(())
+        } else {
+            Err(Duration::from_secs_f64((1.0 - bucket.left) / a_second))
+        }
+    }
+}
+
+/// Maximum number of characters of a query that are kept.
+const MAX_QUERY_CHARS: usize = 500;
+/// Maximum number of places that are kept of what one answer gave.
+const MAX_GIVEN: usize = 100;
+
+/// Stands where a query was that told of what was forgotten for good.
+const FORGOTTEN: &str = "(forgotten)";
+
+/// The logs of all agents.
+#[derive(Debug)]
+pub struct ReadLog(LogTable);
+
+/// Something that an agent asked.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LogEntry {
+    /// When, as RFC 3339.
+    #[schema(value_type = String)]
+    pub at: Timestamp,
+    /// What: `search`, `browse`, `passage`, `note`, `memory_save`, … or `page` when its `agent.md` gives something else.
+    pub what: String,
+    /// What it looked for, named or wrote to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub query: String,
+    /// The places that it was given, as citations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
+    /// Why it got nothing, where a rule and not the search decided.
+    pub refused: Option<String>,
+    /// What an agent's page gives otherwise than before, a key each: `collections: ["*"] → ["notes"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What a context was made of, in short.
+    pub receipt: Option<String>,
+}
+
+impl LogEntry {
+    /// Something that was asked now.
+    pub fn now(what: &str, query: &str, given: Vec<String>) -> Self {
+        let query = query.chars().take(MAX_QUERY_CHARS).collect();
+        let left = given.len().saturating_sub(MAX_GIVEN);
+        let mut given: Vec<String> = given.into_iter().take(MAX_GIVEN).collect();
+        if left > 0 {
+            given.push(format!("and {left} more"));
+        }
+        Self {
+            at: Timestamp::now(),
+            what: what.into(),
+            query,
+            given,
+            refused: None,
+            changed: Vec::new(),
+            receipt: None,
+        }
+    }
+}
+
+impl ReadLog {
+    /// Those of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(LogTable::new(state))
+    }
+
+    /// Adds an entry, and does not wait until it is written. A log that cannot be written is said in the program's own.
+    pub fn add(&self, slug: &str, entry: &LogEntry) {
+        match serde_json::to_string(entry) {
+            Ok(entry) => self.0.add(slug, entry),
+            Err(error) => tracing::warn!("what `{slug}` reads cannot be logged: {error}"),
+        }
+    }
+
+    /// Notes that an agent's page gives something else.
+    pub(super) fn page_changed(&self, slug: &str, before: &Value, after: &Value) {
+        let query = format!("agent.md gives {after}, before {before}");
+        self.add(slug, &LogEntry { changed: changed(before, after), ..LogEntry::now("page", &query, Vec::new()) });
+    }
+
+    /// Takes out what is said of something that was forgotten for good: queries that tell of it, and those for which its note was given.
+    /// Where the note is gone, too, `instead` takes the place of its name.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn forget(&self, path: &str, instead: Option<&str>, tells: impl Fn(&str) -> bool) -> Result<(), StateError> {
+        let names =
+            |text: &str| text.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', ':']));
+        self.0.rewrite(|entry| {
+            let mut entry: LogEntry = serde_json::from_str(entry).ok()?;
+            let before = entry.clone();
+            let of_it = entry.given.iter().any(|given| names(given));
+            if names(&entry.query) {
+                entry.query = instead.unwrap_or(path).to_owned();
+            } else if !entry.query.is_empty() && (of_it || tells(&entry.query)) {
+                entry.query = FORGOTTEN.to_owned();
+                entry.changed.clear();
+            }
+            if let Some(instead) = instead {
+                entry.given.iter_mut().filter(|given| names(given)).for_each(|given| *given = instead.to_owned());
+            }
+            (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
+        })
+    }
+
+    /// The newest entries of an agent, newest first.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn entries(&self, slug: &str, limit: usize) -> Result<Vec<LogEntry>, StateError> {
+        let entries = self.0.newest(slug, limit)?;
+        // One that a later version has written in another way is passed over.
+        Ok(entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect())
+    }
+}
+
+/// The keys whose values differ, in the order of the alphabet.
+fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let keys = |value: &Value| value.as_object().into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>();
+    let all: BTreeSet<String> = keys(before).into_iter().chain(keys(after)).collect();
+    let said = |value: Option<&Value>| value.map_or_else(|| "not said".to_owned(), Value::to_string);
+    let of_key = |key: String| match (before.get(&key), after.get(&key)) {
+        (before, after) if before == after => Vec::new(),
+        // Of a map those within it.
+        (Some(before @ Value::Object(_)), Some(after @ Value::Object(_))) => changed(before, after),
+        (before, after) => vec![format!("{key}: {} → {}", said(before), said(after))],
+    };
+    all.into_iter().flat_map(of_key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::policy::agent_page;
+
+    #[test]
+    fn a_token_counts_while_its_agent_is_there() {
+        let vault = tempfile::tempdir().unwrap();
+        let agents = AgentRegistry::new(vault.path().to_owned(), &State::in_folder(&vault.path().join(".vault/state")));
+        let page = vault.path().join("agents/ada/agent.md");
+        std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+        let write = |set: serde_json::Value| {
+            std::fs::write(&page, agent_page("Ada", "2026-01-01", set.as_object().unwrap())).unwrap();
+        };
+        write(serde_json::json!({}));
+        let first = agents.give_token("ada", None).unwrap();
+        assert!(matches!(agents.holder(&first.hash()), Some(Principal::Agent(ada)) if ada.slug == "ada"));
+        let second = agents.give_token("ada", None).unwrap();
+        assert!(agents.holder(&first.hash()).is_none(), "one token an agent");
+        assert!(agents.holder(&second.hash()).is_some());
+        write(serde_json::json!({ "expires": "2020-01-01" }));
+        assert!(agents.holder(&second.hash()).is_none(), "its time is over");
+        write(serde_json::json!({ "can_read_user_memory": true }));
+        assert!(agents.holder(&second.hash()).is_some());
+        let said = agents.log().entries("ada", 10).unwrap();
+        assert!(said.iter().any(|entry| entry.what == "page"), "that it was given more is logged: {said:?}");
+        std::fs::remove_file(&page).unwrap();
+        assert!(agents.holder(&second.hash()).is_none(), "without its page it is nobody");
+        write(serde_json::json!({}));
+        assert!(agents.take_token("ada").unwrap());
+        assert!(agents.holder(&second.hash()).is_none());
+    }
+}
+
+#[cfg(test)]
+mod tests_of_rate_limiter {
+    use super::*;
+
+    #[test]
+    fn so_many_are_answered_at_a_time() {
+        let limiter = RateLimiter::default();
+        let mut inside: Vec<_> = (0..AT_A_TIME).map(|_| limiter.enter("ada").unwrap()).collect();
+        assert!(limiter.enter("ada").is_none() && limiter.enter("bob").is_some());
+        inside.pop();
+        assert!(limiter.enter("ada").is_some());
+    }
+
+    #[test]
+    fn what_was_given_up_and_hangs_is_bounded_too() {
+        let limiter = RateLimiter::default();
+        let mut hanging: Vec<RequestPermit> = (0..AT_WORK).map(|_| limiter.enter("ada").unwrap().at_work).collect();
+        assert!(limiter.enter("ada").is_none() && limiter.enter("bob").is_some());
+        hanging.pop();
+        assert!(limiter.enter("ada").is_some());
+    }
+
+    #[test]
+    fn too_many_requests_wait_and_others_do_not() {
+        let (limiter, start) = (RateLimiter::default(), Instant::now());
+        for _ in 0..60 {
+            limiter.take("ada", 60, start).unwrap();
+        }
+        let wait = limiter.take("ada", 60, start).unwrap_err();
+        assert!(wait > Duration::from_millis(900) && wait <= Duration::from_secs(1), "{wait:?}");
+        limiter.take("bob", 60, start).unwrap();
+        limiter.take("ada", 60, start + Duration::from_millis(1001)).unwrap();
+        assert!(limiter.take("ada", 60, start + Duration::from_millis(1002)).is_err());
+    }
+
+    #[test]
+    fn what_is_added_is_read_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let entries = ["one", "two"].map(|query| LogEntry::now("search", query, vec!["notes/a.md#1".into()]));
+        entries.iter().for_each(|entry| log.add("ada", entry));
+        let [one, two] = entries;
+        assert_eq!(log.entries("ada", 5).unwrap(), [two, one]);
+        assert_eq!(log.entries("bob", 5).unwrap(), []);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_in_no_query_and_a_note_that_is_gone_in_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let given = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
+        log.add("ada", &LogEntry::now("search", "pots", given(&["notes/a.md#L1-L2", "notes/a.mdx", "b.md"])));
+        log.add("ada", &LogEntry::now("search", "the key", given(&["b.md"])));
+        log.add("bob", &LogEntry::now("note", "notes/a.md", given(&["notes/a.md"])));
+        log.add("bob", &LogEntry::now("search", "bread", given(&[])));
+        let all = || {
+            let entries = ["ada", "bob"].into_iter().flat_map(|slug| log.entries(slug, 9).unwrap());
+            entries.map(|entry| format!("{} {}", entry.query, entry.given.join(" "))).collect::<Vec<_>>()
+        };
+        log.forget("notes/a.md", None, |query| query.contains("key")).unwrap();
+        let part =
+            ["(forgotten) b.md", "(forgotten) notes/a.md#L1-L2 notes/a.mdx b.md", "bread ", "notes/a.md notes/a.md"];
+        assert_eq!(all(), part);
+        log.forget("notes/a.md", Some("notes/"), |_| false).unwrap();
+        assert_eq!(all(), ["(forgotten) b.md", "(forgotten) notes/ notes/a.mdx b.md", "bread ", "notes/ notes/"]);
+    }
+
+    #[test]
+    fn of_a_page_the_keys_that_differ_are_told() {
+        let before = serde_json::json!({ "rules": { "can_read_user_memory": false, "paths": [] }, "expires": "x" });
+        let after = serde_json::json!({ "rules": { "can_read_user_memory": true, "paths": [] }, "tags": ["a"] });
+        let told = ["expires: \"x\" → not said", "can_read_user_memory: false → true", "tags: not said → [\"a\"]"];
+        assert_eq!(changed(&before, &after), told);
+        assert_eq!(changed(&Value::Null, &Value::Null), [""; 0]);
+    }
+
+    #[test]
+    fn long_queries_and_answers_are_cut() {
+        let entry = LogEntry::now("search", &"ä".repeat(9000), vec!["a".into(); 150]);
+        assert_eq!((entry.query.chars().count(), entry.given.len()), (500, 101));
+        assert_eq!(entry.given[100], "and 50 more");
+    }
+}

@@ -1,0 +1,18 @@
+//! Who asks, and what they may read.
+//!
+//! Read paths accept a [`Scope`] and nothing else, so that no answer can be made from notes outside it.
+
+mod globs;
+mod grant;
+mod policy;
+mod principal;
+
+pub(crate) use globs::{GlobError, Globs};
+#[cfg(test)]
+pub(crate) use grant::GrantedCollections;
+pub use grant::Scope;
+pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents, is_agents_elsewhere, own_file};
+pub use policy::Policy;
+pub(crate) use policy::{LIBRARIAN_OFF, LIBRARIAN_TASKS, PromptMemoryMode, WriteMode};
+pub(crate) use principal::{Authenticator, SESSION_AGENT, SESSION_SCOPE, TokenHash, may_read, session_marks};
+pub use principal::{Caller, OwnerToken, Principal, Session, Token, Turn};

@@ -1,0 +1,355 @@
+//! Principals: who asks, and by which token.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
+
+use super::policy::Policy;
+use crate::base::config::{ChannelScope, ScopeConfig, ScopeDecision, ScopeRule};
+use crate::base::path::folded;
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub enum Principal {
+    /// The person: the command line, and whoever holds the owner's token.
+    Owner,
+    /// A program that says what happens, by the name its token was made with. It reads nothing.
+    Capture(String),
+    /// An agent. It reads what the person gave it, and keeps a memory of its own.
+    Agent(Caller),
+}
+
+/// An agent that asks.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Its folder's name in `agents/`.
+    pub slug: String,
+    /// The session that its token is bound to.
+    pub session: Session,
+    /// The session that the request itself names. It counts for agents whose `agent.md` says so.
+    pub claimed: Session,
+    /// What its page said when the request came. One request is held to one policy, whatever becomes of the page meanwhile.
+    pub policy: Arc<Policy>,
+}
+
+impl Caller {
+    /// An agent in a session, with a request that names none, held to a policy.
+    pub fn new(slug: impl Into<String>, session: Session, policy: Arc<Policy>) -> Self {
+        Self { slug: slug.into(), session, claimed: Session::default(), policy }
+    }
+}
+
+/// Where an agent talks, as OpenClaw tells sessions apart.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Session {
+    /// With whom: `direct`, `group`, `channel`.
+    pub chat_type: Option<String>,
+    /// Through which service: `telegram`, `slack`.
+    pub channel: Option<String>,
+}
+
+impl Session {
+    /// A conversation with one person.
+    pub fn direct() -> Self {
+        Self { chat_type: Some("direct".into()), channel: None }
+    }
+}
+
+/// Whether reading is allowed in a session: the first rule that fits decides, else the default. A rule fits when all that it
+/// names is so. What a session does not say fits no rule that allows, and every rule that denies: leaving something out opens
+/// nothing.
+pub(crate) fn may_read(config: &ScopeConfig, session: &Session) -> bool {
+    let fits = |rule: &ScopeRule, wanted: &Option<String>, said: &Option<String>| match (wanted, said) {
+        (None, _) => true,
+        (Some(wanted), Some(said)) => wanted.eq_ignore_ascii_case(said),
+        (Some(_), None) => rule.action == ScopeDecision::Deny,
+    };
+    let rule = config
+        .rules
+        .iter()
+        .find(|rule| fits(rule, &rule.chat_type, &session.chat_type) && fits(rule, &rule.channel, &session.channel));
+    rule.map_or(config.default, |rule| rule.action) == ScopeDecision::Allow
+}
+
+/// The property that says from what kind of channel a session is.
+pub(crate) const SESSION_SCOPE: &str = "session_scope";
+/// The property that says whose session it is, by the name of the agent's folder.
+pub(crate) const SESSION_AGENT: &str = "session_agent";
+
+/// What marks begin with; nothing that is written after a `#` does.
+const BEGIN: &str = "@session/";
+
+/// Where a session comes from, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SessionMark<'m> {
+    pub(super) scope: ChannelScope,
+    /// [`folded`]; empty for nobody's.
+    pub(super) agent: &'m str,
+}
+
+impl<'m> SessionMark<'m> {
+    /// Reads a mark; `None` for what is none.
+    pub(super) fn read(mark: &'m str) -> Option<Self> {
+        let (scope, agent) = mark.strip_prefix(BEGIN)?.split_once('/')?;
+        // What says nothing that is known is for nobody else.
+        Some(Self { scope: ChannelScope::of(scope).unwrap_or(ChannelScope::Direct), agent })
+    }
+}
+
+/// The marks of a note's frontmatter: none, where it is no session. A key counts whatever its case. A scope that makes no sense is the
+/// narrowest.
+pub(crate) fn session_marks(metadata: &Map<String, Value>) -> Vec<String> {
+    let of = |wanted: &'static str| {
+        metadata.iter().filter(move |(key, _)| key.trim().eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    };
+    let agents: Vec<&str> = of(SESSION_AGENT).map(|value| value.as_str().unwrap_or_default().trim()).collect();
+    // Said twice it is nobody's.
+    let agent = folded(if agents.len() == 1 { agents[0] } else { "" });
+    let scope = |value: &Value| value.as_str().and_then(ChannelScope::of).unwrap_or(ChannelScope::Direct);
+    of(SESSION_SCOPE).map(|value| session_mark(scope(value), &agent)).collect()
+}
+
+/// The mark of sessions of a channel and an agent, whose name is [`folded`].
+pub(super) fn session_mark(scope: ChannelScope, agent: &str) -> String {
+    format!("{BEGIN}{scope}/{agent}")
+}
+
+const OPEN: u8 = 0;
+const BEGUN: u8 = 1;
+const GIVEN_UP: u8 = 2;
+
+/// A request's turn to change something, which whoever waits for the answer may give up. It is one or the other: what was given up
+/// changes nothing any more, and what is being changed is waited for. So nobody is told that nothing came of a change.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    stage: Arc<AtomicU8>,
+    until: Option<Instant>,
+}
+
+impl Turn {
+    /// A turn that is waited for until then.
+    pub fn until(until: Instant) -> Self {
+        Self { stage: Arc::default(), until: Some(until) }
+    }
+
+    /// Until when it is waited for; `None` where nobody minds.
+    pub fn until_when(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// How long it is waited for still; `None` where nobody minds.
+    pub fn left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether nobody waits any more, so that no more is to be done.
+    pub fn is_over(&self) -> bool {
+        match self.stage.load(Ordering::SeqCst) {
+            OPEN => self.until.is_some_and(|until| until <= Instant::now()),
+            stage => stage == GIVEN_UP,
+        }
+    }
+
+    /// Begins to change something; false when that was given up, and nothing may be changed.
+    #[must_use]
+    pub fn begin(&self) -> bool {
+        self.go(OPEN, BEGUN) || self.stage.load(Ordering::SeqCst) == BEGUN
+    }
+
+    /// Says that nothing was changed after all.
+    pub fn rest(&self) {
+        self.go(BEGUN, OPEN);
+    }
+
+    /// Waits no more; false while something is being changed, or was.
+    #[must_use]
+    pub fn give_up(&self) -> bool {
+        self.go(OPEN, GIVEN_UP)
+    }
+
+    fn go(&self, from: u8, to: u8) -> bool {
+        self.stage.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+}
+
+/// Tells whose tokens of one kind are.
+pub trait Authenticator: Send + Sync {
+    /// Who holds a token; `None` when it is none of these.
+    fn holder(&self, token: &TokenHash) -> Option<Principal>;
+}
+
+/// The one token that is the person's.
+pub struct OwnerToken(TokenHash);
+
+impl OwnerToken {
+    /// Remembers the token by its hash.
+    pub fn new(token: &Token) -> Self {
+        Self(token.hash())
+    }
+}
+
+impl Authenticator for OwnerToken {
+    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+        (*token == self.0).then_some(Principal::Owner)
+    }
+}
+
+/// A bearer token: 32 random bytes in hexadecimal. Not shown by `Debug`.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Makes a new one from the system's random numbers.
+    ///
+    /// # Errors
+    /// When the system has none to give.
+    pub fn random() -> std::io::Result<Self> {
+        let mut bytes = [0u8; 32];
+        getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Takes a token as a person or a file gives it; white space around it does not count.
+    pub fn from_text(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+
+    /// The token itself, to hand it to its holder.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept to recognise it.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(blake3::hash(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// The BLAKE3 of a token. `==` takes the same time for every pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TokenHash(blake3::Hash);
+
+impl From<blake3::Hash> for TokenHash {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash)
+    }
+}
+
+impl From<&TokenHash> for blake3::Hash {
+    fn from(hash: &TokenHash) -> Self {
+        hash.0
+    }
+}
+
+impl TryFrom<String> for TokenHash {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        blake3::Hash::from_hex(text).map(Self)
+    }
+}
+
+impl From<TokenHash> for String {
+    fn from(hash: TokenHash) -> Self {
+        hash.0.to_hex().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::config::Config;
+
+    fn session(chat_type: &str, channel: &str) -> Session {
+        let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Session { chat_type: said(chat_type), channel: said(channel) }
+    }
+
+    fn config(text: &str) -> ScopeConfig {
+        Config::parse(text, std::path::Path::new("memory.toml")).unwrap().scope
+    }
+
+    #[test]
+    fn as_shipped_direct_chats_alone_read() {
+        let shipped = ScopeConfig::default();
+        assert!(may_read(&shipped, &session("direct", "")) && may_read(&shipped, &session("Direct", "slack")));
+        for other in [session("", ""), session("group", ""), session("", "slack")] {
+            assert!(!may_read(&shipped, &other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let rules = config(
+            "[scope]\ndefault = \"deny\"\n[[scope.rules]]\naction = \"deny\"\nchannel = \"discord\"\n[[scope.rules]]\n\
+             action = \"allow\"\nchat_type = \"group\"\n",
+        );
+        assert!(may_read(&rules, &session("group", "slack")));
+        assert!(!may_read(&rules, &session("group", "")), "what is left out opens nothing");
+        assert!(!may_read(&rules, &session("group", "discord")) && !may_read(&rules, &session("direct", "slack")));
+        assert!(may_read(&config("[scope]\ndefault = \"allow\"\nrules = []"), &session("", "")));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_session_mark {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_marked_by_its_scope_and_agent() {
+        for (front, marks) in [
+            (json!({}), &[][..]),
+            (json!({ "session_agent": "ada" }), &[]),
+            (json!({ "session_scope": "group" }), &["@session/group/"]),
+            (json!({ "Session_Scope": "Channel", "session_agent": "Ada" }), &["@session/channel/ada"]),
+            (json!({ "session_scope": "everybody", "session_agent": 5 }), &["@session/direct/"]),
+            (json!({ "session_scope": null, "session_agent": "a", "SESSION_AGENT": "b" }), &["@session/direct/"]),
+            (json!({ "session_scope": "group", "SESSION_SCOPE": "direct" }), &["@session/group/", "@session/direct/"]),
+        ] {
+            assert_eq!(session_marks(front.as_object().unwrap()), marks, "{front}");
+        }
+        let mark = SessionMark::read("@session/group/ada").unwrap();
+        assert_eq!((mark.scope, mark.agent), (ChannelScope::Group, "ada"));
+        assert_eq!(SessionMark::read("session/group/ada"), None);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_turn {
+    use super::*;
+
+    #[test]
+    fn what_is_given_up_changes_nothing_and_what_has_begun_is_waited_for() {
+        let turn = Turn::until(Instant::now());
+        assert_eq!(turn.left(), Some(Duration::ZERO));
+        assert!(turn.begin() && turn.begin() && !turn.give_up());
+        turn.rest();
+        assert!(turn.clone().give_up() && !turn.begin());
+        assert_eq!(Turn::default().left(), None);
+    }
+
+    #[test]
+    fn tokens_differ_and_do_not_show() {
+        let (one, two) = (Token::random().unwrap(), Token::random().unwrap());
+        assert_ne!(one.hash(), two.hash());
+        assert_eq!(one.reveal().len(), 64);
+        assert_eq!(Token::from_text(&format!(" {}\n", one.reveal())).hash(), one.hash());
+        assert!(!format!("{one:?}").contains(one.reveal()));
+    }
+}

@@ -1,0 +1,242 @@
+//! What is asked, checked as every use case checks it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{RequestError, Workspace};
+use crate::base::config::MemoryScope;
+use crate::base::path::{VaultPath, folded};
+use crate::index::sync::ModelStatus;
+use crate::memory::items::ProposeRules;
+use crate::models::{Embedder, Sameness};
+use crate::text::derive::facts::{Moment, is_tag};
+use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+
+/// Maximum length of a text that is kept: what is longer is a document, and can be put into the folder.
+const MAX_CONTENT_BYTES: usize = 50 * 1024;
+/// Maximum length of a query: nothing that a person or an agent looks for is longer.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
+/// Maximum number of tags of a fact or an entry.
+const MAX_TAGS: usize = 20;
+/// Maximum length of such a tag, in bytes.
+const MAX_TAG_BYTES: usize = 200;
+
+/// A text of somebody's.
+///
+/// # Errors
+/// When it is empty, too long, or has control characters.
+pub(crate) fn text(field: &str, text: &str) -> Result<String, RequestError> {
+    let text = text.replace("\r\n", "\n");
+    let message = if text.trim().is_empty() {
+        "is empty".to_owned()
+    } else if text.len() > MAX_CONTENT_BYTES {
+        format!("has {} bytes; it takes {MAX_CONTENT_BYTES}", text.len())
+    } else if let Some(odd) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        format!("has the control character {odd:?}")
+    } else {
+        return Ok(text);
+    };
+    Err(RequestError::invalid(format!("`{field}` {message}")))
+}
+
+/// A query, by the name of its field.
+///
+/// # Errors
+/// When it is too long.
+pub(crate) fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, RequestError> {
+    if text.len() > MAX_QUERY_BYTES {
+        let message = format!("`{field}` has {} bytes; it takes {MAX_QUERY_BYTES}", text.len());
+        return Err(RequestError::invalid(message));
+    }
+    Ok(text)
+}
+
+/// How many are asked for.
+///
+/// # Errors
+/// When it is none, or over 1,000.
+pub(crate) fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError> {
+    match asked {
+        None => Ok(default),
+        Some(limit @ 1..=1000) => Ok(limit),
+        Some(limit) => Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to 1000"))),
+    }
+}
+
+/// How likely hits are to be.
+///
+/// # Errors
+/// When it is no share.
+pub(crate) fn min_score(asked: Option<f64>) -> Result<Option<f64>, RequestError> {
+    match asked.filter(|asked| !(0.0..=1.0).contains(asked)) {
+        Some(asked) => Err(RequestError::invalid(format!("`min_score` is {asked}; it takes 0 to 1"))),
+        None => Ok(asked),
+    }
+}
+
+/// Maximum number of chunks on either side of a hit.
+pub(crate) const MAX_CONTEXT: usize = 20;
+
+/// How many chunks are asked for on either side of a hit.
+///
+/// # Errors
+/// When it is over 20.
+pub(crate) fn context(asked: Option<usize>) -> Result<Option<usize>, RequestError> {
+    match asked {
+        Some(more) if more > MAX_CONTEXT => {
+            Err(RequestError::invalid(format!("`context` is {more}; it takes 0 to {MAX_CONTEXT}")))
+        }
+        asked => Ok(asked),
+    }
+}
+
+/// How long the models are waited for.
+///
+/// # Errors
+/// When it is nothing, or over a minute.
+pub(crate) fn timeout_ms(asked: Option<u64>) -> Result<Option<u64>, RequestError> {
+    match asked.filter(|asked| !(1..=60_000).contains(asked)) {
+        Some(asked) => Err(RequestError::invalid(format!("`timeout_ms` is {asked}; it takes 1 to 60000"))),
+        None => Ok(asked),
+    }
+}
+
+/// Maximum number of memory scopes that one request names.
+const MAX_SCOPES: usize = 50;
+
+/// Memory scopes as somebody names them, each with its weight, if one is said: `project:mech,system=0.4`.
+///
+/// # Errors
+/// When one is none, or its weight is no number from 0 to 10.
+pub(crate) fn memory_scopes(name: &str, text: &str) -> Result<Vec<(MemoryScope, Option<f64>)>, RequestError> {
+    let one = |text: &str| -> Result<(MemoryScope, Option<f64>), RequestError> {
+        let (scope, weight) = text.split_once('=').map_or((text, None), |(scope, weight)| (scope, Some(weight)));
+        let scope = MemoryScope::parse(scope).map_err(|error| RequestError::invalid(format!("`{name}`: {error}")))?;
+        let weight = weight.map(|weight| {
+            let number = weight.trim().parse().ok().filter(|weight: &f64| (0.0..=10.0).contains(weight));
+            number.ok_or_else(|| RequestError::invalid(format!("`{name}` has the weight `{weight}`; it takes 0 to 10")))
+        });
+        Ok((scope, weight.transpose()?))
+    };
+    let scopes = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    if scopes.len() > MAX_SCOPES {
+        return Err(RequestError::invalid(format!("`{name}` has {} scopes; it takes {MAX_SCOPES}", scopes.len())));
+    }
+    Ok(scopes)
+}
+
+/// A path as somebody gives it.
+///
+/// # Errors
+/// When it leaves the vault, or cannot be a path.
+pub(crate) fn note_path(path: &str) -> Result<VaultPath, RequestError> {
+    VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path`: {error}")))
+}
+
+/// How long a model is asked about all texts of one request.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Compares texts by their embeddings, each of which is made once. Where no model is loaded, and once the time is over, nobody can tell.
+pub(crate) struct MeaningAlike {
+    model: Option<Arc<dyn Embedder>>,
+    until: Instant,
+    made: RefCell<HashMap<String, Option<Vec<f32>>>>,
+    /// Why there is no model, though one is to be there.
+    missing: Option<&'static str>,
+    was_asked: Cell<bool>,
+}
+
+impl MeaningAlike {
+    /// By the model that a vault has now. What waits for the person is private: a model elsewhere is asked only where it may be given that.
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        let serving = workspace.shared().embedder();
+        let missing = match workspace.shared().progress().model {
+            ModelStatus::Loading if serving.is_none() => Some("the model is still loading"),
+            ModelStatus::Failed(_) if serving.is_none() => Some("the model cannot be used"),
+            _ => None,
+        };
+        let model = serving.filter(|model| model.takes_private());
+        let until = Instant::now() + PATIENCE;
+        Self { model, until, made: RefCell::default(), missing, was_asked: Cell::default() }
+    }
+
+    /// Why texts were compared by their words alone, though a model is to compare their meaning; `None` where it did, and where none is to.
+    pub(crate) fn degraded(&self) -> Option<String> {
+        let unanswered = || self.made.borrow().values().any(Option::is_none).then_some("the model has not answered");
+        let why = self.missing.or_else(unanswered).filter(|_| self.was_asked.get())?;
+        Some(format!("{why}: what says the same in other words was not looked for"))
+    }
+
+    /// How likely two texts say the same, 0 to 1, as far as their meaning tells; `None` where nobody can tell.
+    pub(crate) fn likeness(&self, one: &str, other: &str) -> Option<f64> {
+        self.was_asked.set(true);
+        let model = self.model.as_ref()?;
+        let (one, other) = (self.vector(model.as_ref(), one)?, self.vector(model.as_ref(), other)?);
+        let cosine: f64 = one.iter().zip(&other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum();
+        Some(Sameness::of(model.name()).likely(cosine))
+    }
+
+    /// The rules that new entries are held to: what `[memory]` says, what was forgotten for good as far as `reach` goes, and how alike texts are.
+    pub(crate) fn rules<'a>(
+        &'a self,
+        workspace: &'a Workspace,
+        forgotten: &'a ForgottenLookup<'a>,
+        reach: TombstoneScope<'a>,
+    ) -> ProposeRules<'a> {
+        let likeness = |one: &str, other: &str| self.likeness(one, other);
+        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Some(Box::new(likeness)) }
+    }
+
+    fn vector(&self, model: &dyn Embedder, text: &str) -> Option<Vec<f32>> {
+        if let Some(made) = self.made.borrow().get(text) {
+            return made.clone();
+        }
+        let in_time = Instant::now() < self.until;
+        let made = in_time.then(|| model.embed_query(text, Some(self.until)).ok()).flatten();
+        self.made.borrow_mut().insert(text.to_owned(), made.clone());
+        made
+    }
+}
+
+/// A moment that a parameter names.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn moment(name: &str, text: Option<&str>) -> Result<Option<Moment>, RequestError> {
+    let read = |text: &str| {
+        Moment::read(text).ok_or_else(|| {
+            let takes = "it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z), or 0";
+            RequestError::invalid(format!("`{name}` is `{text}`; {takes}"))
+        })
+    };
+    text.map(read).transpose()
+}
+
+/// Tags of a fact or an entry, without their `#`.
+///
+/// # Errors
+/// When they are too many or too long, one is none, or it would hide the file.
+pub(crate) fn tags(tags: &[String]) -> Result<Vec<String>, RequestError> {
+    if tags.len() > MAX_TAGS {
+        return Err(RequestError::invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len())));
+    }
+    let tags: Vec<String> = tags.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
+    if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
+        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is no tag")));
+    }
+    if let Some(tag) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
+        return Err(RequestError::invalid(format!(
+            "`tags` has a tag of {} bytes; it takes {MAX_TAG_BYTES}",
+            tag.len()
+        )));
+    }
+    // All of the file would be.
+    match tags.iter().map(|tag| folded(tag)).find(|tag| tag.split('/').next() == Some("private")) {
+        Some(tag) => {
+            Err(RequestError::invalid(format!("`tags` has `{tag}`, which would hide the whole file from agents")))
+        }
+        None => Ok(tags),
+    }
+}

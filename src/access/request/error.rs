@@ -1,0 +1,246 @@
+//! The one error of all use cases, which becomes an HTTP status or an exit code.
+
+use crate::access::policy::AgentsError;
+use crate::access::principal::Principal;
+use crate::base::state::StateError;
+use crate::index::engine::EngineError;
+use crate::index::sync::RefusedError;
+use crate::memory::generated_files::GeneratedError;
+use crate::memory::items::ItemError;
+use crate::memory::trace_files::TraceFilesError;
+use crate::text::derive::ItemEditError;
+use crate::vault::disk::WriteError;
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller asked for something that makes no sense.
+    Invalid,
+    /// The caller may not do it, whatever it is about.
+    Forbidden,
+    /// What was asked for is not there, or not for the caller.
+    NotFound,
+    /// It would undo what somebody else did, or is there already.
+    Conflict,
+    /// The caller has had as much as it may have. Later it may have more.
+    TooMuch,
+    /// The index is not open yet, or cannot be written. Later it may be.
+    Unavailable,
+    /// Our fault.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The HTTP status.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Invalid => 400,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::Conflict => 409,
+            Self::TooMuch => 429,
+            Self::Unavailable => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    /// The exit code of a command that fails so: 1 says that nothing was found, 2 that something went wrong.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::NotFound => 1,
+            Self::Invalid | Self::Forbidden | Self::Conflict | Self::TooMuch | Self::Unavailable | Self::Internal => 2,
+        }
+    }
+
+    /// The kind that a [code](Self::code) names.
+    pub fn from_code(code: &str) -> Option<Self> {
+        [
+            Self::Invalid,
+            Self::Forbidden,
+            Self::NotFound,
+            Self::Conflict,
+            Self::TooMuch,
+            Self::Unavailable,
+            Self::Internal,
+        ]
+        .into_iter()
+        .find(|kind| kind.code() == code)
+    }
+
+    /// A word for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::TooMuch => "too_much",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A request failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RequestError {
+    /// What kind of failure it is.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl RequestError {
+    /// The caller's mistake: which parameter, and what it takes.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Invalid, message: message.into(), hint: None }
+    }
+
+    /// The caller may not do it.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None }
+    }
+
+    /// An agent may not write so, as the person says.
+    pub(crate) fn kept_by_person(message: impl Into<String>) -> Self {
+        let hint = Some("the person says so in `agent.md`, or in `memory.toml`".into());
+        Self { hint, ..Self::forbidden(message) }
+    }
+
+    /// What was asked for is not there.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
+    }
+
+    /// There is no such note, as far as is seen, by whatever it was named.
+    pub fn no_note(named: impl std::fmt::Display) -> Self {
+        Self::not_found(format!("there is no note `{named}`"))
+    }
+
+    /// The same as who is not the person is told: what is wrong with the disk or the index names places that are nobody else's business.
+    #[must_use]
+    pub fn told_to(self, principal: &Principal) -> Self {
+        match (principal, self.kind) {
+            (Principal::Owner, _) => self,
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Unavailable) => Self {
+                message: "the vault cannot answer now".into(),
+                hint: Some("try again in a moment".into()),
+                ..self
+            },
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Internal) => {
+                Self { message: "the server failed".into(), hint: None, ..self }
+            }
+            (Principal::Agent(_) | Principal::Capture(_), _) => self,
+        }
+    }
+
+    /// It would undo what somebody else did, or is there already.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Conflict, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>, hint: &str) -> Self {
+        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Internal, message: message.into(), hint: None }
+    }
+}
+
+impl From<EngineError> for RequestError {
+    fn from(error: EngineError) -> Self {
+        match error.is_abandoned() {
+            true => Self::unavailable(error.to_string(), "ask for less"),
+            false => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for RequestError {
+    fn from(error: WriteError) -> Self {
+        let message = error.to_string();
+        match error {
+            WriteError::Refused { .. } => Self::invalid(message),
+            WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
+            WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
+            WriteError::TooMuch(_) => Self {
+                kind: ErrorKind::TooMuch,
+                message,
+                hint: Some(
+                    "try again tomorrow, or ask the person: `max_written_bytes_per_day` in `memory.toml`".into(),
+                ),
+            },
+            WriteError::Fs(_) => Self::unavailable(message, "nothing was written; see that the disk takes files again"),
+        }
+    }
+}
+
+impl From<ItemError> for RequestError {
+    fn from(error: ItemError) -> Self {
+        let message = error.to_string();
+        match error {
+            ItemError::Write(error) => error.into(),
+            ItemError::Scope(_) | ItemError::Holder(_) => Self::invalid(message),
+            ItemError::Edit { source: ItemEditError::Absent("entry"), .. } => Self::not_found(message),
+            ItemError::Edit { source: ItemEditError::Empty | ItemEditError::Long, .. } => Self::invalid(message),
+            ItemError::Edit { .. } | ItemError::Other { .. } => Self::conflict(message),
+            ItemError::Loss { lost, .. } => {
+                let shown = lost.iter().take(10).map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
+                Self { hint: Some(format!("it would drop:\n{shown}")), ..Self::conflict(message) }
+            }
+            ItemError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+        }
+    }
+}
+
+impl From<GeneratedError> for RequestError {
+    fn from(error: GeneratedError) -> Self {
+        match error {
+            GeneratedError::Write(error) => error.into(),
+            GeneratedError::State(error) => error.into(),
+            GeneratedError::Read { .. }
+            | GeneratedError::Names(_)
+            | GeneratedError::Digest { .. }
+            | GeneratedError::TooLarge { .. } => Self::conflict(error.to_string()),
+        }
+    }
+}
+
+impl From<AgentsError> for RequestError {
+    fn from(error: AgentsError) -> Self {
+        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
+    }
+}
+
+impl From<StateError> for RequestError {
+    fn from(error: StateError) -> Self {
+        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
+    }
+}
+
+impl From<RefusedError> for RequestError {
+    fn from(error: RefusedError) -> Self {
+        Self::unavailable(error.to_string(), "`vault status` says why")
+    }
+}
+
+impl From<TraceFilesError> for RequestError {
+    fn from(error: TraceFilesError) -> Self {
+        let message = error.to_string();
+        match error {
+            TraceFilesError::TooMuch(_) => Self {
+                kind: ErrorKind::TooMuch,
+                message,
+                hint: Some("send it again later; `[traces]` in `memory.toml` has the limits".into()),
+            },
+            TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
+            TraceFilesError::Away | TraceFilesError::Disk(_) => {
+                Self::unavailable(message, "nothing of it was kept: send it again later")
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Finding chunks of what a request sees.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::assist::AssistedRequest;
+use super::{ReadScope, RequestError, Room, share};
+use crate::base::config::{Mode, SearchConfig};
+use crate::index::engine::{EngineError, FileEntry};
+use crate::index::search::{
+    Correction, Degraded, Highlighter, HitWindow, Results, SearchHelp, SearchRequest, Unassisted, UnknownKind,
+    assisted_search, search, snippet, snippet_around,
+};
+use crate::index::sync::ModelStatus;
+use crate::models::Embedder;
+use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
+use crate::text::derive::{ChunkId, TextLanguage};
+
+/// Maximum number of times that a search is begun anew while notes change as fast as they are found.
+const MAX_CHANGED_ROUNDS: usize = 4;
+
+/// How hits are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
+    /// With the places of the query's words in each snippet.
+    pub highlights: bool,
+    /// How many times each hit stands in the answer; all of them count.
+    pub times: usize,
+    /// After so long no model is waited for; where it is not said, as the settings have it for each.
+    pub timeout: Option<Duration>,
+}
+
+impl ReadScope {
+    /// Finds chunks of what is seen, with the settings of `config`.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn find(
+        mut self,
+        mut request: SearchRequest,
+        config: &SearchConfig,
+        given: Given,
+        started: Instant,
+    ) -> Result<SearchResponse, RequestError> {
+        let workspace = Arc::clone(&self.workspace);
+        workspace.shared().note_search();
+        let mut snippet_chars = config.max_snippet_chars;
+        if let Some(limits) = self.limits {
+            request.limit = request.limit.min(limits.max_results);
+            snippet_chars = snippet_chars.min(limits.max_snippet_chars);
+        }
+        if self.is_agents() {
+            request.min_relevance = request.min_relevance.or(Some(config.min_score));
+        }
+        let assisted = self.assisted(config, given.timeout);
+        let mut found = self.found(config, &request, assisted.as_ref())?;
+        if self.is_agents() {
+            // What changed since it was indexed may be private by now. It is hidden before the ranking, not taken out after it.
+            for _ in 0..MAX_CHANGED_ROUNDS {
+                let changed = self.changed(&found);
+                if changed.is_empty() {
+                    break;
+                }
+                changed.iter().for_each(|file| self.visible.hide(file));
+                found = self.found(config, &request, assisted.as_ref())?;
+            }
+            found.hits.retain(|hit| self.is_as_indexed(&hit.file));
+            let names = matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty();
+            if names || !found.corrections.is_empty() {
+                // What it says that there is, is named: a property, a tag, the words that stand in the place of others.
+                self.settle()?;
+                found = self.found(config, &request, assisted.as_ref())?;
+            }
+        }
+        let no_such_collection = match &found.degraded {
+            // While the vault is read for the first time, nobody knows.
+            Some(Degraded::Unknown(_)) if !workspace.shared().progress().caught_up => {
+                found.degraded = None;
+                None
+            }
+            Some(Degraded::Unknown(unknown)) => {
+                let is_filter = request.filter.collection.as_ref() == Some(&unknown.name);
+                (is_filter && unknown.kind == UnknownKind::Collection).then(|| unknown.there.clone())
+            }
+            _ => None,
+        };
+        let mut degraded = found.degraded.filter(|lacks| !self.is_chosen(lacks, found.asked));
+        let mut text = request.text.clone();
+        found.corrections.iter().for_each(|correction| text += &format!(" {}", correction.shown));
+        let mut highlighter = Highlighter::new(&text, config.stemmer);
+        let mut results = Vec::with_capacity(found.hits.len());
+        let mut room = Room::of(self.limits, given.times);
+        for hit in found.hits {
+            highlighter.turn_to(hit.file.language());
+            let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
+            match self.view(&hit.file, hit.chunk) {
+                Ok(chunk) => {
+                    let scores = Scores {
+                        keyword: hit.keyword,
+                        semantic: hit.semantic,
+                        late: hit.late,
+                        rerank: hit.rerank,
+                        coverage: hit.coverage,
+                    };
+                    let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
+                    let (score, relevance) = (hit.score, hit.relevance);
+                    let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
+                    let wide = widened(&view, &hit.window, &mut highlighter, snippet_chars);
+                    if let Some(wide) = wide.filter(|wide| room.holds(&wide.chunk, wide.snippet.chars().count())) {
+                        view = wide;
+                    }
+                    // The best first: what does not fit is cut, and what is left of it left out.
+                    let Some(_) = room.take_chunk(&mut view.chunk, view.snippet.chars().count()) else { continue };
+                    let matches = given.highlights.then(|| highlighter.matches(&view.snippet));
+                    view.highlights = matches.map(|matches| in_characters(&view.snippet, &matches));
+                    results.push(view);
+                }
+                Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(Degraded::Damaged(reason)) = &degraded {
+            workspace.suspect(reason);
+        }
+        let (embedded, of) = self.embedded();
+        let explain = |degraded| match self.is_agents() {
+            true => explain_briefly(&degraded, found.mode),
+            false => self.explain(&degraded, found.mode),
+        };
+        let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
+        let misread = found.misread.iter().map(ToString::to_string);
+        let unassisted = found.unassisted.iter().filter_map(|not_done| self.unassisted(not_done));
+        let why = degraded.map(explain).or_else(|| self.mending());
+        let unread = found.unread.map(|language| self.explain_unread(language));
+        let also = misread.chain(unassisted).chain(unread).chain(why);
+        let lacks: Vec<String> = corrected.into_iter().chain(also).collect();
+        Ok(SearchResponse {
+            query: request.text,
+            mode: found.mode,
+            results,
+            degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
+            without_topic: false,
+            left_out: found.left_out,
+            no_such_collection,
+            fresh: None,
+            embedded_share: share(embedded, of),
+            took_ms: (!self.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
+        })
+    }
+
+    /// The files of hits that have changed since they were indexed, and those for which a chat model was not asked.
+    fn changed(&self, found: &Results) -> Vec<Arc<FileEntry>> {
+        let of_hits = found.hits.iter().map(|hit| &hit.file).filter(|file| !self.is_as_indexed(file));
+        let first = found.unassisted.iter().filter_map(|not_done| match not_done {
+            Unassisted::Hidden(files) => Some(files),
+            _ => None,
+        });
+        of_hits.chain(first.flatten()).cloned().collect()
+    }
+
+    fn found(
+        &self,
+        config: &SearchConfig,
+        request: &SearchRequest,
+        assisted: Option<&AssistedRequest>,
+    ) -> Result<Results, RequestError> {
+        let embedder = self.workspace.shared().embedder_of(self.reader());
+        let given = |chunks: &[ChunkId]| self.given(chunks);
+        let given = (config.usage_weight > 0.0).then_some(&given as _);
+        let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
+        let asker = self.model_asker.as_ref();
+        let Some(assisted) = assisted else {
+            let help = SearchHelp { given, asker, assistant: None };
+            return self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help));
+        };
+        let may_send = |file: &FileEntry| self.may_send(assisted, file);
+        let assistant = self.assistant(assisted, config, &may_send);
+        let help = SearchHelp { assistant: Some(&assistant), given, asker };
+        self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
+    }
+
+    /// Searches what is seen, by words alone where there is no embedder.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn search_with(
+        &self,
+        embedder: Option<&dyn Embedder>,
+        config: &SearchConfig,
+        request: &SearchRequest,
+    ) -> Result<Results, RequestError> {
+        self.searched(|| search(self.reader.as_ref(), embedder, &self.visible, config, request))
+    }
+
+    /// What a search comes to, whatever becomes of it.
+    pub(super) fn searched<T>(&self, searching: impl FnOnce() -> Result<T, EngineError>) -> Result<T, RequestError> {
+        // A bug, which costs this one answer. What the stores cannot read they say themselves.
+        let found = catch_unwind(AssertUnwindSafe(searching)).map_err(|_| {
+            tracing::error!("a search panicked");
+            RequestError::internal("the search failed unexpectedly; please report this")
+        })?;
+        found.map_err(|error| self.workspace.damaged(error))
+    }
+
+    fn explain_unread(&self, language: TextLanguage) -> String {
+        let (embedder, name) = (self.workspace.shared().embedder_of(self.reader()), language.name());
+        let model = embedder.filter(|_| !self.is_agents()).map(|embedder| format!(" ({})", embedder.name()));
+        let model = model.unwrap_or_default();
+        format!(
+            "the model{model} reads English alone: what is in {name} is found by its words, and hardly by its meaning"
+        )
+    }
+
+    fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
+        let by_words = if mode == Mode::Keyword { "searched by keyword alone: " } else { "" };
+        match degraded {
+            Degraded::ModelFailed(reason) => format!("{by_words}the model failed: {reason}"),
+            Degraded::Embedding { embedded, of } => {
+                format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
+            }
+            Degraded::NotDeep(reason) => format!("not looked at token by token: {reason}"),
+            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
+            Degraded::Damaged(reason) => {
+                format!("some passages cannot be shown ({reason}); the index is checked and mended")
+            }
+            Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
+            Degraded::Unknown(unknown) => unknown.to_string(),
+            Degraded::NoModel if self.workspace.is_read_only() => {
+                format!("{by_words}another process is writing the index; this is the index as it is now")
+            }
+            Degraded::NoModel => match self.workspace.shared().progress().model {
+                ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
+                ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
+                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
+            },
+        }
+    }
+
+    /// Whether it is as the person has it: without a model the usual search is one by words.
+    fn is_chosen(&self, lacks: &Degraded, asked: Mode) -> bool {
+        let is_off = || matches!(self.workspace.shared().progress().model, ModelStatus::Off);
+        *lacks == Degraded::NoModel && asked == Mode::Hybrid && !self.workspace.is_read_only() && is_off()
+    }
+
+    /// Why not everything may be found, while the index is built anew.
+    fn mending(&self) -> Option<String> {
+        let progress = self.workspace.shared().progress();
+        progress.rebuilt.filter(|_| progress.mending).map(|why| match self.is_agents() {
+            true => "not everything may be found yet".into(),
+            false => format!("not everything may be found yet: {why}"),
+        })
+    }
+}
+
+/// A hit with what stands around it; `None` where that is nothing.
+fn widened(hit: &HitView, window: &HitWindow, highlighter: &mut Highlighter, snippet_chars: usize) -> Option<HitView> {
+    if window.is_empty() {
+        return None;
+    }
+    let (before, after) = window.texts();
+    let snippet = snippet_around(&before, &hit.chunk.content, &after, highlighter, snippet_chars);
+    let mut chunk = hit.chunk.clone();
+    (chunk.line_start, chunk.line_end) = window.lines((chunk.line_start, chunk.line_end));
+    chunk.citation = passage_citation(&chunk.path, chunk.page, chunk.line_start, chunk.line_end);
+    let texts = [before, chunk.content, after];
+    chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let (score, relevance, perhaps) = (hit.score, hit.relevance, hit.perhaps);
+    Some(HitView { snippet, highlights: None, score, relevance, perhaps, scores: hit.scores, chunk })
+}
+
+/// Why an answer is less than it could be, without the names of files and models that an agent is not to know.
+fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
+    match degraded {
+        Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
+        Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
+        Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
+        Degraded::NotDeep(_) => "not looked at token by token",
+        Degraded::NoWords => "searched by meaning alone",
+        Degraded::Damaged(_) => "some passages cannot be shown now",
+        Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
+        Degraded::Unknown(unknown) => return unknown.to_string(),
+    }
+    .into()
+}
+
+/// Says which words stand in the place of others.
+fn said_corrected(corrections: &[Correction]) -> String {
+    let typed: Vec<String> = corrections.iter().map(|correction| format!("`{}`", correction.typed)).collect();
+    let (is, it) = if typed.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let shown: Vec<&str> = corrections.iter().map(|correction| correction.shown.as_str()).collect();
+    format!("{} {is} in no passage; shown: {}. Put {it} in quotes to insist", typed.join(" and "), shown.join(" and "))
+}
+
+/// Ranges of bytes, in order, as ranges of characters.
+fn in_characters(text: &str, ranges: &[Range<usize>]) -> Vec<[usize; 2]> {
+    let (mut bytes, mut characters) = (0, 0);
+    let mut at = |byte: usize| {
+        characters += text[bytes..byte].chars().count();
+        bytes = byte;
+        characters
+    };
+    ranges.iter().map(|range| [at(range.start), at(range.end)]).collect()
+}

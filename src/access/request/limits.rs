@@ -1,0 +1,153 @@
+//! How much an agent gets.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use jiff::{Timestamp, Zoned};
+
+use super::{Request, RequestError};
+use crate::access::principal::Principal;
+use crate::base::clock;
+pub(crate) use crate::base::clock::Edge;
+use crate::base::clock::moment;
+use crate::base::config::{AgentsConfig, Mode, SearchConfig};
+use crate::index::sync::{FRESH_WITHIN, ModelStatus, Phase};
+use crate::text::note::written;
+use crate::vault::disk::Quota;
+
+/// How much an agent gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentLimits {
+    /// Results of one answer.
+    pub max_results: usize,
+    /// Characters of a snippet.
+    pub max_snippet_chars: usize,
+    /// Characters of all that one answer gives of notes: texts, titles, headings, tags, frontmatter.
+    pub max_injected_chars: usize,
+    /// After this an answer is given up.
+    pub timeout: Duration,
+    /// Requests a minute.
+    pub requests_per_minute: u32,
+    /// Files of its own memory.
+    pub max_files: usize,
+    /// What it may write, and have kept of that.
+    pub quota: Quota,
+}
+
+/// Maximum number of bytes that are kept so that changes of an agent's own memory can be undone; the oldest go first.
+const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
+
+impl AgentLimits {
+    /// Those of who asks: of an agent as its page says, else as `[agents]` does; the person gets all.
+    pub fn of(config: &AgentsConfig, principal: &Principal) -> Option<Self> {
+        let Principal::Agent(caller) = principal else { return None };
+        let own = &caller.policy.limits;
+        Some(Self {
+            max_results: own.max_results.unwrap_or(config.max_results),
+            max_snippet_chars: own.max_snippet_chars.unwrap_or(config.max_snippet_chars),
+            max_injected_chars: own.max_injected_chars.unwrap_or(config.max_injected_chars),
+            timeout: Duration::from_millis(own.timeout_ms.unwrap_or(config.timeout_ms)),
+            requests_per_minute: own.requests_per_minute.unwrap_or(config.requests_per_minute),
+            max_files: own.max_files.unwrap_or(config.max_files),
+            quota: Quota {
+                checkpoints: own.max_checkpoints.unwrap_or(config.max_checkpoints),
+                checkpoint_bytes: MAX_CHECKPOINT_BYTES,
+                written_bytes_per_day: own.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
+            },
+        })
+    }
+}
+
+/// Maximum time that an agent's search waits: what keeps the index busy may be hidden from it.
+const AGENTS_WAIT: Duration = Duration::from_millis(100);
+/// Maximum time that a search waits for a model. The bundled one takes half a second to load, and on a busy machine two.
+const MODEL_WAIT: Duration = Duration::from_secs(3);
+
+impl Request {
+    /// Waits until all that was saved before can be found by its words: a second at most, and only while the index gets on with it. To be
+    /// called before the request is held to a state of the index. Tells the person whether it can; nothing where nobody watches the vault.
+    ///
+    /// An agent is not told.
+    pub(crate) fn make_fresh(&self) -> Option<bool> {
+        if self.workspace.is_read_only() {
+            return None;
+        }
+        let is_owner = matches!(self.principal, Principal::Owner);
+        let most = if is_owner { FRESH_WITHIN.most } else { AGENTS_WAIT };
+        let is_fresh = self.workspace.shared().fresh().wait(FRESH_WITHIN.within(self.half_left(most)));
+        is_fresh.filter(|_| is_owner)
+    }
+
+    /// Waits until a model that is being loaded is there: without it the words would answer alone, and take what it knows for slips. To be
+    /// called as [`Request::make_fresh`] is, with the settings of the search.
+    pub(crate) fn await_model(&self, mode: Mode, config: &SearchConfig) {
+        let timeout = Some(Duration::from_millis(config.timeout_ms)).filter(|timeout| !timeout.is_zero());
+        let most = timeout.map_or(MODEL_WAIT, |timeout| timeout.min(MODEL_WAIT));
+        if mode != Mode::Keyword {
+            self.workspace.shared().wait(self.half_left(most), |progress| {
+                progress.model != ModelStatus::Loading || progress.phase == Phase::Stopped
+            });
+        }
+    }
+
+    /// So long, and no longer than half of the time that whoever waits has left.
+    fn half_left(&self, most: Duration) -> Duration {
+        self.turn.left().map_or(most, |left| most.min(left / 2))
+    }
+}
+
+/// What the person is told where it could not be made sure of.
+pub(crate) const MAY_LACK_THE_NEWEST: &str = "what was saved in the last moment may not be found yet";
+
+/// Reads a [moment] of a parameter, in milliseconds since 1970.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Result<i64, RequestError> {
+    moment(text, edge, now).ok_or_else(|| {
+        let text = text.trim();
+        RequestError::invalid(format!(
+            "`{name}` is `{text}`; it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z) `yesterday`, or how long ago (7d)"
+        ))
+    })
+}
+
+/// The same, of a date its last millisecond: what is asked about a day counts to its end.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn parse_last(name: &str, text: &str, now: Timestamp) -> Result<i64, RequestError> {
+    let (start, end) = (parse(name, text, Edge::Start, now)?, parse(name, text, Edge::End, now)?);
+    Ok(if end > start { end - 1 } else { start })
+}
+
+/// The milliseconds of a day of the local time zone.
+///
+/// # Errors
+/// When the text is no date.
+pub(crate) fn day_of(name: &str, text: &str) -> Result<Range<i64>, RequestError> {
+    clock::day_of(text)
+        .ok_or_else(|| RequestError::invalid(format!("`{name}` is `{text}`; it takes a date (2026-01-05)")))
+}
+
+/// Now, in the person's time zone, as people write it.
+pub(crate) fn now() -> String {
+    written(&Zoned::now())
+}
+
+/// A time as RFC 3339.
+pub(crate) fn rfc3339(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_time_is_named() {
+        let error = parse("since", "whenever", Edge::Start, Timestamp::UNIX_EPOCH).unwrap_err();
+        assert!(error.message.starts_with("`since` is `whenever`"), "{}", error.message);
+        assert_eq!(rfc3339(1_767_607_200_000), "2026-01-05T10:00:00Z");
+    }
+}

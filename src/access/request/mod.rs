@@ -1,0 +1,174 @@
+//! What one request may do, made once and passed to every use case: who asks, what its page says, one state of the index and what
+//! of it is seen, limits, until when it is waited for.
+//!
+//! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
+//! makes one, and refuses everybody else.
+
+mod assist;
+mod checks;
+mod error;
+mod find;
+mod graph;
+mod limits;
+mod link_targets;
+mod read_scope;
+mod related;
+mod role;
+mod room;
+mod source_trust;
+mod usage;
+mod visibility;
+mod workspace;
+
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+
+pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
+pub(crate) use checks::{
+    MeaningAlike, context, limit, memory_scopes, min_score, moment, note_path, query_text, tags, text, timeout_ms,
+};
+pub use error::{ErrorKind, RequestError};
+pub(crate) use find::Given;
+pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
+pub use graph::{KeyRelation, KeyRelations, key_relations};
+pub(crate) use limits::{AgentLimits, Edge, MAY_LACK_THE_NEWEST, day_of, now, parse, parse_last, rfc3339};
+pub(crate) use link_targets::LinkTargets;
+use read_scope::Asker;
+pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
+pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
+pub use role::{Owner, Role, Viewer};
+pub(crate) use room::{Room, frontmatter_chars};
+pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
+pub(crate) use visibility::Visibility;
+pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
+
+use crate::access::policy::LogEntry;
+use crate::access::principal::{Principal, Scope, Turn};
+use crate::index::engine::Reader;
+use crate::models::ModelAsker;
+
+/// One request.
+#[derive(Clone)]
+pub struct Request {
+    workspace: Arc<Workspace>,
+    principal: Principal,
+    turn: Turn,
+    limits: Option<AgentLimits>,
+    /// When it was made.
+    at: Timestamp,
+    reader: OnceLock<Arc<dyn Reader>>,
+    scope: OnceLock<ReadScope>,
+    /// Whether the person asks in the place of an agent.
+    is_tried: bool,
+}
+
+impl Request {
+    /// A request of somebody, who waits for it until `turn` is over.
+    pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
+        let limits = AgentLimits::of(&workspace.config().agents, &principal);
+        let (reader, scope) = (OnceLock::new(), OnceLock::new());
+        Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope, is_tried: false }
+    }
+
+    /// The same request as somebody else would make it, held to the same state of the index.
+    fn by(&self, principal: Principal) -> Self {
+        let reader = self.reader.clone();
+        let is_tried = self.is_tried || matches!(self.principal, Principal::Owner);
+        Self { reader, at: self.at, is_tried, ..Self::new(Arc::clone(&self.workspace), principal, self.turn.clone()) }
+    }
+
+    /// The vault that is asked.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// Who asks.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// Until when it is waited for, and whether it may still change something.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// When it was made.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// How much is given; all where there are none.
+    pub fn limits(&self) -> Option<AgentLimits> {
+        self.limits
+    }
+
+    /// What of the person's memory is seen of the state of the index to which this request is held.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn read_scope(&self) -> Result<ReadScope, RequestError> {
+        if let Some(scope) = self.scope.get() {
+            return Ok(scope.clone());
+        }
+        let scope = self.seen(&self.reading_rights())?;
+        Ok(self.scope.get_or_init(|| scope).clone())
+    }
+
+    /// The same, less what has changed since it was indexed: an agent is told of it when it has been read again, as it may have
+    /// become private. Looks at every file; searches look at those they give alone.
+    ///
+    /// # Errors
+    /// When the index is not open yet, or nobody waits any more.
+    pub fn settled_scope(&self) -> Result<ReadScope, RequestError> {
+        let mut scope = self.read_scope()?;
+        scope.settle()?;
+        Ok(scope)
+    }
+
+    /// What rights show of the state of the index to which this request is held.
+    fn seen(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
+        let reader = match self.reader.get() {
+            Some(reader) => Arc::clone(reader),
+            None => {
+                let newest = self.workspace.reader()?;
+                Arc::clone(self.reader.get_or_init(|| newest))
+            }
+        };
+        Ok(ReadScope::new(&self.workspace, reader, rights, self.asker()))
+    }
+
+    /// What rights show of the newest state of the index: for who has just written, and waits for the index.
+    fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
+        Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
+    }
+
+    fn asker(&self) -> Asker {
+        let is_agents = !matches!(self.principal, Principal::Owner);
+        let model_asker = match &self.principal {
+            Principal::Owner => Some(ModelAsker::Person),
+            Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
+            // An agent does not learn by how soon it is answered what the person has tried in its place.
+            Principal::Agent(_) | Principal::Capture(_) => None,
+        };
+        let counted = self.counted().unwrap_or_default().to_owned();
+        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, model_asker, counted }
+    }
+
+    /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
+    pub fn log(&self, what: &str, query: &str, given: Vec<String>) {
+        self.add_to_log(what, query, given, None);
+    }
+
+    /// The same, with what the answer was made of.
+    pub(crate) fn log_receipt(&self, what: &str, query: &str, given: Vec<String>, receipt: String) {
+        self.add_to_log(what, query, given, Some(receipt));
+    }
+
+    fn add_to_log(&self, what: &str, query: &str, given: Vec<String>, receipt: Option<String>) {
+        let Principal::Agent(caller) = &self.principal else { return };
+        let refused = given.is_empty().then(|| self.refusal()).flatten();
+        let entry = LogEntry { refused, receipt, ..LogEntry::now(what, query, given) };
+        self.workspace.agents().log().add(&caller.slug, &entry);
+    }
+}

@@ -1,0 +1,364 @@
+//! What a request sees: the files of one state of the index, and how much of them. Every read goes through one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
+use crate::access::principal::{Caller, Policy, Principal, Scope, Turn, may_read};
+use crate::base::config::ScopeConfig;
+use crate::base::path::VaultPath;
+use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
+use crate::index::search::Visible;
+use crate::models::ModelAsker;
+use crate::serve::wire::{ChunkView, passage_citation, percent_encode};
+use crate::text::derive::{ChunkId, Label, target_name};
+use crate::vault::attachments::page_of;
+use crate::vault::disk::{ReadError, Source};
+
+/// What a request sees of one state of the index.
+#[derive(Clone)]
+pub struct ReadScope {
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) reader: Arc<dyn Reader>,
+    pub(super) visible: Visible,
+    pub(super) limits: Option<AgentLimits>,
+    pub(super) turn: Turn,
+    is_agents: bool,
+    pub(super) model_asker: Option<ModelAsker>,
+    /// By whose counts a search goes.
+    pub(super) counted: String,
+}
+
+/// Who asks, as far as it says how much is given.
+pub(super) struct Asker {
+    pub(super) limits: Option<AgentLimits>,
+    pub(super) turn: Turn,
+    /// Whether it is told nothing of what it does not see.
+    pub(super) is_agents: bool,
+    /// For whom the answers of a chat model are remembered.
+    pub(super) model_asker: Option<ModelAsker>,
+    /// Whose answers are counted as this one's.
+    pub(super) counted: String,
+}
+
+impl ReadScope {
+    /// What rights show to who asks.
+    pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
+        let visible = Visible::of(rights, reader.files());
+        let Asker { limits, turn, is_agents, model_asker, counted } = asker;
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, model_asker, counted }
+    }
+
+    /// The vault.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// The state of the index. What it says of files that are not seen is for the person alone.
+    pub fn reader(&self) -> &dyn Reader {
+        self.reader.as_ref()
+    }
+
+    /// Whether a file is seen.
+    pub fn has(&self, file: &FileEntry) -> bool {
+        self.visible.has(file)
+    }
+
+    /// The files that are seen, as a set; `None` for all.
+    pub(crate) fn visible(&self) -> Option<&FileSet> {
+        self.visible.set()
+    }
+
+    /// How many results are given, of those that are asked for.
+    pub fn results(&self, asked: usize) -> usize {
+        self.limits.map_or(asked, |limits| asked.min(limits.max_results))
+    }
+
+    /// How much of notes is given.
+    pub(crate) fn room(&self) -> Room {
+        Room::of(self.limits, 1)
+    }
+
+    /// Until when it is waited for.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// The files that are seen, in no particular order.
+    pub fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
+        self.reader.files().iter().filter(|file| self.visible.has(file))
+    }
+
+    /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
+    pub fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let files = self.reader.files();
+        let seen = |file: &&Arc<FileEntry>| self.visible.has(file);
+        // Neither case nor normalisation counts for a name, so that only those of this name have to be compared.
+        let of_name = || {
+            let document = VaultPath::new(path).ok().filter(VaultPath::is_document);
+            let name = document.as_ref().map_or_else(|| target_name(path), VaultPath::stem);
+            let called = files.facets().labelled(Label::of_name(name)?);
+            called.iter().filter_map(|id| files.get(id)).find(|file| seen(file) && file.path.same_as(path))
+        };
+        files.at(path).filter(seen).or_else(of_name)
+    }
+
+    /// Ends what nobody waits for any more.
+    ///
+    /// # Errors
+    /// When nobody does.
+    pub fn go_on(&self) -> Result<(), RequestError> {
+        if self.turn.is_over() {
+            return Err(RequestError::unavailable("the answer took too long", "ask for less"));
+        }
+        Ok(())
+    }
+
+    /// Whether the answer is an agent's, who is told nothing of what it does not see.
+    pub fn is_agents(&self) -> bool {
+        self.is_agents
+    }
+
+    /// Embedded chunks, and those that have something to embed.
+    pub fn embedded(&self) -> (usize, usize) {
+        self.reader.embedded(self.visible.set())
+    }
+
+    /// Hides from an agent what has changed since it was indexed.
+    pub(super) fn settle(&mut self) -> Result<(), RequestError> {
+        if !self.is_agents() {
+            return Ok(());
+        }
+        let mut changed = Vec::new();
+        for file in self.files() {
+            self.go_on()?;
+            if !self.is_as_indexed(file) {
+                changed.push(Arc::clone(file));
+            }
+        }
+        changed.iter().for_each(|file| self.visible.hide(file));
+        Ok(())
+    }
+
+    /// Whether a file, and what it was made of, is on disk as it was indexed.
+    pub fn is_as_indexed(&self, file: &FileEntry) -> bool {
+        let (mut left, mut looked) = (vec![file], HashSet::new());
+        while let Some(file) = left.pop() {
+            if !self.workspace.has_stamp(file) {
+                return false;
+            }
+            let sources = file.sources.iter().filter_map(|source| self.reader.files().at(source));
+            left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
+        }
+        true
+    }
+
+    /// Whether a file may be given: to an agent only as it was indexed.
+    pub fn gives(&self, file: &FileEntry) -> bool {
+        !self.is_agents() || self.is_as_indexed(file)
+    }
+
+    /// A chunk of a file as it is answered.
+    ///
+    /// # Errors
+    /// When the catalog is damaged.
+    pub fn view(&self, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, EngineError> {
+        let metadata = self.reader.metadata(file.id)?;
+        let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
+        let (line_start, line_end) = chunk.lines;
+        let page = page_of(file.path.as_str(), &chunk.heading_path);
+        Ok(ChunkView {
+            hash: chunk.id.to_string(),
+            collection: file.path.collection().to_owned(),
+            path: file.path.to_string(),
+            title: file.title.clone(),
+            heading_path: chunk.heading_path,
+            content: chunk.text,
+            line_start,
+            line_end,
+            page,
+            citation: passage_citation(file.path.as_str(), page, line_start, line_end),
+            obsidian_url: self.obsidian_url(&file.path),
+            tags: file.tags.clone(),
+            metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
+            created_at: rfc3339(file.created_ms),
+            updated_at: rfc3339(file.updated_ms),
+        })
+    }
+
+    /// Opens a note in Obsidian. Agents are not told where the vault is.
+    pub fn obsidian_url(&self, path: &VaultPath) -> Option<String> {
+        let on_disk = self.workspace.on_disk(path);
+        let place = percent_encode(&on_disk.to_string_lossy());
+        (!self.is_agents()).then(|| format!("obsidian://open?path={place}"))
+    }
+
+    /// The chunk with a name, as it is answered.
+    ///
+    /// # Errors
+    /// When the name is not one, or no chunk that is seen has it.
+    pub fn chunk(&self, hash: &str) -> Result<ChunkView, RequestError> {
+        self.go_on()?;
+        let id: ChunkId =
+            hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        match self.chunk_of(id)?.filter(|(file, _)| self.gives(file)) {
+            Some((file, chunk)) => self.view(file, chunk).map_err(|error| self.workspace.damaged(error)),
+            None => Err(no_chunk(hash)),
+        }
+    }
+
+    /// The chunk with a name, and its note, where that is seen.
+    ///
+    /// # Errors
+    /// When the catalog is damaged.
+    pub fn chunk_of(&self, id: ChunkId) -> Result<Option<(&FileEntry, ChunkText)>, RequestError> {
+        let reader = &self.reader;
+        let mut rows = reader.rows_of(id).map_err(|error| self.workspace.damaged(error))?;
+        if rows.is_empty() && self.is_agents() {
+            // Any other: what is not there takes as long as what is hidden (`benches/hidden`).
+            rows.extend(reader.files().iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
+        }
+        for row in rows {
+            let chunk = match reader.chunk(row) {
+                Ok(Some(chunk)) if chunk.id == id => chunk,
+                Ok(_) => continue,
+                // An agent is not told that what it may not see is damaged.
+                Err(error) if error.is_damage() && self.is_agents() => {
+                    self.workspace.damaged(error);
+                    continue;
+                }
+                Err(error) => return Err(self.workspace.damaged(error)),
+            };
+            if let Some(file) = reader.files().get(chunk.file).filter(|file| self.visible.has(file)) {
+                return Ok(Some((file, chunk)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The note with a name, which is of its path and its content, where it is seen.
+    pub fn note_of(&self, id: ChunkId) -> Option<&FileEntry> {
+        self.files().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
+    }
+}
+
+/// A part of a whole, 0 to 1; all of nothing is 1.
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
+}
+
+/// Says that a hash names nothing.
+pub(crate) fn no_chunk(hash: &str) -> RequestError {
+    RequestError::not_found(format!("no passage or note has the hash {hash}; it changes when the text does"))
+}
+
+/// A note that is seen, as it is on disk.
+///
+/// # Errors
+/// When no note that is seen has the path, or it cannot be read.
+pub(crate) fn read_seen<'a>(scope: &'a ReadScope, path: &str) -> Result<(&'a Arc<FileEntry>, Source), RequestError> {
+    let path = VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path` names no note: {error}")))?;
+    let absent = || RequestError::no_note(&path);
+    scope.go_on()?;
+    let file = scope.file(path.as_str()).ok_or_else(absent)?;
+    if !scope.gives(file) {
+        return Err(absent());
+    }
+    let source = match scope.workspace().source(&file.path) {
+        Ok(source) => source,
+        Err(ReadError::Gone) => return Err(absent()),
+        Err(error @ ReadError::Changing) => {
+            return Err(RequestError::unavailable(format!("{path}: {error}"), "try again in a moment"));
+        }
+        Err(ReadError::Unfit(reason)) => return Err(RequestError::internal(format!("{path}: {reason}"))),
+    };
+    // The file may say since it was indexed that it is private.
+    if scope.is_agents() && source.stamp != file.stamp {
+        return Err(absent());
+    }
+    Ok((file, source))
+}
+
+/// Whether `[scope]` lets an agent read in the session in which it asks.
+pub(super) fn session_allows(config: &ScopeConfig, caller: &Caller) -> bool {
+    if !caller.policy.session_headers {
+        return may_read(config, &caller.session);
+    }
+    // Who says itself where it talks has to say it.
+    caller.claimed.chat_type.is_some() && may_read(config, &caller.claimed)
+}
+
+impl Request {
+    /// Whether `[scope]` lets it read in the session in which it is made.
+    pub(super) fn is_of_open_session(&self) -> bool {
+        match &self.principal {
+            Principal::Agent(caller) => session_allows(&self.workspace.config().scope, caller),
+            Principal::Owner | Principal::Capture(_) => true,
+        }
+    }
+
+    /// What may be read of the person's memory.
+    pub(super) fn reading_rights(&self) -> Scope {
+        match &self.principal {
+            Principal::Owner => Scope::Everything,
+            Principal::Capture(_) => Scope::Nothing,
+            Principal::Agent(caller) if self.is_of_open_session() && !self.is_over(&caller.policy) => {
+                caller.policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
+            }
+            Principal::Agent(_) => Scope::Nothing,
+        }
+    }
+
+    /// What an agent may read of the agents' own memory: its own, and that of those who share theirs with it and have its in
+    /// return. Nobody else has any.
+    pub(super) fn own_rights(&self) -> Scope {
+        let Principal::Agent(caller) = &self.principal else { return Scope::Nothing };
+        let policy = &caller.policy;
+        if !policy.problems.is_empty() || self.is_over(policy) || !self.is_of_open_session() {
+            return Scope::Nothing;
+        }
+        let shares = |other: &String| {
+            let theirs = self.workspace.agents().policy(other);
+            *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
+        };
+        let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();
+        Scope::Own {
+            slugs: std::iter::once(caller.slug.clone()).chain(others).collect(),
+            given: policy.grant.clone().map(Arc::new),
+        }
+    }
+
+    /// The same without what others share with it.
+    pub(super) fn rights_to_its_own(&self) -> Scope {
+        match (self.own_rights(), &self.principal) {
+            (Scope::Own { given, .. }, Principal::Agent(caller)) => {
+                Scope::Own { slugs: vec![caller.slug.clone()], given }
+            }
+            _ => Scope::Nothing,
+        }
+    }
+
+    fn is_over(&self, policy: &Policy) -> bool {
+        policy.is_expired(self.at)
+    }
+
+    /// Why an agent may read nothing at all of the person's memory, if so.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let Principal::Agent(caller) = &self.principal else { return None };
+        let policy = &caller.policy;
+        if self.is_over(policy) {
+            return Some("there is no such agent".into());
+        }
+        if !self.is_of_open_session() {
+            return Some("`[scope]` in memory.toml lets it read nothing in this session".into());
+        }
+        let problems = policy.problems.join("; ");
+        match (&policy.grant, problems.is_empty()) {
+            (Some(_), _) => None,
+            (None, true) => Some("`can_read_user_memory` is not true".into()),
+            (None, false) => Some(format!("its agent.md makes no sense: {problems}")),
+        }
+    }
+}

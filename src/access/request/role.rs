@@ -1,0 +1,325 @@
+//! Who asks, as the use cases need it. A use case takes the role that it is for, so that it cannot be called for anybody else.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{ReadScope, Request, RequestError, Workspace};
+use crate::access::policy::LogEntry;
+use crate::access::principal::{Caller, Principal, Scope, WriteMode};
+use crate::vault::disk::{Act, Action};
+use crate::vault::forgotten::AgentReach;
+
+/// What a request has to be for some use cases.
+pub trait Role: Sized {
+    /// Whether somebody may be it at all, before anything else of a request is looked at.
+    ///
+    /// # Errors
+    /// When not.
+    fn admits(principal: &Principal) -> Result<(), RequestError>;
+
+    /// Takes a request for what it is.
+    ///
+    /// # Errors
+    /// When who asks is somebody else.
+    fn of(request: Request) -> Result<Self, RequestError>;
+}
+
+/// The person, or an agent: who may read what the request's scope has.
+#[derive(Clone)]
+pub struct Viewer(Request);
+
+/// The person, who sees and may change everything.
+#[derive(Clone)]
+pub struct Owner(Viewer);
+
+/// An agent, with the memory that it keeps for itself.
+pub(crate) struct MemoryWriter {
+    request: Request,
+    slug: String,
+    mode: WriteMode,
+    rights: Scope,
+}
+
+/// A program that says what happens, or the person's own processes. It reads nothing.
+pub struct EventSender {
+    request: Request,
+    name: String,
+}
+
+/// A token of a program that sends events shows nothing else.
+const SENDS_ONLY: &str = "this token may only send events";
+
+impl Role for Viewer {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Owner | Principal::Agent(_) => Ok(()),
+            Principal::Capture(_) => Err(RequestError::forbidden(SENDS_ONLY)),
+        }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(request))
+    }
+}
+
+impl Deref for Viewer {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.0
+    }
+}
+
+impl Viewer {
+    /// The agent's folder, if it is an agent.
+    pub fn agent(&self) -> Option<&str> {
+        match self.principal() {
+            Principal::Agent(caller) => Some(&caller.slug),
+            Principal::Owner | Principal::Capture(_) => None,
+        }
+    }
+
+    /// The person, if it is the person.
+    pub fn owner(&self) -> Option<Owner> {
+        matches!(self.principal(), Principal::Owner).then(|| Owner(self.clone()))
+    }
+
+    /// What an agent sees of its own memory now, without what others share with it: that is found by the tools of its memory alone.
+    /// `None` for the person.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn memory_of_its_own(&self) -> Result<Option<ReadScope>, RequestError> {
+        self.agent().map(|_| self.seen_now(&self.rights_to_its_own())).transpose()
+    }
+
+    /// The same request for the memory that an agent keeps for itself.
+    ///
+    /// # Errors
+    /// When it is no agent's.
+    pub(crate) fn memory_writer(&self) -> Result<MemoryWriter, RequestError> {
+        MemoryWriter::of(self.0.clone())
+    }
+
+    /// Who asks as an agent: for the person any agent, for an agent itself.
+    ///
+    /// # Errors
+    /// When the agent may not read the person's memory. Whether there is such an agent is not told.
+    pub fn as_agent(&self, named: Option<&str>) -> Result<Self, RequestError> {
+        let named = named.filter(|name| !name.is_empty());
+        let caller = match (self.principal(), named) {
+            (Principal::Owner, None) => {
+                return Err(RequestError::forbidden("no agent is named; `agent_name` says which"));
+            }
+            (Principal::Owner, Some(name)) => self.workspace().agents().named(name),
+            (Principal::Agent(caller), named) => {
+                Some(caller.clone()).filter(|own| named.is_none_or(|name| name == own.slug))
+            }
+            (Principal::Capture(_), _) => None,
+        };
+        let caller = caller.filter(|caller| caller.policy.grant.is_some());
+        let caller = caller.ok_or_else(|| RequestError::forbidden("this agent may not read the user's memory"))?;
+        Self::of(self.by(Principal::Agent(caller)))
+    }
+}
+
+/// What an agent sees, as the person is shown it.
+pub struct SeenByAgent {
+    /// Of the person's memory.
+    pub given: ReadScope,
+    /// Of the agents' own.
+    pub own: ReadScope,
+    /// Whether `[scope]` lets it read in its session.
+    pub session_is_open: bool,
+}
+
+impl Owner {
+    /// What is seen of the newest state of the index: for who has just written, and for who waits for the index and is not to hold
+    /// on to an older one meanwhile.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn now(&self) -> Result<ReadScope, RequestError> {
+        self.seen_now(&Scope::Everything)
+    }
+
+    /// What an agent sees of the state of the index to which this request is held.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn as_seen_by(&self, caller: Caller) -> Result<SeenByAgent, RequestError> {
+        // The agent's request is held to the same state as this one.
+        self.read_scope()?;
+        let asking = self.by(Principal::Agent(caller));
+        let (given, own) = (asking.read_scope()?, asking.seen(&asking.own_rights())?);
+        Ok(SeenByAgent { given, own, session_is_open: asking.is_of_open_session() })
+    }
+
+    /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
+    pub(crate) fn reach_of(&self, slug: &str) -> Option<AgentReach> {
+        let agents = self.workspace().agents();
+        agents.policies().of(slug)?;
+        let asking = agents.named(slug).and_then(|caller| MemoryWriter::of(self.by(Principal::Agent(caller))).ok());
+        let nothing = || AgentReach { slug: slug.to_owned(), own: Vec::new(), grant: None };
+        let mut reach = asking.map_or_else(nothing, |asking| asking.reach());
+        if !reach.own.contains(&reach.slug) {
+            reach.own.push(reach.slug.clone());
+        }
+        Some(reach)
+    }
+}
+
+impl Role for Owner {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Agent(_) => Err(RequestError::forbidden("only the vault's owner may do this")),
+            Principal::Owner | Principal::Capture(_) => Viewer::admits(principal),
+        }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(Viewer(request)))
+    }
+}
+
+/// What anybody may do who reads, the person may.
+impl Deref for Owner {
+    type Target = Viewer;
+
+    fn deref(&self) -> &Viewer {
+        &self.0
+    }
+}
+
+impl Role for MemoryWriter {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        Viewer::admits(principal)
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal())?;
+        let Principal::Agent(caller) = request.principal() else {
+            let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
+            let message = "this is for agents, each of which has a memory of its own";
+            return Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) });
+        };
+        let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
+        let rights = request.own_rights();
+        Ok(Self { request, slug, mode, rights })
+    }
+}
+
+impl Deref for MemoryWriter {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.request
+    }
+}
+
+impl MemoryWriter {
+    /// The agent's folder.
+    pub(crate) fn slug(&self) -> &str {
+        &self.slug
+    }
+
+    /// What of the agents' memory it sees now.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
+        self.seen_now(&self.rights)
+    }
+
+    /// What it may read, to be held against what was forgotten.
+    pub(crate) fn reach(&self) -> AgentReach {
+        let (own, grant) = match &self.rights {
+            Scope::Own { slugs, given } => (slugs.clone(), given.clone()),
+            _ => (Vec::new(), None),
+        };
+        AgentReach { slug: self.slug.clone(), own, grant }
+    }
+
+    /// What it may write.
+    pub(crate) fn mode(&self) -> WriteMode {
+        self.mode
+    }
+
+    /// Whether it may not even read its own memory in its session.
+    pub(crate) fn is_closed(&self) -> bool {
+        !matches!(self.rights, Scope::Own { .. })
+    }
+
+    /// Logs what it did with its own memory, for the person to see.
+    pub(crate) fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
+        self.workspace().agents().log().add(&self.slug, &LogEntry::now(what, query, given));
+    }
+
+    /// A change of its own that brings so many bytes, within what it may write in a day.
+    pub(crate) fn act(&self, action: Action, written: usize) -> Act<'_> {
+        let act = action.by(&self.slug);
+        self.limits().map_or(act, |limits| act.within(limits.quota, written as u64))
+    }
+
+    /// Begins to write, unless nobody waits for that any more.
+    ///
+    /// # Errors
+    /// When its time is over.
+    pub(crate) fn begin(&self) -> Result<(), RequestError> {
+        let in_time = self.turn().left().is_none_or(|left| !left.is_zero()) && self.turn().begin();
+        let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
+        in_time.then_some(()).ok_or_else(late)
+    }
+
+    /// Refuses facts and entries where the person lets it write none.
+    ///
+    /// # Errors
+    /// When its memory is closed, or its `write_mode` has none of `what`.
+    pub(crate) fn may_write_items(&self, what: &str) -> Result<(), RequestError> {
+        if self.is_closed() {
+            return Err(RequestError::kept_by_person("your memory is closed in this session"));
+        }
+        match self.mode {
+            WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
+            WriteMode::PromptOnly | WriteMode::Off => {
+                Err(RequestError::kept_by_person(format!("your `write_mode` lets you {what}")))
+            }
+        }
+    }
+
+    /// How long a change waits for the index, so that its answer comes before the agent's time is over.
+    pub(crate) fn patience(&self) -> Duration {
+        let patience = self.limits().map_or(Duration::ZERO, |limits| limits.timeout / 2);
+        self.turn().left().map_or(patience, |left| patience.min(left))
+    }
+}
+
+impl Role for EventSender {
+    fn admits(_: &Principal) -> Result<(), RequestError> {
+        Ok(())
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        let name = match request.principal() {
+            Principal::Owner => String::new(),
+            Principal::Capture(name) => name.clone(),
+            Principal::Agent(_) => {
+                return Err(RequestError::forbidden("agents send no events; a capture token does"));
+            }
+        };
+        Ok(Self { request, name })
+    }
+}
+
+impl EventSender {
+    /// What its token was made for; empty for the person.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The vault that it sends to.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        self.request.workspace()
+    }
+}

@@ -1,0 +1,495 @@
+//! One vault at work, as requests need it: its notes on disk, its index, and who may write.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::assist::{ChatHelp, RerankHelp};
+use super::{Owner, RequestError, Role};
+use crate::access::policy::AgentRegistry;
+use crate::access::principal::Principal;
+use crate::base::config::{Config, Switches};
+use crate::base::path::VaultPath;
+use crate::base::state::{ChangeTable, State, UsageTable};
+use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
+use crate::index::sync::{Phase, Shared, SyncProgress, Syncer};
+use crate::memory::generated_files::SummaryFiles;
+use crate::memory::items::{EntryStore, FactStore};
+use crate::memory::trace_files::TraceFiles;
+use crate::models::ModelChoice;
+use crate::text::derive::ChunkId;
+use crate::text::note::{Note, sources};
+use crate::vault::attachments::AttachmentReader;
+use crate::vault::disk::{
+    Change, ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file,
+    read,
+};
+use crate::vault::forgotten::{ForgottenPlace, ForgottenTexts};
+
+/// The parts of a vault at work.
+pub struct WorkspaceParts {
+    /// Ends before all else that it works with.
+    pub pending: Option<Arc<dyn PendingEvents>>,
+    /// Its place.
+    pub home: Home,
+    /// Its configuration, as it was when it was opened.
+    pub config: Config,
+    /// The part of the configuration that counts at once.
+    pub switches: Arc<Switches>,
+    /// Where the derived stores are.
+    pub index_dir: PathBuf,
+    /// The progress, the index and the model.
+    pub shared: Arc<Shared>,
+    /// Who writes the index, where this process does.
+    pub syncer: Option<Syncer>,
+    /// The right to write the index, where this process has it.
+    pub lock: Option<Arc<Lock>>,
+    /// Who writes the notes, where this process may.
+    pub files: Option<Arc<Files>>,
+    /// Collections that are folders elsewhere.
+    pub outside: Outside,
+    /// What is not derived.
+    pub state: Arc<State>,
+    /// What stays forgotten.
+    pub forgotten: Arc<ForgottenTexts>,
+    /// What was changed.
+    pub changes: Arc<ChangeTable>,
+    /// The agents' pages and tokens.
+    pub agents: Arc<AgentRegistry>,
+    /// The facts.
+    pub(crate) fact_store: Arc<FactStore>,
+    /// The entries.
+    pub(crate) entry_store: Arc<EntryStore>,
+    /// What agents have told of their work.
+    pub(crate) traces: Arc<TraceFiles>,
+    /// Who reads what is no note.
+    pub attachments: Arc<AttachmentReader>,
+}
+
+/// One vault at work.
+pub struct Workspace {
+    parts: WorkspaceParts,
+    /// One save at a time, from the look for what is there already until it is found itself.
+    saving: Mutex<()>,
+    chat: ChatHelp,
+    reranker: RerankHelp,
+    usage: UsageTable,
+    /// How many purges have ended since the start.
+    purges: AtomicU64,
+    conflict_files: ConflictFiles,
+}
+
+/// Captured events on their way into their files: what is purged must not be left there.
+pub trait PendingEvents: Send + Sync {
+    /// Takes what is in its files, and what is switched off, out of where events wait; gives how many wait still. Waits so long
+    /// for them to be written.
+    ///
+    /// # Errors
+    /// Why it could not, as a sentence.
+    fn sweep(&self, patience: Duration) -> Result<u64, String>;
+}
+
+impl Workspace {
+    /// Of these parts.
+    pub fn new(parts: WorkspaceParts) -> Self {
+        let chat = ChatHelp::of(&parts.config.chat);
+        let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
+        let usage = UsageTable::new(&parts.state);
+        let (saving, purges, conflict_files) = Default::default();
+        Self { parts, saving, chat, reranker, usage, purges, conflict_files }
+    }
+
+    /// Its place.
+    pub fn home(&self) -> &Home {
+        &self.parts.home
+    }
+
+    /// Its configuration, as it was when it was opened.
+    pub fn config(&self) -> &Config {
+        &self.parts.config
+    }
+
+    /// The part of the configuration that counts at once.
+    pub fn switches(&self) -> &Switches {
+        &self.parts.switches
+    }
+
+    /// Where the derived stores are.
+    pub fn index_dir(&self) -> &Path {
+        &self.parts.index_dir
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.parts.shared
+    }
+
+    /// The right to write the index, when this process has it.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.parts.lock.as_deref()
+    }
+
+    /// What is not derived.
+    pub fn state(&self) -> &Arc<State> {
+        &self.parts.state
+    }
+
+    /// How many times something was forgotten for good since the start: what was made of notes before the last of them may have it still.
+    pub fn purges(&self) -> u64 {
+        self.purges.load(Ordering::Acquire)
+    }
+
+    /// Says that something was forgotten for good, once it is in no file any more.
+    pub fn note_purge(&self) {
+        self.purges.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often chunks were given.
+    pub fn usage(&self) -> &UsageTable {
+        &self.usage
+    }
+
+    /// What stays forgotten.
+    pub fn forgotten(&self) -> &ForgottenTexts {
+        &self.parts.forgotten
+    }
+
+    /// What was changed.
+    pub fn changes(&self) -> &ChangeTable {
+        &self.parts.changes
+    }
+
+    /// What agents have told of their work.
+    pub(crate) fn traces(&self) -> &TraceFiles {
+        &self.parts.traces
+    }
+
+    /// The agents' pages and tokens.
+    pub fn agents(&self) -> &Arc<AgentRegistry> {
+        &self.parts.agents
+    }
+
+    /// The facts.
+    pub(crate) fn fact_store(&self) -> &FactStore {
+        &self.parts.fact_store
+    }
+
+    /// The entries.
+    pub(crate) fn entry_store(&self) -> &EntryStore {
+        &self.parts.entry_store
+    }
+
+    /// Who writes summaries and digests.
+    ///
+    /// # Errors
+    /// As [`Workspace::files`].
+    pub(crate) fn summary_files(&self) -> Result<SummaryFiles<'_>, RequestError> {
+        let (root, config, forgotten) = (self.home().root(), self.config(), self.forgotten());
+        Ok(SummaryFiles { root, files: self.files()?, config, forgotten })
+    }
+
+    /// The cross-encoder that puts the best of a search in order anew.
+    pub(super) fn reranker(&self) -> &RerankHelp {
+        &self.reranker
+    }
+
+    /// The chat model, and what it does for searches.
+    pub fn chat(&self) -> &ChatHelp {
+        &self.chat
+    }
+
+    /// Waits until no other save is under way, and holds up those that come while it is held.
+    pub fn one_save(&self) -> MutexGuard<'_, ()> {
+        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a note is on disk.
+    pub fn on_disk(&self, path: &VaultPath) -> PathBuf {
+        self.parts.outside.on_disk(self.parts.home.root(), path)
+    }
+
+    /// Whether no folder on the way to a note has become a link.
+    pub fn is_in_place(&self, path: &VaultPath) -> bool {
+        self.parts.files.as_ref().is_none_or(|files| files.check(path).is_ok())
+    }
+
+    /// Whether another process writes the index, and this one only reads it.
+    pub fn is_read_only(&self) -> bool {
+        self.parts.syncer.is_none()
+    }
+
+    /// The newest state of the index.
+    ///
+    /// # Errors
+    /// When it is not open yet.
+    pub fn reader(&self) -> Result<Arc<dyn Reader>, RequestError> {
+        self.parts.shared.snapshot().ok_or_else(|| {
+            let failure = self.parts.shared.progress().failure;
+            let message = failure.unwrap_or_else(|| "the index is being opened".into());
+            RequestError::unavailable(message, "try again in a moment; `vault status` tells how far it is")
+        })
+    }
+
+    /// Who writes the index.
+    ///
+    /// # Errors
+    /// When another process does.
+    pub fn syncer(&self) -> Result<&Syncer, RequestError> {
+        let elsewhere = || RequestError::unavailable("another process is writing the index", "try again in a moment");
+        self.parts.syncer.as_ref().ok_or_else(elsewhere)
+    }
+
+    /// Has everything checked, and mended where it is damaged; what to say meanwhile.
+    pub fn suspect(&self, reason: &dyn std::fmt::Display) -> RequestError {
+        if let Some(syncer) = &self.parts.syncer {
+            syncer.suspect();
+        }
+        RequestError::unavailable(reason.to_string(), "the index is checked and mended; try again in a moment")
+    }
+
+    /// A failure of the catalog: what is damaged is mended.
+    pub fn damaged(&self, error: EngineError) -> RequestError {
+        if error.is_damage() { self.suspect(&error) } else { error.into() }
+    }
+
+    /// Has places looked at, as if the watcher had named them.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be written.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RequestError> {
+        Ok(self.syncer()?.notice(signals)?)
+    }
+
+    /// Leaves nothing of what was deleted in the files of the index, nor the embeddings of these names; gives how many of those there were,
+    /// and whether nobody reads the index as it was before.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn erase_from_index(&self, embeddings: Vec<ContentHash>) -> Result<(usize, bool), RequestError> {
+        match &self.parts.syncer {
+            Some(syncer) => Ok(syncer.erase(embeddings)?),
+            None => Ok((0, true)),
+        }
+    }
+
+    /// Does without a model from now on.
+    ///
+    /// # Errors
+    /// When another process writes the index.
+    pub fn drop_model(&self) -> Result<(), RequestError> {
+        self.syncer()?.drop_model();
+        Ok(())
+    }
+
+    /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
+    /// be loaded.
+    pub(crate) fn replace_model(&self, model: ModelChoice) {
+        if let Some(syncer) = &self.parts.syncer {
+            syncer.replace_model(model);
+        }
+    }
+
+    /// The one who writes notes, where the vault is and is ours.
+    ///
+    /// # Errors
+    /// When it is not there, or another process has it.
+    pub fn files(&self) -> Result<&Files, RequestError> {
+        let Some((files, lock)) = self.parts.files.as_ref().zip(self.parts.lock.as_ref()) else {
+            return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
+        };
+        if !lock.is_held() {
+            let message = format!("{} is not there, or another process has it", self.parts.home.root().display());
+            return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
+        }
+        Ok(files)
+    }
+
+    /// Reads a note, or the text of an attachment, as it is on disk.
+    ///
+    /// # Errors
+    /// When it is not there, changes as it is read, or has no text.
+    pub fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let (folder, within) = self.parts.outside.place(self.parts.home.root(), path);
+        let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.parts.config.index.max_file_bytes);
+        if path.is_document() {
+            let opened = open_file(folder, &within, max_bytes)?;
+            return Ok(self.parts.attachments.read(path, opened)?.source);
+        }
+        read(folder, &within, max_bytes)
+    }
+
+    /// What a file says, or said, that has these bytes: of an attachment its text, which is empty where it cannot be read.
+    pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
+        if !path.is_document() {
+            return String::from_utf8(bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        }
+        let is_fit = bytes.len() as u64 <= self.parts.config.index.max_file_bytes;
+        if is_fit { self.parts.attachments.text_of(path, bytes) } else { String::new() }
+    }
+
+    /// Keeps nothing any more of what an attachment said; gives what keeps it from that.
+    pub(crate) fn forget_attachment(&self, path: &VaultPath) -> Option<String> {
+        if path.is_document() { self.parts.attachments.forget(path) } else { None }
+    }
+
+    /// Whether a file on disk is still as it was indexed.
+    pub fn has_stamp(&self, file: &FileEntry) -> bool {
+        let on_disk = self.on_disk(&file.path);
+        on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == file.stamp)
+    }
+
+    /// Whether a note is left out of the index by its name.
+    pub fn leaves_out(&self, path: &VaultPath) -> bool {
+        self.rules().is_some_and(|rules| !rules.takes(path))
+    }
+
+    /// Whether agents read nothing of a note, by `[access] private` or as it is left out of the index. In doubt they do not.
+    pub(crate) fn hides(&self, path: &VaultPath) -> bool {
+        let private = globs("access.private", &self.config().access.private);
+        private.map_or(true, |set| set.is_match(path.as_str())) || self.leaves_out(path)
+    }
+
+    /// What belongs to the vault; `None` where a glob of the configuration cannot be read.
+    pub(crate) fn rules(&self) -> Option<NoteRules> {
+        let index = &self.parts.config.index;
+        let rules = NoteRules::new(self.parts.home.root(), &index.exclude).ok()?;
+        Some(rules.with_outside(self.parts.outside.clone()).with_attachments(index.attachments))
+    }
+
+    /// The conflict copies on disk.
+    pub(crate) fn conflict_files(&self) -> &ConflictFiles {
+        &self.conflict_files
+    }
+
+    /// Whether secrets are taken out of what is kept.
+    pub fn redacts(&self) -> bool {
+        self.parts.switches.capture().redact
+    }
+
+    /// Leaves nothing of what was captured but in its files; gives how many events wait still.
+    ///
+    /// # Errors
+    /// Why it could not, as a sentence.
+    pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
+        self.parts.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
+    }
+}
+
+impl Owner {
+    /// A note that says `text`, as what is forgotten of it remembers it. `gone` says that all of it goes.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn forgotten_place(
+        &self,
+        path: &VaultPath,
+        text: &str,
+        gone: bool,
+    ) -> Result<ForgottenPlace, RequestError> {
+        let note = Note::of(path, text);
+        let by_rule = || {
+            let private = globs("access.private", &self.workspace().config().access.private);
+            private.map_or(true, |private| private.is_match(path.as_str()))
+        };
+        let scope = self.now()?;
+        let (mut tags, private) = match scope.reader().files().at(path.as_str()) {
+            Some(file) => ([&file.tags[..], &file.doubtful[..]].concat(), file.private),
+            None => (Vec::new(), by_rule()),
+        };
+        tags.extend(note.tags.iter().chain(&note.doubtful).cloned());
+        Ok(ForgottenPlace {
+            path: path.clone(),
+            tags,
+            private: private || note.is_private(),
+            derived: !sources(&note.metadata).is_empty(),
+            readers: self.readers(path),
+            gone,
+        })
+    }
+
+    /// The agents that can read a note.
+    fn readers(&self, path: &VaultPath) -> Vec<String> {
+        let agents = self.workspace().agents();
+        // By a request of its own: this one is not to hold on to the text that goes.
+        let Ok(apart) = Self::of(self.by(Principal::Owner)) else { return Vec::new() };
+        let mut readers = agents.policies().slugs();
+        readers.retain(|slug| {
+            let seen = agents.named(slug).and_then(|caller| apart.as_seen_by(caller).ok());
+            seen.is_some_and(|seen| {
+                let file = seen.given.reader().files().at(path.as_str());
+                file.is_some_and(|file| seen.given.has(file) || seen.own.has(file))
+            })
+        });
+        readers
+    }
+}
+
+/// What is written is found after milliseconds; a bulk import may hold it up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Interval at which the disk is looked at again, as it is whenever the index has changed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Workspace {
+    /// Waits until the index says of a file that was changed what the disk does: how the note is named and how many chunks it
+    /// has, or that there is none. `None` when it does not in time, which does not undo the change.
+    pub fn settled_in_time(&self, path: &VaultPath) -> Option<Option<(ChunkId, usize)>> {
+        self.settled_within(path, PATIENCE).inspect_err(|error| tracing::warn!("{error}")).ok()
+    }
+
+    /// The same for those who wait no longer than `patience`.
+    ///
+    /// # Errors
+    /// When the index does not follow in time.
+    pub fn settled_within(
+        &self,
+        path: &VaultPath,
+        patience: Duration,
+    ) -> Result<Option<(ChunkId, usize)>, RequestError> {
+        let behind = |why: String| {
+            let message = format!("`{path}` is written, and the index does not follow{why}");
+            RequestError::unavailable(message, "`vault status` says what the indexer is doing")
+        };
+        let deadline = Instant::now() + patience;
+        let mut left_out = None;
+        // It is whole, as if its writer had closed it.
+        let noticed = self.notice(vec![Signal::Changed(path.clone(), Change::Closed)]);
+        noticed.map_err(|error| behind(format!(": {error}")))?;
+        loop {
+            let now = self.files()?.read(path)?.map(|(_, hash)| hash);
+            let snapshot = self.shared().snapshot();
+            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files().at(path.as_str()));
+            match (now, known) {
+                (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
+                    return Ok(Some((ChunkId::of_note(path, &file.hash), file.chunks.len())));
+                }
+                (None, None) => return Ok(None),
+                // What is left out of the index is there all the same.
+                (Some(hash), None) if *left_out.get_or_insert_with(|| self.leaves_out(path)) => {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
+                }
+                // A document that cannot be read is a problem, and in no index.
+                (Some(hash), None)
+                    if path.is_document() && snapshot.as_ref().is_some_and(|now| is_unread(now, path)) =>
+                {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
+                }
+                _ if Instant::now() > deadline => return Err(behind(" yet".into())),
+                _ => {
+                    // On a full disk it fails until somebody has made room.
+                    let SyncProgress { phase, failure, .. } = self.shared().progress();
+                    if let Some(failure) = failure.filter(|_| phase == Phase::Failing) {
+                        return Err(behind(format!(": {failure}")));
+                    }
+                    self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the index knows of a file that it could not be read.
+fn is_unread(now: &Arc<dyn Reader>, path: &VaultPath) -> bool {
+    now.problems().is_ok_and(|problems| problems.iter().any(|(of, _)| path.same_as(of)))
+}

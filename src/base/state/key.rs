@@ -1,0 +1,144 @@
+//! The key of digests: what was forgotten, and what files were, can be told again by who has it, and guessed by nobody else.
+//!
+//! It is a file of its own beside the database, so that the one says nothing without the other.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use super::error::StateError;
+use super::store::State;
+use crate::base::fs::{Context, create_private_dir, move_new, sync_folder, write_atomically, write_beside};
+
+/// What the file is called. Its first 32 bytes are the key that counts; behind them are those of other vaults whose tombstones came along.
+pub(super) const KEY: &str = "forgotten.key";
+/// Maximum number of keys: each is asked for each text.
+const MAX_KEYS: usize = 64;
+
+/// Makes digests.
+#[derive(Clone)]
+pub struct DigestKey {
+    key: [u8; 32],
+    /// Tells it from other keys.
+    name: i64,
+}
+
+impl std::fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DigestKey(…)")
+    }
+}
+
+/// 128 bits of a keyed BLAKE3.
+pub type Digest = [u8; 16];
+
+impl DigestKey {
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        let name = blake3::derive_key("memory-vault 2026 name of a key of digests", &key);
+        let [a, b, c, d, e, f, g, h, ..] = name;
+        Self { key, name: i64::from_le_bytes([a, b, c, d, e, f, g, h]) }
+    }
+
+    /// The digest of something. What it is of (`kind`) counts, so that one is never taken for another's.
+    pub fn digest(&self, kind: &str, parts: &[&[u8]]) -> Digest {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        let mut digest = Digest::default();
+        hasher.finalize_xof().fill(&mut digest);
+        digest
+    }
+
+    /// Tells it from other keys.
+    pub(super) fn name(&self) -> i64 {
+        self.name
+    }
+}
+
+impl State {
+    /// The key, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn key(&self) -> Result<Option<DigestKey>, StateError> {
+        Ok(self.keys()?.into_iter().next())
+    }
+
+    /// The key, and behind it those of other vaults whose tombstones came along; none where there is none.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn keys(&self) -> Result<Vec<DigestKey>, StateError> {
+        Ok(self.key_bytes()?.into_iter().map(DigestKey::new).collect())
+    }
+
+    /// Keeps keys of other vaults behind its own, or as its own where there is none. Those that are there stay as they are.
+    pub(super) fn add_keys(&self, others: &[[u8; 32]]) -> Result<(), StateError> {
+        let mut keys = self.key_bytes()?;
+        let before = keys.len();
+        for other in others {
+            if !keys.contains(other) {
+                keys.push(*other);
+            }
+        }
+        if keys.len() > MAX_KEYS {
+            return Err(StateError::Damaged {
+                path: self.key_file(),
+                reason: format!("it would have more than {MAX_KEYS} keys"),
+            });
+        }
+        if keys.len() > before {
+            create_private_dir(self.folder())?;
+            write_atomically(&self.key_file(), &keys.concat(), 0o600)?;
+        }
+        Ok(())
+    }
+
+    /// The key, which is made and safe on disk when there is none.
+    ///
+    /// # Errors
+    /// When it can be neither read nor made.
+    pub fn key_or_new(&self) -> Result<DigestKey, StateError> {
+        if let Some(key) = self.key()? {
+            return Ok(key);
+        }
+        create_private_dir(self.folder())?;
+        let _one = self.lock()?;
+        if let Some(key) = self.key()? {
+            return Ok(key);
+        }
+        let mut key = [0; 32];
+        let path = self.key_file();
+        getrandom::fill(&mut key).map_err(std::io::Error::from).on("make", &path)?;
+        // What was cut short is no key, and nothing was ever made with it.
+        if path.exists() {
+            let aside = path.with_extension("key.damaged");
+            self.say(format!("{} is no key; it is {} now", path.display(), aside.display()));
+            std::fs::rename(&path, &aside).on("rename", &path)?;
+        }
+        let beside = write_beside(self.folder(), &key, Some(0o600))?;
+        move_new(&beside, &path).inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
+        sync_folder(&path)?;
+        Ok(DigestKey::new(key))
+    }
+
+    /// Where the key is.
+    pub(super) fn key_file(&self) -> PathBuf {
+        self.folder().join(KEY)
+    }
+
+    /// The keys as they are kept.
+    pub(super) fn key_bytes(&self) -> Result<Vec<[u8; 32]>, StateError> {
+        let path = self.key_file();
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            bytes => Ok(keys_of(&bytes.on("read", &path)?).unwrap_or_default()),
+        }
+    }
+}
+
+/// The keys that a file has; `None` where it is no file of keys.
+pub(super) fn keys_of(bytes: &[u8]) -> Option<Vec<[u8; 32]>> {
+    let (keys, rest) = bytes.as_chunks::<32>();
+    (rest.is_empty() && (1..=MAX_KEYS).contains(&keys.len())).then(|| keys.to_vec())
+}

@@ -1,0 +1,218 @@
+//! The tables.
+
+use rusqlite::Connection;
+
+use super::error::StateError;
+use crate::base::fs::crash;
+
+/// The number of the format. Another number is another format, which this version leaves alone.
+pub(super) const FORMAT: i64 = 1;
+
+/// All tables. A row of another type than its columns is refused, and so are numbers that no archive of ours brings: those that
+/// would not fit where they are read, or could not be summed up.
+const SCHEMA: &str = "
+-- Whose tokens count. A row that its checksum does not fit counts as none: a bit that flips makes nobody another. There is no
+-- index beside the rows, as one that was damaged would hide a row from whoever takes its token back.
+CREATE TABLE capture_tokens(
+    name TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;
+CREATE TABLE agents(
+    slug TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
+    given TEXT NOT NULL, given_since TEXT, checksum INTEGER NOT NULL) STRICT;
+
+-- What agents asked, and how many bytes each agent's entries have.
+CREATE TABLE read_log(id INTEGER PRIMARY KEY, slug TEXT NOT NULL, entry TEXT NOT NULL) STRICT;
+CREATE INDEX read_log_by_agent ON read_log(slug, id);
+CREATE TABLE read_log_bytes(slug TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Events that wait, the keys of those that do not any more, and what is being written: a row, or none. `next` is a number
+-- beyond all that it names. There is a row in `events_unswept` while copies of what was deleted may be left.
+CREATE TABLE events(
+    number INTEGER PRIMARY KEY, key INTEGER, kind TEXT NOT NULL, body TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;
+CREATE TABLE events_seen(id INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT;
+CREATE TABLE events_plan(next INTEGER NOT NULL, plan TEXT NOT NULL) STRICT;
+CREATE TABLE events_unswept(id INTEGER PRIMARY KEY) STRICT;
+
+-- How often each reader was given a chunk: the person has no name.
+CREATE TABLE usage(
+    reader TEXT NOT NULL, chunk INTEGER NOT NULL, count INTEGER NOT NULL CHECK(count < 1 << 60), last_ms INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX usage_by_chunk ON usage(chunk, reader);
+
+-- What was forgotten for good, as digests, with the name of the key that they were made with; what was left out because of it; what was
+-- changed. `revision` counts the changes of a row.
+CREATE TABLE tombstones(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, place TEXT NOT NULL, about TEXT NOT NULL, key INTEGER NOT NULL,
+    checksum INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE tombstone_digests(tombstone INTEGER NOT NULL, kind INTEGER NOT NULL, digest BLOB NOT NULL) STRICT;
+CREATE INDEX tombstone_digests_by_tombstone ON tombstone_digests(tombstone);
+CREATE TABLE left_out(
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by_whom TEXT NOT NULL, into_what TEXT NOT NULL, whole INTEGER NOT NULL,
+    tombstone INTEGER NOT NULL) STRICT;
+CREATE TABLE changes(
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by_whom TEXT NOT NULL, what TEXT NOT NULL, path TEXT NOT NULL,
+    first_line INTEGER, last_line INTEGER, before BLOB, after BLOB, checkpoint TEXT) STRICT;
+CREATE INDEX changes_by_path ON changes(path);
+
+-- Purges that are not finished, and what goes with each, in the words of whoever purges it; `removed` once the note's own text is.
+CREATE TABLE open_purges(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, path TEXT NOT NULL, first_line INTEGER, last_line INTEGER,
+    gone INTEGER NOT NULL, readers TEXT NOT NULL, going_with TEXT NOT NULL DEFAULT '[]', tombstone INTEGER,
+    removed INTEGER NOT NULL DEFAULT 0) STRICT;
+
+-- Files of facts that were seen.
+CREATE TABLE facts_seen(path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those that
+-- are not listed any more came to. None of it holds a text.
+CREATE TABLE jobs(
+    kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL,
+    revived INTEGER NOT NULL, passing INTEGER NOT NULL, reason TEXT, created INTEGER NOT NULL,
+    CHECK(min(attempts, revived) >= 0 AND max(attempts, revived) < 1 << 31), PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE jobs_done(
+    kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE model_calls(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL, weight INTEGER NOT NULL, ms INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, kept INTEGER NOT NULL, dropped INTEGER NOT NULL,
+    CHECK(min(prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped) >= 0
+        AND max(prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped) < 1 << 42)) STRICT;
+CREATE INDEX model_calls_by_time ON model_calls(at);
+CREATE TABLE model_calls_before(
+    outcome TEXT PRIMARY KEY, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, first INTEGER NOT NULL,
+    CHECK(min(calls, prompt_tokens, answer_tokens, bytes) >= 0 AND max(calls, prompt_tokens, answer_tokens, bytes) < 1 << 60)
+    ) STRICT, WITHOUT ROWID;
+
+-- Imports of what other programs wrote, the events and notes that each brought, and the files that it made or changed. `origin` is where
+-- the source of a note is: another of the same text may be a copy of it, or it moved.
+CREATE TABLE imports(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, source TEXT NOT NULL, at INTEGER NOT NULL, is_done INTEGER NOT NULL) STRICT;
+CREATE TABLE import_keys(key INTEGER PRIMARY KEY, import INTEGER NOT NULL) STRICT;
+CREATE TABLE import_files(
+    import INTEGER NOT NULL, path TEXT NOT NULL, checkpoint TEXT, after TEXT NOT NULL, PRIMARY KEY(import, path)) STRICT, WITHOUT ROWID;
+CREATE TABLE import_notes(
+    key INTEGER PRIMARY KEY, import INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, after TEXT NOT NULL,
+    origin TEXT NOT NULL) STRICT;
+CREATE INDEX import_notes_by_source ON import_notes(source);
+CREATE INDEX import_notes_by_path ON import_notes(path);
+
+-- Files of sessions as they were read, and the notes that were made of each, both by digests of the files' names, with what kind of channel
+-- a session was told to come from, last that anything told it, and what that is called.
+CREATE TABLE session_sources(
+    key BLOB PRIMARY KEY, entry BLOB NOT NULL, settings BLOB NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    length INTEGER NOT NULL, content BLOB NOT NULL, turns INTEGER NOT NULL, digest BLOB NOT NULL, generation INTEGER NOT NULL,
+    is_out INTEGER NOT NULL, told_scope TEXT NOT NULL DEFAULT '', told_name TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+CREATE TABLE session_notes(
+    key BLOB NOT NULL, generation INTEGER NOT NULL, part INTEGER NOT NULL, path TEXT NOT NULL, after TEXT NOT NULL, next TEXT NOT NULL,
+    turns INTEGER NOT NULL, next_turns INTEGER NOT NULL, is_edited INTEGER NOT NULL,
+    PRIMARY KEY(key, generation, part)) STRICT, WITHOUT ROWID;
+CREATE INDEX session_notes_by_path ON session_notes(path);
+
+-- What of an archive was taken over, by its hash.
+CREATE TABLE taken_over(name TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// Why a database is not one of ours.
+pub(super) enum Strange {
+    /// It has tables of somebody else, or lacks some of ours.
+    Damaged(String),
+    /// It has another format.
+    Other(i64),
+    /// SQLite refused.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Strange {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl Strange {
+    pub(super) fn of(self, path: &std::path::Path) -> StateError {
+        match self {
+            Self::Damaged(reason) => StateError::Damaged { path: path.to_owned(), reason },
+            Self::Other(found) => StateError::Format { path: path.to_owned(), found, known: FORMAT },
+            Self::Sqlite(error) => StateError::of(path, error),
+        }
+    }
+}
+
+/// Makes the tables where there is nothing yet, in one transaction, and looks whether all are there.
+pub(super) fn make(connection: &Connection) -> Result<(), Strange> {
+    let format = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
+    let mut found: i64 = format(connection)?;
+    if found == 0 {
+        let transaction = connection.unchecked_transaction()?;
+        // Another process may have been faster.
+        found = format(&transaction)?;
+        if found == 0 {
+            if transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))? > 0 {
+                return Err(Strange::Damaged("it has tables of somebody else".into()));
+            }
+            transaction.execute_batch(SCHEMA)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+            crash::point("state-made");
+            transaction.commit()?;
+            found = FORMAT;
+        }
+    }
+    if found != FORMAT {
+        return Err(Strange::Other(found));
+    }
+    for table in SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split('(').next()) {
+        let there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
+        if !connection.prepare(there)?.exists([table])? {
+            return Err(Strange::Damaged(format!("it has no table `{table}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a database has our format, our tables and nothing else.
+pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), Strange> {
+    let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found != FORMAT {
+        return Err(Strange::Other(found));
+    }
+    let all = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
+        let mut all = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")?;
+        let all = all.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+        all.collect()
+    };
+    let ours = Connection::open_in_memory()?;
+    make(&ours)?;
+    match all(connection)? == all(&ours)? {
+        true => Ok(()),
+        false => Err(Strange::Damaged("it has other tables than this program makes".into())),
+    }
+}
+
+/// What tells that a row holds what was written: 63 bits of BLAKE3. Every part says its own length.
+pub(super) fn checksum(parts: &[&[u8]]) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+    (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_made_once_and_another_format_is_left_alone() {
+        let ours = Connection::open_in_memory().unwrap();
+        assert!(make(&ours).is_ok() && make(&ours).is_ok());
+        ours.execute_batch("PRAGMA user_version = 99").unwrap();
+        assert!(matches!(make(&ours), Err(Strange::Other(99))));
+        let theirs = Connection::open_in_memory().unwrap();
+        theirs.execute_batch("CREATE TABLE notes(id)").unwrap();
+        assert!(matches!(make(&theirs), Err(Strange::Damaged(_))));
+        let robbed = Connection::open_in_memory().unwrap();
+        assert!(make(&robbed).is_ok());
+        robbed.execute_batch("DROP TABLE agents").unwrap();
+        assert!(matches!(make(&robbed), Err(Strange::Damaged(_))));
+    }
+}

@@ -1,0 +1,312 @@
+//! The file: where it is, and how it is opened.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, TransactionBehavior};
+
+use super::damage::with;
+use super::error::StateError;
+use super::schema;
+use crate::base::fs::{Context, FsError, create_private_dir};
+
+/// What the file is called.
+const NAME: &str = "state.db";
+/// How long a connection waits for another's transaction.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Pages in SQLite's log from which on a log's thread brings them into the database: more than the queue of events lets gather.
+const LOG_PAGES: i64 = 8192;
+
+/// The state of one vault. It is opened when it is needed, and made when something is to be kept.
+#[derive(Debug)]
+pub struct State {
+    /// Where archives bring what they carry of it.
+    pub(super) brought: PathBuf,
+    pub(super) file: PathBuf,
+    /// What was damaged since this was made.
+    trouble: Mutex<BTreeSet<String>>,
+}
+
+/// How soon a transaction is safe on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// When it returns.
+    Full,
+    /// With the next one that is. A kill loses nothing of it, a power failure may.
+    Later,
+}
+
+/// The file as it was opened.
+#[derive(Debug)]
+pub(super) struct OpenedState {
+    pub(super) connection: Connection,
+    /// Tells this opening from all others.
+    pub(super) number: u64,
+    identity: FileIdentity,
+    durability: Durability,
+}
+
+/// Device and inode. While a file is open no other gets its number.
+type FileIdentity = (u64, u64);
+
+/// A connection that is opened when it is needed, and anew when the file is another.
+#[derive(Debug)]
+pub(super) struct Handle {
+    state: Arc<State>,
+    durability: Durability,
+    opened: Mutex<Option<OpenedState>>,
+}
+
+impl State {
+    /// The state in `folder`, where what an archive has brought into `brought` goes, too. Neither need be there.
+    pub fn new(brought: PathBuf, folder: &Path) -> Self {
+        Self { brought, file: folder.join(NAME), trouble: Mutex::default() }
+    }
+
+    /// The state in a folder.
+    pub fn in_folder(folder: &Path) -> Arc<Self> {
+        Arc::new(Self::new(folder.to_owned(), folder))
+    }
+
+    /// Where it is.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What of it was damaged since this was made, and what became of it.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble: Vec<&str> = trouble.iter().map(String::as_str).collect();
+        (!trouble.is_empty()).then(|| trouble.join("; "))
+    }
+
+    /// Says that something of it was damaged, once.
+    pub(super) fn say(&self, what: String) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if !trouble.contains(&what) {
+            tracing::warn!("{what}");
+            trouble.insert(what);
+        }
+    }
+
+    /// Whether there is anything to be read.
+    fn is_there(&self) -> bool {
+        self.file.exists() || self.is_brought()
+    }
+
+    /// Opens the file, one process and one thread after the other: it is made, brought up to date or put aside once.
+    fn open(&self, durability: Durability) -> Result<OpenedState, StateError> {
+        create_private_dir(self.folder())?;
+        let _one = self.lock()?;
+        self.make()?;
+        let mut opened = match self.connect(durability) {
+            Err(error) if error.is_damage() => {
+                self.replace(&error)?;
+                self.connect(durability)?
+            }
+            opened => opened?,
+        };
+        self.take_over(&mut opened.connection)?;
+        Ok(opened)
+    }
+
+    /// Puts the file aside in which damage was found, unless somebody has done so.
+    fn mend(&self, found: FileIdentity, damage: &StateError) -> Result<(), StateError> {
+        let _one = self.lock()?;
+        if identity(&self.file) == Some(found) { self.replace(damage) } else { Ok(()) }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
+    }
+
+    pub(super) fn lock(&self) -> Result<File, FsError> {
+        let path = self.lock_file();
+        let mut options = File::options();
+        let lock = options.write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+        lock.lock().on("lock", &path)?;
+        Ok(lock)
+    }
+
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.file.with_extension("lock")
+    }
+
+    /// Makes an empty file for its owner alone, where there is none. SQLite gives its log the same permissions.
+    pub(super) fn make(&self) -> Result<(), FsError> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&self.file) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(drop).on("write", &self.file),
+        }
+    }
+
+    pub(super) fn connect(&self, durability: Durability) -> Result<OpenedState, StateError> {
+        static OPENINGS: AtomicU64 = AtomicU64::new(0);
+        // SQLite would take what is shorter than a header for a new file, and write over it.
+        const HEADER: u64 = 100;
+        if self.file.metadata().is_ok_and(|meta| (1..HEADER).contains(&meta.len())) {
+            return Err(StateError::Damaged { path: self.file.clone(), reason: "it is cut short".into() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connect = || {
+            let mut connection = Connection::open_with_flags(&self.file, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.set_transaction_behavior(TransactionBehavior::Immediate);
+            connection.set_prepared_statement_cache_capacity(32);
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", durability.name())?;
+            connection.pragma_update(None, "secure_delete", "ON")?;
+            if durability == Durability::Full {
+                // Who waits for the disk does not wait for this, too: see `EventQueue::tidy`. The last to close the file does it.
+                connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+            } else {
+                // A log's thread does so where nobody else has: with every row, the queue would wait for it.
+                connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+            }
+            connection.pragma_update(None, "cache_size", -2_000)?;
+            Ok(connection)
+        };
+        let connection = connect().map_err(|error| StateError::of(&self.file, error))?;
+        schema::make(&connection).map_err(|strange| strange.of(&self.file))?;
+        let gone = || std::io::Error::from(ErrorKind::NotFound);
+        let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
+        Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
+    }
+
+    /// SQLite's log, which holds what is not in the file yet.
+    pub(super) fn log(&self) -> PathBuf {
+        with(&self.file, "-wal")
+    }
+}
+
+impl Durability {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Later => "NORMAL",
+        }
+    }
+}
+
+impl OpenedState {
+    /// How soon the next transactions are safe on disk.
+    pub(super) fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            self.connection.pragma_update(None, "synchronous", durability.name())?;
+            self.durability = durability;
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    pub(super) fn new(state: &Arc<State>, durability: Durability) -> Self {
+        Self { state: Arc::clone(state), durability, opened: Mutex::default() }
+    }
+
+    /// Works with the file, which is made where there is none. Damage is mended, and the work done again.
+    pub(super) fn with<T>(
+        &self,
+        work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, StateError> {
+        self.work(self.opened(), work)
+    }
+
+    /// The same where there is something, and nothing where there is not.
+    pub(super) fn if_there<T>(
+        &self,
+        work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
+    ) -> Result<Option<T>, StateError> {
+        let mut opened = self.opened();
+        if !self.state.is_there() {
+            *opened = None;
+            return Ok(None);
+        }
+        self.work(opened, work).map(Some)
+    }
+
+    /// What a statement selects; nothing where there is no file.
+    pub(super) fn rows<T>(
+        &self,
+        select: &str,
+        params: &[&dyn ToSql],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StateError> {
+        let rows = self.if_there(|opened| {
+            opened.connection.prepare_cached(select)?.query_map(params, &read)?.collect::<rusqlite::Result<Vec<T>>>()
+        });
+        Ok(rows?.unwrap_or_default())
+    }
+
+    /// The first row of that.
+    pub(super) fn row<T>(
+        &self,
+        select: &str,
+        params: &[&dyn ToSql],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StateError> {
+        let row = self.if_there(|opened| opened.connection.prepare_cached(select)?.query_row(params, &read).optional());
+        Ok(row?.flatten())
+    }
+
+    /// Executes a statement.
+    pub(super) fn execute(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StateError> {
+        self.with(|opened| opened.connection.prepare_cached(statement)?.execute(params).map(drop))
+    }
+
+    /// The state that it is of.
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether it is open, and the file is still the one that was opened.
+    pub(super) fn is_open(&self) -> bool {
+        self.opened().as_ref().is_some_and(|opened| identity(&self.state.file) == Some(opened.identity))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Option<OpenedState>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work<T>(
+        &self,
+        mut opened: MutexGuard<'_, Option<OpenedState>>,
+        mut work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, StateError> {
+        let path = &self.state.file;
+        let mut mended = false;
+        loop {
+            let open = match opened.take().filter(|opened| identity(path) == Some(opened.identity)) {
+                Some(open) => open,
+                None => self.state.open(self.durability)?,
+            };
+            let open = opened.insert(open);
+            let error = match work(open) {
+                Ok(done) => return Ok(done),
+                Err(error) => StateError::of(path, error),
+            };
+            if !error.is_damage() || std::mem::replace(&mut mended, true) {
+                return Err(error);
+            }
+            let found = open.identity;
+            *opened = None;
+            self.state.mend(found, &error)?;
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let meta = path.metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
+}

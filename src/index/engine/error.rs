@@ -1,0 +1,118 @@
+//! What any engine may fail with.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::base::path::VaultPath;
+use crate::models::ContentHash;
+
+/// An engine failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct EngineError {
+    source: Box<dyn Error + Send + Sync>,
+    fault: Fault,
+}
+
+/// What is at fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fault {
+    Damage(Damage),
+    Abandoned,
+    Stale,
+    Other,
+}
+
+impl EngineError {
+    /// The content of a store is at fault: it is checked and mended, and nothing of it is shown.
+    pub(crate) fn damaged(source: impl Into<Box<dyn Error + Send + Sync>>, damage: Damage) -> Self {
+        Self { source: source.into(), fault: Fault::Damage(damage) }
+    }
+
+    /// Something else is: the disk, rights, another process.
+    pub fn other(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { source: source.into(), fault: Fault::Other }
+    }
+
+    /// Nothing is: nobody waits for the answer any more, so it is not looked for.
+    pub fn abandoned() -> Self {
+        Self { source: "the answer took too long".into(), fault: Fault::Abandoned }
+    }
+
+    /// Nothing is: what was to be brought in was made for another state than the one that is there, and nothing of it was.
+    pub fn stale(found: u64, wanted: u64) -> Self {
+        let source = format!("the index is at generation {found}, and the changes make {wanted} of the one before");
+        Self { source: source.into(), fault: Fault::Stale }
+    }
+
+    /// Nothing is: a part of a file came, and the file is no longer as the part before has left it.
+    pub(crate) fn stale_part(path: &VaultPath) -> Self {
+        Self {
+            source: format!("{path} has changed since the part of it that was brought in last").into(),
+            fault: Fault::Stale,
+        }
+    }
+
+    /// Whether it was made for another state.
+    pub fn is_stale(&self) -> bool {
+        self.fault == Fault::Stale
+    }
+
+    /// What is damaged, when the content of a store is at fault.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        match &self.fault {
+            Fault::Damage(damage) => Some(damage),
+            Fault::Abandoned | Fault::Stale | Fault::Other => None,
+        }
+    }
+
+    /// Whether the content of a store is at fault.
+    pub fn is_damage(&self) -> bool {
+        self.damage().is_some()
+    }
+
+    /// Whether nobody waited for the answer any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.fault == Fault::Abandoned
+    }
+}
+
+/// What is wrong with a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// The catalog, of which all else is made, for the reason given.
+    Catalog(String),
+    /// The words, for the reason given.
+    Words(String),
+    /// The saved graph of the vectors, for the reason given.
+    Graph(String),
+    /// Embeddings.
+    Embeddings(Vec<EmbeddingId>),
+}
+
+/// Names a stored embedding, in whatever engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EmbeddingId {
+    /// The [number](crate::models::Fingerprint::number) of the model that made it.
+    pub(crate) model: i64,
+    /// The text that it was made of.
+    pub(crate) content: ContentHash,
+}
+
+impl Damage {
+    /// Whether the stores have to be closed to be mended.
+    pub(crate) fn closes(&self) -> bool {
+        matches!(self, Self::Catalog(_) | Self::Words(_))
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Catalog(reason) => write!(f, "{reason}. It is built anew from the notes"),
+            Self::Words(reason) => write!(f, "{reason}. It is built anew from the catalog"),
+            Self::Graph(reason) => f.write_str(reason),
+            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made anew", ids.len()),
+        }
+    }
+}

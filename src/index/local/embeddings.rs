@@ -1,0 +1,266 @@
+//! The set of a model's embeddings: which chunks have one, which wait for one, and in what order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::catalog::{Catalog, Vectors};
+use super::damage::IndexError;
+use super::vectors::{Row, VectorSet};
+use crate::index::engine::{ChunkEntry, ContentHash, FileTable, rounded};
+use crate::models::{EmbeddedText, EmbeddingSpace};
+
+/// The embeddings of one model.
+pub(super) struct Embeddings {
+    pub(super) model: i64,
+    pub(super) space: EmbeddingSpace,
+    pub(super) vectors: VectorSet,
+    /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
+    waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
+    /// What is to be embedded next.
+    queue: BTreeMap<QueuePlace, ContentHash>,
+    /// Counts how often texts were put back.
+    turn: u32,
+    /// Embeddings in the catalog, those that no chunk has any more included.
+    kept: usize,
+    /// Texts that are to leave nothing behind: the model may be at one of them still.
+    forgotten: HashSet<ContentHash>,
+    /// Texts that the model is given in another way than through the queue, whether they wait now or later.
+    aside: HashSet<ContentHash>,
+}
+
+/// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
+/// texts at once, for the same reason in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct QueuePlace {
+    late: bool,
+    newest: Reverse<i64>,
+    file: u32,
+    row: u64,
+}
+
+impl QueuePlace {
+    /// Behind all others, and behind those that were put there in an earlier turn: what fails again is not in the way of what failed once.
+    fn last(turn: u32, file: u32, row: u64) -> Self {
+        Self { late: true, newest: Reverse(i64::MIN + i64::from(u32::MAX - turn)), file, row }
+    }
+}
+
+/// Chunks of a file that are new, or have another content.
+pub(super) struct Added {
+    pub(super) file: u32,
+    pub(super) mtime_ns: i64,
+    pub(super) chunks: Vec<ChunkEntry>,
+}
+
+/// A file that brings more texts than this waits for the others: at a hundred a second it keeps the model for long.
+const MANY_TEXTS: usize = 500;
+
+impl Embeddings {
+    /// Reads what a model has embedded of these files, and queues what it has not. Says also how many embeddings were damaged, and are
+    /// made anew.
+    pub(super) fn load(
+        catalog: &mut Catalog,
+        space: &EmbeddingSpace,
+        files: &FileTable,
+        graph_threshold: usize,
+    ) -> Result<(Self, usize), IndexError> {
+        let model = space.fingerprint.number();
+        let Vectors { mut rows, known, damaged } = catalog.vectors(model, space.dimension)?;
+        if !space.takes_private {
+            // Of before they were private, or of the same text elsewhere: what is found is not to hang on that.
+            rows.retain(|row| files.get(row.file).is_some_and(|file| !file.private));
+        }
+        let mut set = Self {
+            model,
+            space: space.clone(),
+            vectors: VectorSet::new(space.dimension, graph_threshold).apply(&[], rows)?,
+            waiting: HashMap::new(),
+            queue: BTreeMap::new(),
+            turn: 0,
+            kept: known,
+            forgotten: HashSet::new(),
+            aside: HashSet::new(),
+        };
+        for file in files.iter().filter(|file| space.takes_private || !file.private) {
+            let without = file.chunks.iter().filter(|chunk| !set.vectors.contains(chunk.row));
+            let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();
+            set.wait(file.id, file.stamp.mtime_ns, &texts);
+        }
+        Ok((set, damaged))
+    }
+
+    /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
+    pub(super) fn change(&mut self, catalog: &Catalog, gone: &[ChunkEntry], added: &[Added]) -> Result<(), IndexError> {
+        for chunk in gone {
+            let Some(content) = &chunk.content else { continue };
+            if let Some(rows) = self.waiting.get_mut(content) {
+                rows.retain(|(row, _)| *row != chunk.row);
+                match rows.first() {
+                    None => {
+                        self.waiting.remove(content);
+                    }
+                    // Its own place in the queue may be past: whoever is first answers for the text.
+                    Some((row, file)) => {
+                        self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
+                    }
+                }
+            }
+        }
+        let mut rows = Vec::new();
+        for Added { file, mtime_ns, chunks } in added {
+            let mut texts = Vec::new();
+            for chunk in chunks {
+                let Some(content) = chunk.content else { continue };
+                match if self.kept > 0 { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
+                    Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
+                    None => texts.push((content, chunk.row)),
+                }
+            }
+            self.wait(*file, *mtime_ns, &texts);
+        }
+        let gone: Vec<u64> = gone.iter().map(|chunk| chunk.row).collect();
+        if !(gone.is_empty() && rows.is_empty()) {
+            self.vectors = self.vectors.apply(&gone, rows)?;
+        }
+        Ok(())
+    }
+
+    /// Puts texts of a file into the queue.
+    fn wait(&mut self, file: u32, mtime_ns: i64, texts: &[(ContentHash, u64)]) {
+        let late = texts.len() > MANY_TEXTS;
+        for (content, row) in texts {
+            // Whoever is first answers for the text, and should not be one that waits for all others.
+            let rows = self.waiting.entry(*content).or_default();
+            rows.insert(if late { rows.len() } else { 0 }, (*row, file));
+            self.queue.insert(QueuePlace { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
+        }
+    }
+
+    /// Puts the texts of chunks into the queue again that have one of these contents, and have lost what was kept of it.
+    pub(super) fn wait_again(
+        &mut self,
+        catalog: &Catalog,
+        files: &FileTable,
+        contents: &HashSet<ContentHash>,
+    ) -> Result<(), IndexError> {
+        let mut lost = HashSet::new();
+        for content in contents {
+            if catalog.vector(self.model, self.vectors.dims(), content)?.is_none() {
+                lost.insert(*content);
+            }
+        }
+        let takes_private = self.space.takes_private;
+        for file in files.iter().filter(|file| takes_private || !file.private) {
+            let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
+            let texts: Vec<_> = texts.filter(|(content, _)| lost.contains(content)).collect();
+            self.wait(file.id, file.stamp.mtime_ns, &texts);
+        }
+        Ok(())
+    }
+
+    /// How many texts wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes the next texts out of the queue: file, row and content of each.
+    pub(super) fn take(&mut self, limit: usize) -> Vec<(u32, u64, ContentHash)> {
+        let mut taken = Vec::new();
+        while taken.len() < limit
+            && let Some((QueuePlace { file, row, .. }, content)) = self.queue.pop_first()
+        {
+            if self.is_first(file, row, &content) && !self.aside.contains(&content) {
+                taken.push((file, row, content));
+            }
+        }
+        taken
+    }
+
+    /// Whether a chunk answers for its text: not where it is gone since, or the same text was taken from another chunk.
+    fn is_first(&self, file: u32, row: u64, content: &ContentHash) -> bool {
+        self.waiting.get(content).is_some_and(|rows| rows.first() == Some(&(row, file)))
+    }
+
+    /// Sets all texts in the queue aside but this many at its head.
+    pub(super) fn set_bulk_aside(&mut self, newest: usize) -> Vec<ContentHash> {
+        let Some(place) = self.queue.keys().nth(newest).copied() else { return Vec::new() };
+        let mut bulk = Vec::new();
+        for (QueuePlace { file, row, .. }, content) in self.queue.split_off(&place) {
+            if self.is_first(file, row, &content) && self.aside.insert(content) {
+                bulk.push(content);
+            }
+        }
+        bulk
+    }
+
+    /// Sets texts aside, whether they wait now or later.
+    pub(super) fn set_aside(&mut self, contents: &[ContentHash]) {
+        self.aside.extend(contents);
+    }
+
+    /// How many of the texts that wait were set aside.
+    pub(super) fn aside(&self) -> usize {
+        self.aside.iter().filter(|content| self.waiting.contains_key(*content)).count()
+    }
+
+    /// The chunks that answer for those of these texts that wait: file, row and content of each.
+    pub(super) fn places(&self, contents: &[ContentHash]) -> Vec<(u32, u64, ContentHash)> {
+        let place = |content: &ContentHash| {
+            let (row, file) = self.waiting.get(content)?.first()?;
+            Some((*file, *row, *content))
+        };
+        contents.iter().filter_map(place).collect()
+    }
+
+    /// Keeps embeddings in the catalog, and gives them to every chunk that waits for them.
+    pub(super) fn keep(
+        &mut self,
+        catalog: &mut Catalog,
+        mut embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), IndexError> {
+        embeddings.retain(|(content, _)| {
+            // What was set aside may have been forgotten before the last start.
+            let is_unsure = self.aside.remove(content) || self.forgotten.contains(content);
+            self.waiting.contains_key(content) || !is_unsure
+        });
+        catalog.put_vectors(self.model, &embeddings)?;
+        let count = embeddings.len();
+        let mut rows = Vec::new();
+        for (content, embedding) in embeddings {
+            let vector = rounded(&embedding.vector);
+            for (chunk, file) in self.waiting.remove(&content).unwrap_or_default() {
+                rows.push(Row { chunk, file, vector: vector.clone() });
+            }
+        }
+        self.vectors = self.vectors.apply(&[], rows)?;
+        self.kept += count;
+        Ok(())
+    }
+
+    /// Puts texts that could not be embedded back into the queue, behind all others.
+    pub(super) fn requeue(&mut self, contents: &[ContentHash]) {
+        self.turn = self.turn.saturating_add(1);
+        for content in contents {
+            self.aside.remove(content);
+            if let Some((row, file)) = self.waiting.get(content).and_then(|rows| rows.first()) {
+                self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
+            }
+        }
+    }
+
+    /// Keeps nothing of texts, should the model be at one of them.
+    pub(super) fn forget(&mut self, contents: &[ContentHash]) {
+        self.forgotten.extend(contents);
+    }
+
+    /// Embeddings in the catalog, those that no chunk has any more included.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Counts them anew, after some were dropped.
+    pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), IndexError> {
+        self.kept = catalog.count_vectors(self.model)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,302 @@
+//! One published state of the index, for searches.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::agreement;
+use super::catalog::{CatalogError, CatalogReader};
+use super::damage::IndexError;
+use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
+use super::store::{ScopeCount, ScopeCounts, Store};
+use super::vectors::VectorSet;
+use crate::base::config::StemmerLanguage;
+use crate::base::fs::crash;
+use crate::index::engine::{
+    ChunkText, EngineError, FileSet, FileTable, Like, LikeWord, PreparedWords, QueryVector, Reader, ScoredChunk,
+    Statistics, WordQuery,
+};
+use crate::models::{ContentHash, Fingerprint, PackedTokens};
+use crate::text::derive::ChunkId;
+use crate::vault::disk::Globs;
+
+/// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
+const READERS: usize = 2;
+
+/// A state of all stores that nothing changes any more. Searches hold it for as long as they need it.
+pub struct Snapshot {
+    /// The catalog's number of this state.
+    seq: u64,
+    files: FileTable,
+    /// The words; `None` while they are damaged.
+    pub(super) keyword: Option<KeywordSearcher>,
+    /// What made the embeddings.
+    model: Option<Fingerprint>,
+    /// The embeddings; `None` while no model is there.
+    vectors: Option<VectorSet>,
+    /// Chunks that the model is to embed.
+    embeddable: usize,
+    /// Whether those of private notes are not among them.
+    withholds_private: bool,
+    statistics: OnceLock<Statistics>,
+    scope_counts: ScopeCounts,
+    pub(super) readers: Vec<Mutex<CatalogReader>>,
+    /// Where the readers go when nobody holds the snapshot any more.
+    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
+}
+
+impl Snapshot {
+    /// Opens the stores in a folder as they are now, while another process writes them. Without embeddings. Notes that match
+    /// `private` are private whatever they say themselves.
+    ///
+    /// # Errors
+    /// When there are none, or they cannot be read.
+    pub fn open(folder: &Path, private: &Globs) -> Result<Self, IndexError> {
+        // Only the writer makes any.
+        if !is_readable(folder) {
+            return Err(IndexError::Absent(folder.to_owned()));
+        }
+        Self::of(CatalogReader::open(&folder.join("catalog.db"))?, folder, private)
+    }
+
+    /// Opens stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are
+    /// none, or they were not closed.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, IndexError> {
+        if !is_readable(folder) {
+            return Ok(None);
+        }
+        let reader = CatalogReader::open_at_rest(&folder.join("catalog.db"))?;
+        reader.map(|reader| Self::of(reader, folder, private)).transpose()
+    }
+
+    /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
+    pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
+        let agrees = self.keyword.as_ref().is_some_and(|words| agreement::compare(words, &self.files).is_ok());
+        Ok(agrees && self.read(CatalogReader::is_settled)?)
+    }
+
+    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {
+        let mut files = FileTable::default();
+        for mut file in reader.files()? {
+            file.info.private |= private.is_match(file.path.as_str());
+            files.insert(Arc::new(file));
+        }
+        let chunks = files.iter().flat_map(|file| &file.chunks);
+        Ok(Self {
+            seq: 0,
+            embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
+            withholds_private: false,
+            files,
+            keyword: Some(open_searcher(&folder.join("tantivy"))?),
+            model: None,
+            vectors: None,
+            statistics: OnceLock::new(),
+            scope_counts: ScopeCounts::default(),
+            readers: vec![Mutex::new(reader)],
+            spare: Arc::default(),
+        })
+    }
+
+    fn counted(&self, scope: &FileSet) -> ScopeCount {
+        self.scope_counts.of(scope, || ScopeCount {
+            statistics: self.files.statistics(Some(scope)),
+            embedded: self.embedded_within(scope),
+        })
+    }
+
+    fn embedded_within(&self, scope: &FileSet) -> (usize, usize) {
+        let all = self.vectors.as_ref().map_or(0, VectorSet::len) == self.embeddable;
+        let within = scope.iter().filter_map(|file| self.files.get(file));
+        let within = within.filter(|file| !(self.withholds_private && file.private)).flat_map(|file| &file.chunks);
+        let embeddable = within.filter(|chunk| chunk.content.is_some());
+        embeddable
+            .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
+    }
+
+    /// Calls `with` with a reader at this state of the catalog.
+    fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, CatalogError>) -> Result<T, EngineError> {
+        let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
+        let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(with(&reader)?)
+    }
+}
+
+impl Reader for Snapshot {
+    fn generation(&self) -> u64 {
+        self.seq
+    }
+
+    fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    fn statistics(&self, scope: Option<&FileSet>) -> Statistics {
+        match scope {
+            None => *self.statistics.get_or_init(|| self.files.statistics(None)),
+            Some(scope) => self.counted(scope).statistics,
+        }
+    }
+
+    fn has_words(&self) -> bool {
+        self.keyword.is_some()
+    }
+
+    fn words<'a>(
+        &'a self,
+        query: &WordQuery,
+        language: StemmerLanguage,
+        scope: Option<&'a FileSet>,
+    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
+        let Some(keyword) = &self.keyword else { return Ok(None) };
+        let terms = self.files.terms(query, language, scope);
+        let statistics = self.statistics(scope);
+        Ok(Some(Box::new(reading(|| keyword.prepare(query, terms, statistics, scope))?)))
+    }
+
+    fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
+        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.like(like, scope)))?)
+    }
+
+    fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError> {
+        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.speakers(scope)))?)
+    }
+
+    fn model(&self) -> Option<&Fingerprint> {
+        self.model.as_ref()
+    }
+
+    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
+        let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
+        let found = vectors.nearest(query, k, allow)?.into_iter().filter_map(|near| {
+            Some(ScoredChunk { row: near.chunk, file: vectors.file_of(near.chunk)?, score: f64::from(near.score) })
+        });
+        Ok(found.collect())
+    }
+
+    fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
+        let Some(vectors) = &self.vectors else { return Ok(vec![None; rows.len()]) };
+        Ok(vectors.cosines(query, rows)?.into_iter().map(|score| score.map(f64::from)).collect())
+    }
+
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.vectors.as_ref()?.vector(row)
+    }
+
+    fn tokens(&self, content: &ContentHash) -> Result<Option<PackedTokens>, EngineError> {
+        let Some((model, vectors)) = self.model.as_ref().zip(self.vectors.as_ref()) else { return Ok(None) };
+        self.read(|reader| reader.tokens(model.number(), vectors.dims(), content))
+    }
+
+    fn is_embedded(&self, row: u64) -> bool {
+        self.vectors.as_ref().is_some_and(|vectors| vectors.contains(row))
+    }
+
+    fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
+        let embedded = self.vectors.as_ref().map_or(0, VectorSet::len);
+        scope.map_or((embedded, self.embeddable), |scope| self.counted(scope).embedded)
+    }
+
+    fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
+        self.read(|reader| reader.chunk(row))
+    }
+
+    fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, EngineError> {
+        self.read(|reader| reader.rows_of(id))
+    }
+
+    fn metadata(&self, file: u32) -> Result<Option<String>, EngineError> {
+        self.read(|reader| reader.metadata(file))
+    }
+
+    fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
+        self.read(CatalogReader::problems)
+    }
+}
+
+fn is_readable(folder: &Path) -> bool {
+    folder.join("catalog.db").is_file() && has_words(&folder.join("tantivy"))
+}
+
+impl Store {
+    /// Empties the catalog's log when it is longer than `max_bytes`. The readers of the snapshot of the state of now hold on to the
+    /// log, and let go for a moment in which nothing can change.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn trim_log(&self, max_bytes: u64) -> Result<(), IndexError> {
+        if self.catalog.log_bytes() <= max_bytes {
+            return Ok(());
+        }
+        let Some(published) = self.published.upgrade().filter(|published| published.seq == self.catalog.seq()) else {
+            return Ok(());
+        };
+        let readers: Vec<_> =
+            published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        readers.iter().try_for_each(|reader| reader.release())?;
+        crash::point("log-released");
+        let trimmed = self.catalog.checkpoint();
+        crash::point("log-trimmed");
+        readers.iter().try_for_each(|reader| reader.renew())?;
+        Ok(trimmed?)
+    }
+
+    /// Publishes the state of now.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, IndexError> {
+        let keyword = self.open_words()?;
+        self.snapshot_with(Some(keyword))
+    }
+
+    /// Publishes the state of now, but for the words: they are damaged.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn snapshot_without_words(&mut self) -> Result<Arc<Snapshot>, IndexError> {
+        self.snapshot_with(None)
+    }
+
+    fn snapshot_with(&mut self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, IndexError> {
+        let mut readers = Vec::with_capacity(READERS);
+        for _ in 0..READERS {
+            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            readers.push(Mutex::new(match spare {
+                Some(reader) => {
+                    reader.renew()?;
+                    reader
+                }
+                None => self.catalog.reader()?,
+            }));
+        }
+        let snapshot = Arc::new(Snapshot {
+            seq: self.catalog.seq(),
+            files: self.files().clone(),
+            keyword,
+            model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),
+            vectors: self.sets.serving.as_ref().map(|set| set.vectors.clone()),
+            embeddable: self.embeddable(),
+            withholds_private: self.withholds_private(),
+            statistics: OnceLock::new(),
+            scope_counts: ScopeCounts::default(),
+            readers,
+            spare: Arc::clone(&self.spare),
+        });
+        self.published = Arc::downgrade(&snapshot);
+        Ok(snapshot)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let Ok(mut spare) = self.spare.lock() else { return };
+        for reader in self.readers.drain(..) {
+            let Ok(reader) = reader.into_inner() else { continue };
+            if reader.release().is_ok() && spare.len() < READERS * 2 {
+                spare.push(reader);
+            }
+        }
+    }
+}

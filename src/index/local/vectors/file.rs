@@ -1,0 +1,231 @@
+//! A graph on disk: one file, checked whole before a byte of it is believed.
+//!
+//! `mvgraph1`, five numbers, the arrays, and a BLAKE3 hash of all that; little-endian. It is a cache: whatever is odd about it,
+//! the answer is to build the graph again.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use super::code;
+use super::error::GraphError;
+use super::graph::{Graph, Layer, Lists};
+use super::set::{VectorSet, too_many_dead};
+use crate::base::fs::crash;
+
+/// The name and the version of the format; another version is another eight bytes.
+const MAGIC: &[u8; 8] = b"mvgraph1";
+const FILE_NAME: &str = "vectors.graph";
+
+/// BLAKE3 is at its fastest on pieces of this size and above.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+impl Graph {
+    /// Saves the graph to a folder, which is made if it is missing; the one above must be there. A crash leaves the old file or the new one.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Io`].
+    pub fn save(&self, dir: &Path) -> Result<(), GraphError> {
+        let path = dir.join(FILE_NAME);
+        let write = || {
+            // Never the folders above: the vault may be moved away meanwhile.
+            match fs::create_dir(dir) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+            // Always the same name, so that what a killed process left there is written over.
+            let beside = path.with_extension("new");
+            let mut file = File::create(&beside)?;
+            let hashing = Hashing { out: &mut file, hash: blake3::Hasher::new() };
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);
+            self.write(&mut out)?;
+            let Hashing { out, hash } = out.into_inner().map_err(|failed| failed.into_error())?;
+            out.write_all(hash.finalize().as_bytes())?;
+            crash::point("graph-written");
+            file.sync_all()?;
+            crash::point("graph-synced");
+            fs::rename(&beside, &path)?;
+            crash::point("graph-renamed");
+            sync_dir(dir)
+        };
+        write().map_err(|source| GraphError::Io { operation: "write", path: path.clone(), source })
+    }
+
+    /// Loads the graph saved in a folder, if it fits the vectors of `set`; see [`VectorSet::with_graph`].
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Io`] when the file is missing or cannot be read, [`GraphError::Damaged`] when it is not what was written,
+    /// and [`GraphError::Stale`] when so few of its rows are still in the set that it would not be used.
+    pub fn load(dir: &Path, set: &VectorSet) -> Result<Self, GraphError> {
+        let path = dir.join(FILE_NAME);
+        let bytes =
+            fs::read(&path).map_err(|source| GraphError::Io { operation: "read", path: path.clone(), source })?;
+        let graph = parse(&bytes).map_err(|reason| GraphError::Damaged { path: path.clone(), reason })?;
+        let rows = graph.rows();
+        let covered = if graph.dims == set.dims {
+            let nodes = graph.nodes_by_chunk();
+            nodes.iter().filter(|&&(chunk, node)| set.has(chunk, graph.code(node))).count()
+        } else {
+            0
+        };
+        if too_many_dead(rows - covered, rows) {
+            return Err(GraphError::Stale { path, covered, rows });
+        }
+        Ok(graph)
+    }
+
+    /// Compares the graph saved in a folder with its checksum. Where there is none, nothing is wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Io`] when the file cannot be read, [`GraphError::Damaged`] when it is not what was written.
+    pub fn check(dir: &Path) -> Result<(), GraphError> {
+        let path = dir.join(FILE_NAME);
+        match hash_fits(&path) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(GraphError::Io { operation: "read", path, source }),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(MAGIC)?;
+        let numbers = [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize];
+        for number in numbers {
+            out.write_all(&(number as u64).to_le_bytes())?;
+        }
+        write_all(out, &self.codes, |value| value.to_le_bytes())?;
+        write_all(out, &self.chunks.starts, |start| start.to_le_bytes())?;
+        write_all(out, &self.chunks.items, |chunk| chunk.to_le_bytes())?;
+        for layer in &self.layers {
+            for list in [&layer.nodes, &layer.links.starts, &layer.links.items] {
+                out.write_all(&(list.len() as u64).to_le_bytes())?;
+                write_all(out, list, |number| number.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl VectorSet {
+    /// Tells whether a chunk has a vector with this code.
+    fn has(&self, chunk: u64, code: &[i8]) -> bool {
+        self.find(chunk).is_some_and(|(at, row)| self.segments[at].columns.code(row) == code)
+    }
+}
+
+/// Whether a file ends with the hash of all that is before.
+fn hash_fits(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let Some(length) = file.metadata()?.len().checked_sub(32) else { return Ok(false) };
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader((&mut file).take(length))?;
+    let mut hash = Vec::new();
+    file.read_to_end(&mut hash)?;
+    Ok(hash == hasher.finalize().as_bytes())
+}
+
+fn write_all<T: Copy, const N: usize>(
+    out: &mut impl Write,
+    items: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) -> io::Result<()> {
+    items.iter().try_for_each(|&item| out.write_all(&bytes(item)))
+}
+
+/// Hashes what passes through.
+struct Hashing<W> {
+    out: W,
+    hash: blake3::Hasher,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Makes the rename itself survive a power cut, where folders can be synced.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// Reads a graph. After the hash has been verified the structure is checked too, so that no file, whoever wrote it, can make
+/// a search run out of bounds.
+pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
+    let (content, hash) = bytes.split_last_chunk::<32>().ok_or("it is too short")?;
+    if blake3::hash(content) != *hash {
+        return Err("its checksum is wrong");
+    }
+    let mut input = Input { rest: content };
+    if input.take(MAGIC.len())? != MAGIC {
+        return Err("it has another format");
+    }
+    let [dims, nodes, rows, layers, entry] =
+        [input.number()?, input.number()?, input.number()?, input.number()?, input.number()?];
+    if dims == 0 || nodes == 0 || layers == 0 || entry >= nodes {
+        return Err("its header makes no sense");
+    }
+    let codes: Vec<i8> = input.items(dims.checked_mul(nodes).ok_or("it is too large")?, i8::from_le_bytes)?;
+    let starts = input.items(nodes.checked_add(1).ok_or("it is too large")?, u32::from_le_bytes)?;
+    let chunks = lists(starts, input.items(rows, u64::from_le_bytes)?, nodes)?;
+    let layers = (0..layers).map(|at| layer(&mut input, at, nodes)).collect::<Result<Vec<_>, _>>()?;
+    if !input.rest.is_empty() {
+        return Err("it is too long");
+    }
+    let inverse_norms = codes.chunks_exact(dims).map(code::inverse_norm).collect();
+    Ok(Graph { dims, codes, inverse_norms, chunks, layers, entry: entry as u32 })
+}
+
+fn layer(input: &mut Input<'_>, at: usize, all_nodes: usize) -> Result<Layer, &'static str> {
+    let mut list = || {
+        let len = input.number()?;
+        input.items(len, u32::from_le_bytes)
+    };
+    let (nodes, starts, links) = (list()?, list()?, list()?);
+    let in_layer = if at == 0 { all_nodes } else { nodes.len() };
+    let known = |node: &u32| (*node as usize) < all_nodes;
+    if (at == 0) != nodes.is_empty() || !nodes.is_sorted() || !nodes.iter().chain(&links).all(known) {
+        return Err("a layer has nodes that do not exist");
+    }
+    Ok(Layer { nodes, links: lists(starts, links, in_layer)? })
+}
+
+fn lists<T>(starts: Vec<u32>, items: Vec<T>, len: usize) -> Result<Lists<T>, &'static str> {
+    let whole = starts.first() == Some(&0) && starts.last().is_some_and(|&end| end as usize == items.len());
+    if starts.len() != len + 1 || !whole || !starts.is_sorted() {
+        return Err("its lists do not fit together");
+    }
+    Ok(Lists { starts, items })
+}
+
+struct Input<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], &'static str> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or("it is too short")?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<usize, &'static str> {
+        let bytes = self.take(8)?.first_chunk::<8>().expect("eight bytes were taken");
+        usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| "it is too large")
+    }
+
+    fn items<T, const N: usize>(&mut self, len: usize, item: impl Fn([u8; N]) -> T) -> Result<Vec<T>, &'static str> {
+        let bytes = self.take(len.checked_mul(N).ok_or("it is too large")?)?;
+        Ok(bytes.as_chunks::<N>().0.iter().map(|&bytes| item(bytes)).collect())
+    }
+}

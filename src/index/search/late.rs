@@ -1,0 +1,118 @@
+//! Late interaction: candidates are looked at token by token, and put in order anew.
+
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
+
+use super::candidate::{Candidate, sort};
+use super::fuse::{AskedWords, fused};
+use crate::base::config::SearchConfig;
+use crate::index::engine::{ContentHash, EngineError, Reader};
+use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
+
+/// What was said in conversations, whose tokens were kept when it was embedded.
+pub(super) struct StoredTokens<'a> {
+    pub(super) embedder: &'a dyn Embedder,
+    pub(super) asker: Option<&'a ModelAsker>,
+    pub(super) query: &'a str,
+    pub(super) until: Option<Instant>,
+    /// The query's tokens, once they were wanted; `None` of a model that has none.
+    pub(super) tokens: OnceCell<Option<TokenQuery>>,
+}
+
+impl StoredTokens<'_> {
+    /// Scores the candidates that are of conversations. What the model fails on now, it did not a moment ago: then the order is that of the
+    /// fusion without tokens.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn score(&self, candidates: &mut [Candidate], reader: &dyn Reader) -> Result<(), EngineError> {
+        for candidate in candidates.iter_mut().filter(|candidate| candidate.file.is_conversation()) {
+            let ask = || self.embedder.token_query(self.asker, self.query, self.until).ok().flatten();
+            let Some(query) = self.tokens.get_or_init(ask) else { return Ok(()) };
+            // Of one that has no vector here nothing is known, be it that its text has one elsewhere.
+            let content = candidate.content().filter(|_| reader.is_embedded(candidate.row));
+            let tokens = match content.map(|content| reader.tokens(&content)).transpose() {
+                Ok(tokens) => tokens.flatten(),
+                // The vectors are in memory, and this is no worse than without tokens.
+                Err(error) if error.is_damage() => None,
+                Err(error) => return Err(error),
+            };
+            candidate.scores.late = tokens.and_then(|tokens| query.max_sim(&tokens));
+        }
+        Ok(())
+    }
+}
+
+/// A query's tokens, with which those of the best are compared that are computed now: all of them by the deadline, or the order stays as it
+/// was.
+pub(super) struct LateInteraction<'a> {
+    reader: &'a dyn Reader,
+    query: TokenVectors,
+    model: &'a dyn TokenEmbedder,
+    deadline: Instant,
+    config: &'a SearchConfig,
+}
+
+impl<'a> LateInteraction<'a> {
+    /// Begins with the query.
+    ///
+    /// # Errors
+    /// When the model fails on it, or takes too long.
+    pub(super) fn of(
+        query: &str,
+        model: &'a dyn TokenEmbedder,
+        reader: &'a dyn Reader,
+        config: &'a SearchConfig,
+        until: Option<Instant>,
+    ) -> Result<Self, ModelError> {
+        let deadline = Instant::now() + Duration::from_millis(config.deep_ms);
+        let deadline = until.map_or(deadline, |until| until.min(deadline));
+        let query = model.query_tokens(query, deadline)?;
+        Ok(Self { reader, query, model, deadline, config })
+    }
+
+    /// Ranks the best candidates anew; the others stay behind them. `candidates` are in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read; within, when the model fails on a chunk or takes too long, and all is as it was: an order that hangs
+    /// on how many were ready in time is another each time.
+    pub(super) fn rank(
+        &self,
+        candidates: &mut [Candidate],
+        asked: AskedWords,
+    ) -> Result<Result<(), ModelError>, EngineError> {
+        let best = candidates.len().min(self.config.deep_candidates);
+        let (looked_at, rest) = candidates.split_at_mut(best);
+        let tokens = match self.model.document_tokens(&self.documents(looked_at)?, self.deadline) {
+            Ok(tokens) => tokens,
+            Err(error) => return Ok(Err(error)),
+        };
+        for (candidate, tokens) in looked_at.iter_mut().zip(tokens) {
+            // What has nothing to embed is near nothing.
+            candidate.scores.late = Some(self.query.max_sim(&tokens)).filter(|_| candidate.is_embeddable());
+        }
+        // Above all that was not looked at.
+        let least = rest.first().map_or(0.0, |candidate| candidate.score);
+        let scores = fused(looked_at, asked, self.config);
+        for (candidate, score) in looked_at.iter_mut().zip(scores) {
+            candidate.score = least + (1.0 - least) * score;
+        }
+        sort(looked_at);
+        Ok(Ok(()))
+    }
+
+    /// What the model reads of candidates.
+    fn documents(&self, candidates: &[Candidate]) -> Result<Vec<(ContentHash, Document)>, EngineError> {
+        let document = |candidate: &Candidate| {
+            // Of what is damaged or has nothing to embed, nothing is like the query.
+            let text = match self.reader.chunk(candidate.row) {
+                Ok(text) => text.filter(|_| candidate.is_embeddable()),
+                Err(error) if error.is_damage() => None,
+                Err(error) => return Err(error),
+            };
+            let document = text.map(|text| text.document(&candidate.file)).unwrap_or_default();
+            Ok((candidate.content().unwrap_or_else(|| ContentHash::of(&document)), document))
+        };
+        candidates.iter().map(document).collect()
+    }
+}

@@ -1,0 +1,497 @@
+//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions` and conditions like `tag:travel`. What cannot be read so
+//! is words.
+
+use jiff::Timestamp;
+
+use super::operators::{self, Surroundings, is_condition};
+use super::window::{LineKind, lines};
+use crate::base::config::Mode;
+use crate::index::engine::{Condition, Wanted, WordQuery};
+use crate::text::derive::words::plain_words;
+use crate::text::derive::{Label, speaker_term};
+
+/// A query, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedQuery {
+    /// For the words' side.
+    pub keyword: WordQuery,
+    /// For the meaning's side: the text without exclusions.
+    pub semantic: String,
+    /// As the name of a note, when it may be one.
+    pub name: Option<Label>,
+    /// What a note is to be.
+    pub conditions: Vec<Condition>,
+    /// The word at the end that may still be being typed.
+    pub open: Option<String>,
+    /// Words that end in `*`: what they go on to is looked for, too.
+    pub prefixes: Vec<String>,
+    /// The side that is asked, where lines like `lex: …` say that it is one alone.
+    pub asks: Option<Mode>,
+    /// Whether it has lines like `lex: …`.
+    pub has_lines: bool,
+    /// What looks like a condition, and is words.
+    pub no_conditions: Vec<NoCondition>,
+}
+
+/// `key:value` that asks for nothing, as no note has such a property, or the value makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCondition {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// It was in brackets, `[key:value]`, which nothing else looks like.
+    pub bracketed: bool,
+}
+
+/// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
+const MAX_WORDS: usize = 64;
+/// Maximum number of conditions; more are words.
+const MAX_CONDITIONS: usize = 32;
+/// Maximum number of what may be meant as conditions and is said to be none.
+const MAX_NO_CONDITIONS: usize = 3;
+/// Maximum length of what the model reads of a query, in bytes.
+const MAX_SEMANTIC_BYTES: usize = 4_000;
+/// Maximum length of a word that the model reads, where it is of ASCII alone and so may be cut. Addresses are longer, and each of their
+/// characters may be a token: six of them took 77 ms, of which a search by words had 2.
+const MAX_READ_WORD: usize = 64;
+/// Maximum length of a run of one mark that the model reads. Rules and borders are longer.
+const MAX_READ_RUN: usize = 3;
+
+impl ParsedQuery {
+    /// The same with phrases taken as words; `None` where there are none of several words. One word in quotes has to be there as it is.
+    pub fn relaxed(&self) -> Option<Self> {
+        let mut relaxed = self.clone();
+        let (one, several): (Vec<_>, Vec<_>) = relaxed.keyword.phrases.drain(..).partition(|phrase| phrase.len() == 1);
+        relaxed.keyword.phrases = one;
+        let has_several = !several.is_empty();
+        relaxed.keyword.words.extend(several.into_iter().flatten());
+        has_several.then_some(relaxed)
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.has_nothing_wanted() && !self.only_narrows()
+    }
+
+    /// Whether it only says which notes, or what is not wanted, so that what is left is listed.
+    pub fn only_narrows(&self) -> bool {
+        self.has_nothing_wanted() && !(self.keyword.excluded.is_empty() && self.conditions.is_empty())
+    }
+
+    fn has_nothing_wanted(&self) -> bool {
+        self.keyword.words.is_empty() && self.keyword.phrases.is_empty() && self.semantic.trim().is_empty()
+    }
+
+    /// Reads a query for its words, whatever vault it is for: properties are not known.
+    pub fn new(text: &str) -> Self {
+        Self::read(text, &Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false, is_there: &|_| true })
+    }
+
+    /// Reads a query. A quote that is not closed is a word like any other.
+    pub(super) fn read(text: &str, around: &Surroundings<'_>) -> Self {
+        let mut reading = QueryReading::new(around);
+        let text = cut(text, 64 * MAX_WORDS);
+        let lines = lines(text);
+        let mut intent = String::new();
+        for (kind, line) in &lines {
+            match kind {
+                LineKind::Both => reading.words(line, true),
+                LineKind::Words => reading.words(line, false),
+                LineKind::Meaning => {
+                    reading.open = None;
+                    reading.meaning(line);
+                }
+                LineKind::Intent => {
+                    push_readable(&mut intent, line);
+                    intent.push(' ');
+                }
+            }
+        }
+        if !reading.semantic.trim().is_empty() {
+            reading.semantic.push_str(&intent);
+        }
+        let has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
+        let open = reading.open.filter(|_| !text.ends_with(char::is_whitespace));
+        let semantic = cut(reading.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
+        let keyword = reading.keyword;
+        let name = keyword.excluded.is_empty().then(|| name_of(&reading.rest)).flatten();
+        let asks = match (keyword.words.is_empty() && keyword.phrases.is_empty(), semantic.is_empty()) {
+            (true, false) if has_lines => Some(Mode::Semantic),
+            (false, true) if has_lines => Some(Mode::Keyword),
+            _ => None,
+        };
+        let QueryReading { conditions, prefixes, no_conditions, .. } = reading;
+        Self { keyword, semantic, name, conditions, open, prefixes, asks, has_lines, no_conditions }
+    }
+}
+
+/// A query while it is read.
+struct QueryReading<'a> {
+    around: &'a Surroundings<'a>,
+    keyword: WordQuery,
+    semantic: String,
+    /// What may be a note's name.
+    rest: String,
+    conditions: Vec<Condition>,
+    no_conditions: Vec<NoCondition>,
+    open: Option<String>,
+    prefixes: Vec<String>,
+    /// How many words still count.
+    room: usize,
+}
+
+impl<'a> QueryReading<'a> {
+    fn new(around: &'a Surroundings<'a>) -> Self {
+        Self {
+            around,
+            keyword: WordQuery::default(),
+            semantic: String::new(),
+            rest: String::new(),
+            conditions: Vec::new(),
+            no_conditions: Vec::new(),
+            open: None,
+            prefixes: Vec::new(),
+            room: MAX_WORDS,
+        }
+    }
+
+    /// Reads what the words' side looks for, and where `both` is so the meaning's, too.
+    fn words(&mut self, text: &str, both: bool) {
+        for part in parts(text) {
+            let excluded = part.sign == Some(Sign::Excluded);
+            let is_full = self.conditions.len() == MAX_CONDITIONS;
+            let asks = match part.operator.filter(|_| !is_full) {
+                Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, self.around),
+                Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, self.around),
+                None => None,
+            };
+            if let Some(condition) = asks {
+                self.open = None;
+                if let Wanted::Speaker(name) = &condition.wanted {
+                    let term = speaker_term(name);
+                    match condition.negated {
+                        true => self.keyword.not_said_by.push(term),
+                        false => self.keyword.said_by.push(term),
+                    }
+                }
+                self.conditions.push(condition);
+                continue;
+            }
+            let unread = part.operator.and_then(Operator::key_and_value);
+            if let Some((key, value)) = unread.filter(|_| self.no_conditions.len() < MAX_NO_CONDITIONS) {
+                let bracketed = matches!(part.operator, Some(Operator::Brackets(_)));
+                self.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned(), bracketed });
+            }
+            let mut words = plain_words(part.text, !(part.sign.is_some() || part.quoted));
+            words.truncate(self.room);
+            self.room -= words.len();
+            if excluded {
+                self.keyword.excluded.extend((!words.is_empty()).then_some(words));
+                continue;
+            }
+            let is_word = !part.quoted && part.sign.is_none();
+            self.open = words.last().filter(|_| is_word).cloned();
+            if let Some(prefix) = self.open.as_ref().filter(|_| part.text.ends_with('*')) {
+                self.prefixes.push(prefix.clone());
+            }
+            if both {
+                self.meaning(part.text.trim_end_matches('*'));
+            }
+            self.rest.push_str(part.text);
+            self.rest.push(' ');
+            if part.quoted || part.sign == Some(Sign::Required) {
+                self.keyword.phrases.extend((!words.is_empty()).then_some(words));
+            } else {
+                self.keyword.words.extend(words);
+            }
+        }
+    }
+
+    fn meaning(&mut self, text: &str) {
+        push_readable(&mut self.semantic, text);
+        self.semantic.push(' ');
+    }
+}
+
+/// A query as the name of a note; of a path the file's name counts.
+fn name_of(text: &str) -> Option<Label> {
+    let text = cut(text.trim(), MAX_SEMANTIC_BYTES);
+    let file = text.len().checked_sub(".md".len()).and_then(|end| text.split_at_checked(end));
+    let path = file.filter(|(_, extension)| extension.eq_ignore_ascii_case(".md")).map(|(path, _)| path);
+    Label::of_name(path.map_or(text, |path| path.rsplit('/').next().unwrap_or(path)))
+}
+
+/// Adds what the model reads of a text: its long words cut, and its rules and borders short. The search by words has all of it.
+fn push_readable(out: &mut String, text: &str) {
+    for (at, word) in text.split(char::is_whitespace).enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        let (mut last, mut run, mut length) = ('\0', 0, 0);
+        for character in word.chars() {
+            run = if character == last { run + 1 } else { 1 };
+            last = character;
+            if character.is_ascii_punctuation() && run > MAX_READ_RUN {
+                continue;
+            }
+            length += 1;
+            if length > MAX_READ_WORD && word.is_ascii() {
+                break;
+            }
+            out.push(character);
+        }
+    }
+}
+
+struct QueryPart<'a> {
+    /// As words, when it is nothing else.
+    text: &'a str,
+    quoted: bool,
+    sign: Option<Sign>,
+    operator: Option<Operator<'a>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Excluded,
+    Required,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator<'a> {
+    /// `key:value`, `key:"value"`
+    Key(&'a str, &'a str),
+    /// `[inner]`
+    Brackets(&'a str),
+}
+
+impl<'a> Operator<'a> {
+    /// What may be meant as a condition. `[x]` is a box that is ticked, and `[link]` a word.
+    fn key_and_value(self) -> Option<(&'a str, &'a str)> {
+        let (key, value) = match self {
+            Self::Key(key, value) => (key, value),
+            Self::Brackets(inner) => inner.split_once(':')?,
+        };
+        let (key, value) = (key.trim(), value.trim());
+        (!value.is_empty()).then_some((key, value))
+    }
+}
+
+fn parts(text: &str) -> Vec<QueryPart<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (sign, body) = sign(rest);
+        let (part, after) = match quoted(body) {
+            Some((inner, after)) => (QueryPart { text: inner, quoted: true, sign, operator: None }, after),
+            None => {
+                let (operator, end) = match operator(body) {
+                    Some((operator, end)) => (Some(operator), end),
+                    None => (None, body.find(char::is_whitespace).unwrap_or(body.len())),
+                };
+                (QueryPart { text: &body[..end], quoted: false, sign, operator }, &body[end..])
+            }
+        };
+        parts.push(part);
+        rest = after.trim_start();
+    }
+    parts
+}
+
+/// A condition that has no value: at the end of a query (`tag:`; before a word it may be a colon in a sentence), or in brackets (`[rating:>]`).
+pub(crate) fn condition_without_value(text: &str) -> Option<&str> {
+    let parts = parts(cut(text, 64 * MAX_WORDS));
+    let is_bare = |part: &&QueryPart<'_>| !part.quoted && part.text.strip_suffix(':').is_some_and(is_condition);
+    let is_empty = |part: &&QueryPart<'_>| match part.operator {
+        Some(Operator::Brackets(inner)) => {
+            inner.split_once(':').is_some_and(|(_, value)| matches!(value.trim(), "<" | "<=" | ">" | ">=" | "="))
+        }
+        _ => false,
+    };
+    parts.iter().find(is_empty).or_else(|| parts.last().filter(is_bare)).map(|part| part.text)
+}
+
+/// A sign and what follows it. `-5` is a number: what begins with a digit is left out as `-"5"`.
+fn sign(text: &str) -> (Option<Sign>, &str) {
+    if text.strip_prefix('-').is_some_and(|after| after.starts_with(|next: char| next.is_ascii_digit())) {
+        return (None, text);
+    }
+    let starts = |after: &&str| after.starts_with(|next: char| next == '"' || next == '[' || next.is_alphanumeric());
+    for (character, sign) in [('-', Sign::Excluded), ('+', Sign::Required)] {
+        if let Some(after) = text.strip_prefix(character).filter(starts) {
+            return (Some(sign), after);
+        }
+    }
+    (None, text)
+}
+
+/// What stands in quotes at the start of a text, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(['"', '\u{201c}'])?;
+    let end = inner.find(['"', '\u{201d}'])?;
+    let after = inner[end..].chars().next().map_or(end, |quote| end + quote.len_utf8());
+    Some((&inner[..end], &inner[after..]))
+}
+
+/// The operator at the start of a text, and where it ends. `a::b` and `http://` are none.
+fn operator(text: &str) -> Option<(Operator<'_>, usize)> {
+    if let Some(inner) = text.strip_prefix('[').filter(|inner| !inner.starts_with('[')) {
+        let end = inner.find([']', '[', '\n']).filter(|end| inner[*end..].starts_with(']'))?;
+        return Some((Operator::Brackets(&inner[..end]), end + 2));
+    }
+    let is_key = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    let colon = text.find(|character| !is_key(character)).filter(|at| *at > 0 && text[*at..].starts_with(':'))?;
+    let (key, value) = (&text[..colon], &text[colon + 1..]);
+    if value.starts_with([':', '/']) {
+        return None;
+    }
+    let (value, after) = match quoted(value) {
+        Some(quoted) => quoted,
+        None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+    };
+    (!value.is_empty()).then(|| (Operator::Key(key, value), text.len() - after.len()))
+}
+
+fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::chance::proptest_config;
+    use proptest::prelude::*;
+
+    fn words(text: &str) -> (String, String, String) {
+        let WordQuery { words, phrases, excluded, .. } = ParsedQuery::new(text).keyword;
+        let runs = |runs: Vec<Vec<String>>| runs.iter().map(|run| run.join("+")).collect::<Vec<_>>().join(" ");
+        (words.join(" "), runs(phrases), runs(excluded))
+    }
+
+    #[test]
+    fn reads_words_phrases_and_exclusions() {
+        let read = |text, words_: &str, phrases: &str, excluded: &str| {
+            assert_eq!(words(text), (words_.into(), phrases.into(), excluded.into()), "{text:?}");
+        };
+        read("plain words", "plain words", "", "");
+        read("\"exact phrase\" more", "more", "exact+phrase", "");
+        read("\u{201c}curly quotes\u{201d}", "", "curly+quotes", "");
+        read("cats -dogs -\"big birds\"", "cats", "", "dogs big+birds");
+        read("\"unbalanced quote", "unbalanced quote", "", "");
+        read("-only -\"two words\"", "", "", "only two+words");
+        read("fridge at -5 degrees -\"6\"", "fridge at 5 degrees", "", "6");
+        read("serde_json::Value", "serde_json serde json value", "", "");
+        read("well-known a - b", "well known a b", "", "");
+        read("\"one\"", "", "one", "");
+        assert_eq!(ParsedQuery::new("\"one\" a").relaxed(), None, "one word in quotes is there or not");
+        assert!(ParsedQuery::new("-only").only_narrows() && !ParsedQuery::new("-only a").only_narrows());
+        read("+must +\"two words\" may", "may", "must two+words", "");
+        read("c++ 1+1 +", "c++ c 1+ 1 1", "", "");
+        read("!!! \"\" -", "", "", "");
+        assert!(ParsedQuery::new("  ").is_empty());
+        assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");
+    }
+
+    #[test]
+    fn what_was_typed_may_be_the_name_of_a_note() {
+        let name = |text| ParsedQuery::new(text).name;
+        let film = Label::of_name("Blade Runner");
+        for text in ["blade runner", " \"Blade runner\"", "films/Blade Runner.md", "blade-runner.MD"] {
+            assert_eq!(name(text), film, "{text}");
+        }
+        assert!(name("blade runner -noir").is_none() && name("blade").is_some_and(|name| Some(name) != film));
+    }
+
+    #[test]
+    fn conditions_are_read_and_what_is_none_is_words() {
+        let now: Timestamp = "2026-01-10T12:00:00Z".parse().unwrap();
+        let has_property =
+            |key: &str| ["status", "rating", "Author"].iter().any(|known| known.eq_ignore_ascii_case(key));
+        let around = Surroundings { at: now, has_property: &has_property, is_there: &|_| true };
+        let read = |text: &str| ParsedQuery::read(text, &around);
+        let shown = |text: &str| {
+            let ParsedQuery { keyword, conditions, .. } = read(text);
+            let conditions = conditions.iter().map(|condition| {
+                let not = if condition.negated { "not " } else { "" };
+                match &condition.wanted {
+                    Wanted::Labelled(label) => {
+                        let known = [
+                            ("status=done", Label::of_property("status", Some("done"))),
+                            ("status", Label::of_property("status", None)),
+                            ("author=Ann Lee", Label::of_property("author", Some("ann lee"))),
+                            ("has link", Label::of_content("link").unwrap()),
+                        ];
+                        format!("{not}{}", known.iter().find(|(_, known)| known == label).map_or("?", |(name, _)| name))
+                    }
+                    Wanted::Compared { key, ordering, with } => format!("{not}{key} {ordering:?} {with}"),
+                    wanted => format!("{not}{wanted:?}"),
+                }
+            });
+            (keyword.words.join(" "), conditions.collect::<Vec<_>>().join("; "))
+        };
+        for (text, words, conditions) in [
+            ("rust tag:work/plan -tag:#old", "rust", "Tag(\"work/plan\"); not Tag(\"#old\")"),
+            ("in:notes/ path:daily/2026-*", "", "Collection(\"notes\"); Path(\"daily/2026-*\")"),
+            ("title:\"Two Words\" x", "x", "Title(\"Two Words\")"),
+            ("status:done [rating:>3] author:\"Ann Lee\"", "", "status=done; rating [Greater] 3; author=Ann Lee"),
+            ("[status] [rating: <= 2.5] has:links", "", "status; rating [Less, Equal] 2.5; has link"),
+            ("-status:done -[status]", "", "not status=done; not status"),
+            ("after:2026-01-05T00:00:00Z", "", "Updated(1767571200000, 9223372036854775807)"),
+            // What is none of these is words.
+            ("http://a.b std::fs note: a:b", "http a b std fs note a b", ""),
+            ("before:lunch has:cheese unknown:x [[link]] [x] [a", "before lunch has cheese unknown x link x a", ""),
+            ("10:30 tag: \"tag:x\"", "10 30 tag", ""),
+        ] {
+            assert_eq!(shown(text), (words.into(), conditions.into()), "{text}");
+        }
+        assert!(read("status:done").only_narrows() && !read("status:done x").only_narrows());
+        assert_eq!(read("status:done blade runner").name, Label::of_name("Blade Runner"));
+        assert_eq!(read(&"tag:x ".repeat(90)).conditions.len(), MAX_CONDITIONS);
+    }
+
+    #[test]
+    fn a_condition_without_a_value_is_none() {
+        for (text, part) in [
+            ("rust tag:", Some("tag:")),
+            ("-before: ", Some("before:")),
+            ("[rating:>] rust", Some("[rating:>]")),
+            ("[ rating : <= ]", Some("[ rating : <= ]")),
+            ("\"tag:\"", None),
+            ("in: which path is it", None),
+            ("note: 10: http: [ERROR:] [10:] [x] [status] [rating:>3] tag:a", None),
+        ] {
+            assert_eq!(condition_without_value(text), part, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_types_is_not_read_to_its_end() {
+        let read = |text: &str| ParsedQuery::new(text).semantic;
+        let address = format!("https://a.example/{}", "x/y-".repeat(40));
+        assert_eq!(read(&format!("see {address} for more")), format!("see {} for more", &address[..64]));
+        assert_eq!(read("a | ----------- | //////// b"), "a | --- | /// b");
+        assert_eq!(read("\"say  no\nmore\" c++ naaaay"), "say  no more c++ naaaay");
+        // Where no blanks part words, none is cut.
+        let sentence = "語".repeat(100);
+        assert_eq!(read(&sentence), sentence);
+    }
+
+    #[test]
+    fn a_megabyte_costs_no_more_than_a_page() {
+        let parsed = ParsedQuery::new(&"word ".repeat(200_000));
+        assert_eq!(parsed.keyword.words.len(), MAX_WORDS);
+        assert!(parsed.semantic.len() <= MAX_SEMANTIC_BYTES);
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|((lex|vec|HYDE|intent):[ é]?|a |\\n|-){0,9}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
+            let _ = ParsedQuery::new(&text);
+            let around = Surroundings { at: Timestamp::MAX, has_property: &|_| true, is_there: &|_| true };
+            let _ = ParsedQuery::read(&text, &around);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The notes near a note: by the meaning of its chunks and by its rarest words.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::visible::Visible;
+use crate::access::principal::Turn;
+use crate::base::config::{Mode, StemmerLanguage};
+use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery};
+use crate::text::derive::words::{Stemming, plain_words};
+use crate::text::derive::{TextLanguage, stop_words};
+
+/// Maximum number of chunks that stand for a note, spread over it: more say no more of what it is about.
+const MAX_CHUNKS: usize = 64;
+/// Maximum number of words that are weighed, the most frequent first.
+const MAX_WEIGHED: usize = 64;
+/// Maximum number of words that are looked for.
+const MAX_WORDS: usize = 24;
+/// Minimum number of chunks that are looked at.
+const MIN_WIDTH: usize = 50;
+/// Maximum number of chunks that are looked at: a note may have many that are near.
+const MAX_WIDTH: usize = 6_400;
+
+/// What is to be near.
+pub(crate) struct RelatedRequest<'a> {
+    /// The note.
+    pub(crate) file: &'a FileEntry,
+    /// Only its chunk on this line, from 1.
+    pub(crate) line: Option<usize>,
+    /// Notes at most.
+    pub(crate) limit: usize,
+    /// Whether anybody waits for the answer still.
+    pub(crate) turn: &'a Turn,
+}
+
+/// What is near.
+#[derive(Debug)]
+pub(crate) struct Related {
+    /// What was compared: the meaning, or the words.
+    pub(crate) mode: Mode,
+    /// The nearest chunk of each note, the nearest note first.
+    pub(crate) notes: Vec<RelatedChunk>,
+    /// Why one could not be read.
+    pub(crate) damage: Option<String>,
+}
+
+/// A chunk that is near.
+#[derive(Debug)]
+pub(crate) struct RelatedChunk {
+    pub(crate) file: Arc<FileEntry>,
+    pub(crate) chunk: ChunkText,
+    /// A cosine; by words a share of what could be at most.
+    pub(crate) score: f64,
+}
+
+/// Finds the notes near a note, of those that are seen. Neither the note itself is one, nor another name of its file.
+///
+/// # Errors
+/// When a store cannot be read.
+pub(crate) fn related(
+    reader: &dyn Reader,
+    visible: &Visible,
+    language: StemmerLanguage,
+    request: &RelatedRequest<'_>,
+) -> Result<Related, EngineError> {
+    let near = Near { reader, allow: others(reader, visible, request.file), scope: visible.set(), language };
+    let rows = rows(request);
+    let found = match centre(reader, &rows) {
+        Some(centre) => near.nearest(request, |width| reader.nearest(&centre, width, Some(&near.allow)))?,
+        None => Vec::new(),
+    };
+    // What is near in words is better than nothing, as while a note waits for its vectors.
+    let (mode, found) =
+        if found.is_empty() { (Mode::Keyword, near.by_words(&rows, request)?) } else { (Mode::Semantic, found) };
+    let (mut notes, mut damage) = (Vec::with_capacity(found.len()), None);
+    for ScoredChunk { row, file, score } in found {
+        match reader.chunk(row) {
+            Ok(Some(chunk)) => {
+                let file = reader.files().get(file).map(Arc::clone);
+                notes.extend(file.map(|file| RelatedChunk { file, chunk, score }));
+            }
+            Ok(None) => {}
+            Err(error) if error.is_damage() => damage = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Related { mode, notes, damage })
+}
+
+/// The files that are seen, but for a file and its other names.
+fn others(reader: &dyn Reader, visible: &Visible, file: &FileEntry) -> FileSet {
+    let facets = reader.files().facets();
+    let mut others = visible.set().unwrap_or(facets.all()).clone();
+    others.remove(file.id);
+    for names in facets.linked().filter(|names| names.contains(&file.id)) {
+        names.iter().for_each(|name| _ = others.remove(*name));
+    }
+    others
+}
+
+/// The chunks that stand for what is asked about.
+fn rows(request: &RelatedRequest<'_>) -> Vec<u64> {
+    let chunks = &request.file.chunks;
+    if let Some(line) = request.line {
+        let after = chunks.partition_point(|chunk| chunk.line as usize <= line);
+        return chunks.get(after.saturating_sub(1)).map(|chunk| chunk.row).into_iter().collect();
+    }
+    let step = chunks.len().div_ceil(MAX_CHUNKS).max(1);
+    chunks.iter().step_by(step).map(|chunk| chunk.row).collect()
+}
+
+/// The middle of the chunks' vectors: the cosine with it orders as the mean of the cosines with each does.
+fn centre(reader: &dyn Reader, rows: &[u64]) -> Option<QueryVector> {
+    let mut sum: Vec<f32> = Vec::new();
+    for vector in rows.iter().filter_map(|row| reader.vector(*row)) {
+        let Ok(vector) = QueryVector::new(&vector) else { continue };
+        sum.resize(vector.unit().len(), 0.0);
+        sum.iter_mut().zip(vector.unit()).for_each(|(sum, value)| *sum += value);
+    }
+    QueryVector::new(&sum).ok()
+}
+
+struct Near<'a> {
+    reader: &'a dyn Reader,
+    /// The files that may be found.
+    allow: FileSet,
+    /// The files that count for the statistics.
+    scope: Option<&'a FileSet>,
+    language: StemmerLanguage,
+}
+
+impl Near<'_> {
+    /// The best chunk of each note, the best note first. `find` gives the best so many chunks.
+    fn nearest(
+        &self,
+        request: &RelatedRequest<'_>,
+        find: impl Fn(usize) -> Result<Vec<ScoredChunk>, EngineError>,
+    ) -> Result<Vec<ScoredChunk>, EngineError> {
+        let mut width = request.limit.saturating_mul(4).clamp(MIN_WIDTH, MAX_WIDTH);
+        loop {
+            if request.turn.is_over() {
+                return Err(EngineError::abandoned());
+            }
+            let found = find(width)?;
+            let all = found.len() < width || width == MAX_WIDTH;
+            let best = self.best_of_each(found);
+            if best.len() >= request.limit || all {
+                return Ok(best.into_iter().take(request.limit).collect());
+            }
+            width = (width * 4).min(MAX_WIDTH);
+        }
+    }
+
+    /// One chunk a file; ties in the order of path and text, so that the order does not depend on the history of the index.
+    fn best_of_each(&self, mut found: Vec<ScoredChunk>) -> Vec<ScoredChunk> {
+        let place = |found: &ScoredChunk| {
+            let file = self.reader.files().get(found.file);
+            file.map(|file| (file.path.clone(), file.ordinal(found.row)))
+        };
+        found.sort_by_cached_key(|found| (Reverse(ordered(found.score)), place(found)));
+        let mut seen = FileSet::new();
+        found.retain(|found| seen.insert(found.file));
+        found
+    }
+
+    fn by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
+        let query = WordQuery { words: self.telling_words(rows, request)?, ..WordQuery::default() };
+        if query.words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Some(words) = self.reader.words(&query, self.language, self.scope)? else { return Ok(Vec::new()) };
+        let most = words.most();
+        let mut best = self.nearest(request, |width| words.best(width, Some(&self.allow)))?;
+        best.iter_mut().for_each(|found| found.score /= most.max(f64::MIN_POSITIVE));
+        Ok(best)
+    }
+
+    /// The words of the chunks that are frequent there and rare elsewhere, each in the form that comes first.
+    fn telling_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<String>, EngineError> {
+        // As the note's own words are.
+        let language = request.file.language().and_then(TextLanguage::stemmer).unwrap_or(self.language);
+        let mut stemming = Stemming::new(language);
+        // By stem: how often, where first, and as what.
+        let mut counts: HashMap<String, (usize, usize, String)> = HashMap::new();
+        let mut count = |text: &str, times: usize| {
+            let words = plain_words(text, false);
+            for word in stop_words::without(&words.iter().collect::<Vec<_>>(), language) {
+                let at = counts.len();
+                let entry = counts.entry(stemming.stem(word).to_owned()).or_insert_with(|| (0, at, word.clone()));
+                entry.0 += times;
+            }
+        };
+        // What a note is called says more of it than a word in it.
+        count(&request.file.title, 2);
+        for row in rows {
+            match self.reader.chunk(*row) {
+                Ok(chunk) => chunk.iter().for_each(|chunk| count(&chunk.text, 1)),
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let says_something = |word: &str| word.chars().any(char::is_alphabetic) && word.chars().nth(1).is_some();
+        let mut counted: Vec<(usize, usize, String)> =
+            counts.into_values().filter(|(.., word)| says_something(word)).collect();
+        counted.sort_by_key(|(times, at, _)| (Reverse(*times), *at));
+        let mut weighed = Vec::new();
+        for (times, at, word) in counted.into_iter().take(MAX_WEIGHED) {
+            let alone = WordQuery { words: vec![word.clone()], ..WordQuery::default() };
+            // What a single word can score at most grows as it is rarer in what is seen.
+            let Some(words) = self.reader.words(&alone, self.language, self.scope)? else { return Ok(Vec::new()) };
+            weighed.push(((1.0 + (times as f64).ln()) * words.most(), at, word));
+        }
+        weighed.sort_by_key(|(weight, at, _)| (Reverse(ordered(*weight)), *at));
+        Ok(weighed.into_iter().take(MAX_WORDS).map(|(.., word)| word).collect())
+    }
+}
+
+/// A number by which scores are in order.
+fn ordered(score: f64) -> i64 {
+    let bits = score.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_in_order() {
+        let scores = [f64::NEG_INFINITY, -2.5, -0.1, 0.0, 0.1, 1.0, 30.0];
+        assert!(scores.map(ordered).is_sorted());
+    }
+}

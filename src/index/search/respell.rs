@@ -1,0 +1,417 @@
+//! Words that the vault does not have: the one that is being typed goes on, and slips of the finger are made good.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::operators::{CONDITIONS, is_condition};
+use super::query::{NoCondition, ParsedQuery};
+use super::retrieve::{RetrievedWords, Retriever};
+use super::visible::Visible;
+use crate::access::principal::Turn;
+use crate::base::path::folded;
+use crate::index::engine::{
+    Condition, EngineError, FileSet, FileTable, Filter, Like, Reader, Wanted, WordQuery, is_at_or_below,
+};
+use crate::models::Embedder;
+use crate::text::derive::nearest::{edits, nearest};
+use crate::text::derive::words::{Stemming, is_word, plain_words};
+use crate::text::derive::{CONVERSATIONS, property_names, speaker_term};
+
+/// A word that no chunk has which is seen, and the one that was looked for in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    /// As it was typed, folded.
+    pub typed: String,
+    /// What was looked for.
+    pub shown: String,
+}
+
+/// Minimum length of a word that goes on, in letters, where letters have case.
+const MIN_PREFIX: usize = 3;
+/// Minimum length of a word that goes on where letters have no case: there a letter says more.
+const MIN_PREFIX_WITHOUT_CASE: usize = 2;
+/// Minimum length of a word in which one letter may be wrong. Two neighbours that changed places are one.
+const MIN_ONE_EDIT: usize = 4;
+/// Minimum length of a word in which a letter may be another one. Of shorter words that is another word: `bike`, `bake`, `like`.
+const MIN_OTHER_LETTER: usize = 5;
+/// Minimum length of a word in which two letters may be wrong.
+const MIN_TWO_EDITS: usize = 8;
+/// Maximum number of words that one goes on to.
+const MAX_COMPLETIONS: usize = 8;
+
+/// A query with the words that were looked for beside those that were typed.
+#[derive(Debug, Default)]
+pub(super) struct Respelled {
+    /// What was corrected, which is to be said; what only goes on is not.
+    pub(super) corrections: Vec<Correction>,
+    /// The likeliest words alone, when they are others than were typed.
+    pub(super) likeliest: Option<WordQuery>,
+}
+
+/// Looks for words that are like those that no chunk of the scope has, and puts them beside them.
+pub(super) fn respell(
+    query: &mut ParsedQuery,
+    words: &RetrievedWords<'_>,
+    retriever: &Retriever<'_>,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Respelled, EngineError> {
+    let mut corrections = Vec::new();
+    let mut added = Vec::new();
+    let mut likeliest = query.keyword.clone();
+    for word in &query.keyword.words.clone() {
+        let completes = query.prefixes.contains(word);
+        if !completes && words.has(word) {
+            continue;
+        }
+        let typed = completes || query.open.as_ref() == Some(word);
+        let mut shown = if typed { completions(word, completes, retriever)? } else { Vec::new() };
+        // A word that no note has is one all the same: its meaning is searched for as it is.
+        let is_word = || embedder.is_some_and(|embedder| embedder.has_word(word));
+        if shown.is_empty() && !completes && !is_word() {
+            shown.extend(near(word, retriever)?);
+            corrections.extend(shown.first().map(|shown| Correction { typed: word.clone(), shown: shown.clone() }));
+        }
+        if let Some(best) = shown.first() {
+            query.semantic = replaced(&query.semantic, word, best);
+            likeliest.words.iter_mut().filter(|other| *other == word).for_each(|other| best.clone_into(other));
+            added.extend(shown);
+        }
+    }
+    added.retain(|word| !query.keyword.words.contains(word));
+    query.keyword.words.extend(added);
+    let likeliest = (likeliest != query.keyword).then_some(likeliest);
+    Ok(Respelled { corrections, likeliest })
+}
+
+/// The words that begin so, those of most chunks first.
+fn completions(word: &str, asked: bool, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
+    let min = if word.chars().all(char::is_lowercase) { MIN_PREFIX } else { MIN_PREFIX_WITHOUT_CASE };
+    // A number is meant as it stands.
+    let may = |character: char| is_word(character) && (asked || !character.is_numeric());
+    if !word.chars().all(may) || (!asked && word.chars().count() < min) {
+        return Ok(Vec::new());
+    }
+    let mut found = retriever.reader.like(&Like::Prefix(word.to_owned()), retriever.scope)?;
+    found.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
+    found.truncate(MAX_COMPLETIONS);
+    Ok(found.into_iter().map(|(word, _)| word).collect())
+}
+
+/// The word that is the fewest letters away and that most chunks have, its forms among them; none where another is as likely. In scripts
+/// without case words have other lengths, and their slips are other ones.
+fn near(word: &str, retriever: &Retriever<'_>) -> Result<Option<String>, EngineError> {
+    let length = word.chars().count();
+    if length < MIN_ONE_EDIT || !word.chars().all(char::is_lowercase) {
+        return Ok(None);
+    }
+    let like = Like::Edits(word.to_owned(), if length < MIN_TWO_EDITS { 1 } else { 2 });
+    let found = retriever.reader.like(&like, retriever.scope)?.into_iter();
+    let may =
+        |near: &str| length >= MIN_OTHER_LETTER || near.chars().count() != length || letters(near) == letters(word);
+    let found: Vec<(usize, u64, String)> = found
+        .filter(|(near, _)| may(near))
+        .filter_map(|(near, chunks)| Some((like.distance(&near)?, chunks, near)))
+        .collect();
+    let Some(nearest) = found.iter().map(|(distance, ..)| *distance).min() else { return Ok(None) };
+    let mut stemming = Stemming::new(retriever.language);
+    let mut by_stem: BTreeMap<String, (u64, Vec<(u64, String)>)> = BTreeMap::new();
+    for (_, chunks, near) in found.into_iter().filter(|(distance, ..)| *distance == nearest) {
+        let (all, forms) = by_stem.entry(stemming.stem(&near).to_owned()).or_default();
+        *all += chunks;
+        forms.push((chunks, near));
+    }
+    let most = by_stem.values().map(|(all, _)| *all).max();
+    let mut likeliest = by_stem.into_values().filter(|(all, _)| Some(*all) == most);
+    let (Some((_, forms)), None) = (likeliest.next(), likeliest.next()) else { return Ok(None) };
+    // Of forms that are as common the whole word, and not its stem.
+    Ok(forms
+        .into_iter()
+        .max_by_key(|(chunks, form)| (*chunks, form.len(), Reverse(form.clone())))
+        .map(|(_, form)| form))
+}
+
+/// The letters of a word, whatever their order.
+fn letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
+}
+
+/// A text with a word in place of another.
+fn replaced(text: &str, word: &str, by: &str) -> String {
+    let words = text.split(' ').map(|part| if plain_words(part, false) == [word] { by } else { part });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Why something was read as words that may have been meant as a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misread {
+    /// No note has such a property.
+    Property(UnknownName),
+    /// A condition's value makes no sense: `before:lunch`.
+    Value(String),
+}
+
+impl fmt::Display for Misread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Property(unknown) => unknown.fmt(out),
+            Self::Value(typed) => write!(out, "`{typed}` makes no sense as a condition; its words were looked for"),
+        }
+    }
+}
+
+/// Minimum length of what may be a property's name. `a:b` and `10:30` are words.
+const MIN_KEY: usize = 3;
+/// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
+const MAX_KEY: usize = 32;
+
+/// Says what was perhaps meant: always where a name is near or it was in brackets, else where nothing was `found`. `has_property` knows those of the notes that
+/// are seen.
+pub(super) fn misread(
+    typed: &[NoCondition],
+    has_property: &dyn Fn(&str) -> bool,
+    found: bool,
+    (reader, visible): (&dyn Reader, &Visible),
+    turn: &Turn,
+) -> Result<Vec<Misread>, EngineError> {
+    let mut said = Vec::new();
+    for NoCondition { key, value, bracketed } in typed {
+        if is_condition(key) {
+            said.push(Misread::Value(format!("{key}:{value}")));
+            continue;
+        }
+        if key.chars().count() < MIN_KEY || !key.starts_with(char::is_alphabetic) {
+            continue;
+        }
+        let mut near = one_slip(&folded(key), has_property);
+        if near.is_none() && !found {
+            near = nearest_of_all(key, reader, visible, turn)?;
+        }
+        let near =
+            near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
+        if near.is_some() || !found || *bracketed {
+            said.push(Misread::Property(UnknownName {
+                kind: UnknownKind::Property,
+                name: key.clone(),
+                nearest: near,
+                there: Vec::new(),
+            }));
+        }
+    }
+    Ok(said)
+}
+
+fn is_one_slip(typed: &str, known: &str) -> bool {
+    known.len() >= MIN_KEY && typed.len() <= 4 * MAX_KEY && edits(&folded(typed), known) == 1
+}
+
+/// A property whose name is one letter from this one. Names are hashes in the file table, so that each that is near is tried.
+fn one_slip(key: &str, has_property: &dyn Fn(&str) -> bool) -> Option<String> {
+    let letters: Vec<char> = key.chars().collect();
+    if letters.len() > MAX_KEY {
+        return None;
+    }
+    let mut alphabet: Vec<char> = ('a'..='z').chain(['-', '_', ' ']).collect();
+    alphabet.extend(letters.iter().filter(|letter| !letter.is_ascii()));
+    alphabet.sort_unstable();
+    alphabet.dedup();
+    let with = |from: usize, to: usize, between: &[char]| -> String {
+        letters[..from].iter().chain(between).chain(&letters[to..]).collect()
+    };
+    let swapped = (1..letters.len()).map(|at| with(at - 1, at + 1, &[letters[at], letters[at - 1]]));
+    let without = (0..letters.len()).map(|at| with(at, at + 1, &[]));
+    let inserted = (0..=letters.len()).flat_map(|at| alphabet.iter().map(move |letter| (at, at, *letter)));
+    let changed = (0..letters.len()).flat_map(|at| alphabet.iter().map(move |letter| (at, at + 1, *letter)));
+    let lettered = inserted.chain(changed).map(|(from, to, letter)| with(from, to, &[letter]));
+    swapped.chain(without).chain(lettered).find(|name| name != key && has_property(name))
+}
+
+/// The nearest of all properties that notes which are seen have. Reads the frontmatter of each; what is damaged is passed over.
+fn nearest_of_all(
+    key: &str,
+    reader: &dyn Reader,
+    visible: &Visible,
+    turn: &Turn,
+) -> Result<Option<String>, EngineError> {
+    let mut names = BTreeSet::new();
+    for file in reader.files().iter().filter(|file| visible.has(file)) {
+        if turn.is_over() {
+            return Err(EngineError::abandoned());
+        }
+        let Ok(Some(metadata)) = reader.metadata(file.id) else { continue };
+        let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
+        names.extend(property_names(&metadata));
+    }
+    Ok(nearest(key, &names.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+/// A collection, tag or property that no note has which is seen, or who speaks in none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What it would be.
+    pub kind: UnknownKind,
+    /// As it was typed.
+    pub name: String,
+    /// The nearest one that there is.
+    pub nearest: Option<String>,
+    /// Of collections all that there are, in alphabetical order.
+    pub there: Vec<String>,
+}
+
+/// What may be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownKind {
+    /// A collection.
+    Collection,
+    /// A tag.
+    Tag,
+    /// A property of the frontmatter.
+    Property,
+    /// Who speaks in a conversation.
+    Speaker,
+    /// A conversation.
+    Conversation,
+}
+
+/// Maximum number of collections that are named to whoever asks for one that is not there.
+const MAX_SHOWN: usize = 50;
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match self.kind {
+            UnknownKind::Collection => write!(out, "no note is in a collection `{name}`")?,
+            UnknownKind::Tag => write!(out, "no note has the tag `{name}`")?,
+            UnknownKind::Property => write!(out, "no note has the property `{name}`")?,
+            UnknownKind::Speaker => write!(out, "nobody called `{name}` speaks in a conversation")?,
+            UnknownKind::Conversation => write!(out, "no conversation is called `{name}`")?,
+        }
+        match &self.nearest {
+            Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
+            None if self.there.is_empty() => Ok(()),
+            None => {
+                let shown: Vec<String> = self.there.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
+                write!(out, "; notes are in {}", shown.join(", "))?;
+                match self.there.len() - shown.len() {
+                    0 => Ok(()),
+                    more => write!(out, ", and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+/// The first collection, tag, speaker or conversation of a filter that no file of `scope` (all when `None`) has.
+///
+/// # Errors
+/// When a store cannot be read.
+pub(super) fn unknown(
+    filter: &Filter,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+) -> Result<Option<UnknownName>, EngineError> {
+    let files = reader.files();
+    let wanted = filter.conditions.iter().filter(|condition| !condition.negated).map(|condition| &condition.wanted);
+    let of_filter = filter.collection.as_ref().and_then(|name| unknown_collection(name, files, scope));
+    let named = of_filter.or_else(|| filter.tags.iter().find_map(|tag| unknown_tag(tag, files, scope)));
+    if named.is_some() {
+        return Ok(named);
+    }
+    for wanted in wanted {
+        let unknown = match wanted {
+            Wanted::Collection(name) => unknown_collection(name, files, scope),
+            Wanted::Tag(name) => unknown_tag(name, files, scope),
+            Wanted::Speaker(_) | Wanted::Conversation(_) => unknown_of_turns(wanted, reader, scope)?,
+            _ => None,
+        };
+        if unknown.is_some() {
+            return Ok(unknown);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a file of `scope` (all when `None`) is so.
+///
+/// # Errors
+/// When a store cannot be read, or nobody waits any more.
+pub(super) fn is_any(
+    wanted: &Wanted,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+    turn: &Turn,
+) -> Result<bool, EngineError> {
+    let conditions = vec![Condition { wanted: wanted.clone(), negated: false }];
+    let found = reader.resolve(&Filter { files: scope.cloned(), conditions, ..Filter::default() }, turn)?;
+    Ok(found.map_or_else(|| !reader.files().is_empty(), |found| !found.is_empty()))
+}
+
+/// A speaker or a conversation that is in no file of `scope`.
+fn unknown_of_turns(
+    wanted: &Wanted,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+) -> Result<Option<UnknownName>, EngineError> {
+    let files = reader.files();
+    if is_any(wanted, reader, scope, &Turn::default())? {
+        return Ok(None);
+    }
+    let (kind, name, nearest) = match wanted {
+        Wanted::Speaker(name) => {
+            let there = reader.speakers(scope)?;
+            let nearest = nearest(&speaker_term(name), &there.iter().map(String::as_str).collect::<Vec<_>>());
+            (UnknownKind::Speaker, name, nearest.map(|term| term.replace('_', " ")))
+        }
+        Wanted::Conversation(name) => {
+            let all = files.facets().of_collections(|name| name == CONVERSATIONS);
+            let seen = all.iter().filter(|file| scope.is_none_or(|scope| scope.contains(*file)));
+            let stems: Vec<&str> = seen.filter_map(|file| Some(files.get(file)?.path.stem())).collect();
+            // Nobody types the day that a file's name begins with.
+            let names: Vec<&str> = stems.iter().map(|stem| without_day(stem)).collect();
+            let by_name = || {
+                let near = nearest(name, &names)?;
+                stems.iter().find(|stem| without_day(stem) == near).map(|stem| (*stem).to_owned())
+            };
+            (UnknownKind::Conversation, name, nearest(name, &stems).or_else(by_name))
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(UnknownName { kind, name: name.clone(), nearest, there: Vec::new() }))
+}
+
+/// `2026-01-05-loans` without the day.
+fn without_day(stem: &str) -> &str {
+    match stem.split_at_checked("2026-01-05-".len()) {
+        Some((day, rest)) if day.ends_with('-') && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
+            rest
+        }
+        _ => stem,
+    }
+}
+
+/// A collection, when no file of `scope` is in it.
+pub(crate) fn unknown_collection(name: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+    let mut there = files.facets().collection_names(scope);
+    there.sort_unstable();
+    (!there.contains(&name)).then(|| UnknownName {
+        kind: UnknownKind::Collection,
+        name: name.to_owned(),
+        nearest: nearest(name, &there),
+        there: there.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+fn unknown_tag(typed: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+    let (wanted, there) = (folded(typed.trim_start_matches('#')), files.facets().tag_names(scope));
+    let known = there.iter().any(|tag| is_at_or_below(tag, &wanted));
+    (!known).then(|| UnknownName {
+        kind: UnknownKind::Tag,
+        name: typed.to_owned(),
+        nearest: nearest(&wanted, &there),
+        there: Vec::new(),
+    })
+}

@@ -1,0 +1,295 @@
+//! The first stage: the chunks that may become hits, found by words and by meaning, and scored on both.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::candidate::{Candidate, CandidateScores, TypedScores};
+use super::expand::ExpandedWords;
+use super::fuse::AskedWords;
+use crate::base::config::{Mode, StemmerLanguage, VaultPart};
+use crate::index::engine::{
+    CandidateQuery, EngineError, FileEntry, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk,
+    WordQuery, cut,
+};
+use crate::models::reads_english_alone;
+use crate::text::derive::TextLanguage;
+use crate::vault::disk::conflict_copy;
+
+/// What is asked of one generation, and for whom.
+pub(super) struct Retriever<'a> {
+    pub(super) reader: &'a dyn Reader,
+    /// The files that may be found.
+    pub(super) allow: Option<&'a FileSet>,
+    /// The files that count for the statistics: the caller's scope, whatever the filter.
+    pub(super) scope: Option<&'a FileSet>,
+    pub(super) language: StemmerLanguage,
+}
+
+/// A query's words on one generation.
+pub(super) struct RetrievedWords<'a> {
+    /// `None` while the words are damaged.
+    prepared: Option<Box<dyn PreparedWords + 'a>>,
+    /// Those that were typed, where `prepared` has more.
+    typed: Option<Rc<dyn PreparedWords + 'a>>,
+    /// What the weight of the meaning goes by.
+    asked: AskedWords,
+    allow: Option<&'a FileSet>,
+    /// The best so many, once they were looked for.
+    best: Option<(usize, Vec<ScoredChunk>)>,
+}
+
+impl<'a> RetrievedWords<'a> {
+    /// What is known of them whatever is found.
+    pub(super) fn asked(&self) -> AskedWords {
+        self.asked
+    }
+
+    /// The same words as if only those of another query had been asked for: of one that goes on in several ways, only one is meant.
+    pub(super) fn asked_as(self, other: &RetrievedWords<'_>) -> Self {
+        Self { asked: other.asked, ..self }
+    }
+
+    /// The same where `all` are looked for, of which those that were not typed count less. What is known of the words is so of those that
+    /// were.
+    pub(super) fn among(self, all: RetrievedWords<'a>) -> Self {
+        let Some(all) = all.prepared else { return self };
+        let Some(typed) = self.prepared.map(Rc::<dyn PreparedWords + 'a>::from) else {
+            return Self { prepared: None, ..self };
+        };
+        let prepared = Some(Box::new(ExpandedWords::new(Rc::clone(&typed), all)) as Box<dyn PreparedWords>);
+        Self { prepared, typed: Some(typed), best: None, ..self }
+    }
+
+    /// What no score by words reaches.
+    pub(super) fn most(&self) -> f64 {
+        self.asked.most
+    }
+
+    /// Whether a chunk of the scope has one of the query's words in any form; any has, as far as is known, while the words are damaged.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.prepared.as_ref().is_none_or(|prepared| prepared.has(word))
+    }
+
+    /// Looks for the best `width` now, if any, for a later [`Retriever::candidates`].
+    pub(super) fn look_ahead(&mut self, width: Option<usize>) -> Result<(), EngineError> {
+        if let (Some(width), Some(prepared)) = (width, &self.prepared) {
+            self.best = Some((width, prepared.best(width, self.allow)?));
+        }
+        Ok(())
+    }
+
+    /// Whether the query's conditions do not rule out a chunk.
+    pub(super) fn let_through(&self, row: u64) -> Result<bool, EngineError> {
+        let Some(prepared) = &self.prepared else { return Ok(false) };
+        Ok(prepared.scores(&[row])?.iter().all(Option::is_some))
+    }
+}
+
+impl<'a> Retriever<'a> {
+    /// Prepares the words of a query.
+    pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
+        let prepared = self.reader.words(query, self.language, self.scope)?;
+        let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
+        let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
+        Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most }, allow: self.allow, best: None })
+    }
+
+    /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and
+    /// whether there may be more.
+    pub(super) fn candidates(
+        &self,
+        words: &mut RetrievedWords<'_>,
+        mode: Mode,
+        vector: Option<&QueryVector>,
+        width: usize,
+    ) -> Result<(Vec<Candidate>, bool), EngineError> {
+        self.candidates_of(words, mode, vector, width, self.allow)
+    }
+
+    /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
+    /// of what counts little.
+    pub(super) fn add_parts(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        parts: &[(VaultPart, f64)],
+        words: &mut RetrievedWords<'_>,
+        (mode, vector): (Mode, Option<&QueryVector>),
+        width: usize,
+    ) -> Result<(), EngineError> {
+        let least = parts.iter().map(|(_, weight)| *weight).fold(f64::INFINITY, f64::min);
+        if parts.iter().all(|(_, weight)| *weight <= least) {
+            return Ok(());
+        }
+        let mut sets = vec![FileSet::new(); parts.len()];
+        for file in self.reader.files().iter().filter(|file| self.allow.is_none_or(|allow| allow.contains(file.id))) {
+            if let Some(of) = parts.iter().position(|(part, _)| part.holds(file.path.as_str())) {
+                sets[of].insert(file.id);
+            }
+        }
+        let mut known: HashSet<u64> = candidates.iter().map(|candidate| candidate.row).collect();
+        for ((_, weight), set) in parts.iter().zip(&sets) {
+            if *weight > least && !set.is_empty() {
+                let (found, _) = self.candidates_of(words, mode, vector, width, Some(set))?;
+                candidates.extend(found.into_iter().filter(|candidate| known.insert(candidate.row)));
+            }
+        }
+        Ok(())
+    }
+
+    fn candidates_of(
+        &self,
+        words: &mut RetrievedWords<'_>,
+        mode: Mode,
+        vector: Option<&QueryVector>,
+        width: usize,
+        allow: Option<&FileSet>,
+    ) -> Result<(Vec<Candidate>, bool), EngineError> {
+        let found = self.reader.candidates(CandidateQuery {
+            words: words.prepared.as_deref(),
+            by_words: mode != Mode::Semantic,
+            best: words.best.take_if(|(known, _)| *known == width).map(|(_, best)| best),
+            vector,
+            width,
+            allow,
+        })?;
+        let files = self.reader.files();
+        let candidates = found.chunks.iter().filter_map(|chunk| {
+            let mut candidate = Candidate::new(chunk.row, Arc::clone(files.get(chunk.file)?), chunk.ordinal);
+            let (keyword, semantic) = (chunk.keyword, chunk.semantic);
+            let waits = mode == Mode::Hybrid && semantic.is_none() && candidate.is_embeddable();
+            candidate.scores = CandidateScores { keyword, semantic, waits, ..CandidateScores::default() };
+            Some(candidate)
+        });
+        Ok((candidates.collect(), found.more))
+    }
+
+    /// Adds the best chunk by words of each of the `named` files that has no candidate yet, or its first; of `limit` files at most.
+    pub(super) fn add_named(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        named: &FileSet,
+        words: &RetrievedWords<'_>,
+        (mode, vector): (Mode, Option<&QueryVector>),
+        limit: usize,
+    ) -> Result<(), EngineError> {
+        let Some(prepared) = &words.prepared else { return Ok(()) };
+        let mut missing = named.clone();
+        candidates.iter().for_each(|candidate| _ = missing.remove(candidate.file.id));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let files = self.reader.files();
+        let mut found = prepared.best(limit, Some(&missing))?;
+        cut(&mut found, limit, files);
+        let mut best_of: HashMap<u32, (f64, usize)> = HashMap::new();
+        for found in &found {
+            let Some(ordinal) = files.get(found.file).and_then(|file| file.ordinal(found.row)) else { continue };
+            let best = best_of.entry(found.file).or_insert((found.score, ordinal));
+            if found.score.total_cmp(&best.0).then(best.1.cmp(&ordinal)).is_gt() {
+                *best = (found.score, ordinal);
+            }
+        }
+        let mut missing: Vec<&Arc<FileEntry>> = missing.iter().filter_map(|file| files.get(file)).collect();
+        // The best by words first, whatever the files' ids are.
+        let best_of = |file: &FileEntry| best_of.get(&file.id).copied().unwrap_or_default();
+        missing.sort_by(|one, two| best_of(two).0.total_cmp(&best_of(one).0).then_with(|| one.path.cmp(&two.path)));
+        let mut added = Vec::new();
+        for file in missing.into_iter().take(limit) {
+            let best = best_of(file).1;
+            let Some(chunk) = file.chunks.get(best) else { continue };
+            added.push(Candidate::new(chunk.row, Arc::clone(file), best));
+        }
+        let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
+        for (candidate, score) in added.iter_mut().zip(prepared.scores(&rows)?) {
+            candidate.scores.keyword = score;
+        }
+        added.retain(|candidate| candidate.scores.keyword.is_some());
+        if let Some(vector) = vector.filter(|_| mode == Mode::Hybrid) {
+            let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
+            for (candidate, score) in added.iter_mut().zip(self.reader.cosines(vector, &rows)?) {
+                candidate.scores.semantic = score;
+                candidate.scores.waits = score.is_none() && candidate.is_embeddable();
+            }
+        }
+        candidates.extend(added);
+        Ok(())
+    }
+
+    /// Scores candidates by what was typed alone, where more was looked for: by other words, or near another vector than the `typed`.
+    pub(super) fn score_typed(
+        &self,
+        candidates: &mut [Candidate],
+        words: &RetrievedWords<'_>,
+        typed: Option<&QueryVector>,
+    ) -> Result<(), EngineError> {
+        if words.typed.is_none() && typed.is_none() {
+            return Ok(());
+        }
+        let rows: Vec<u64> = candidates.iter().map(|candidate| candidate.row).collect();
+        let by_words = words.typed.as_ref().map(|typed| typed.scores(&rows)).transpose()?;
+        let by_meaning = typed.map(|typed| self.reader.cosines(typed, &rows)).transpose()?;
+        for (at, candidate) in candidates.iter_mut().enumerate() {
+            let CandidateScores { keyword, semantic, .. } = candidate.scores;
+            // A side that was not asked stays so.
+            let typed = TypedScores {
+                keyword: keyword.and_then(|score| by_words.as_ref().map_or(Some(score), |scores| scores[at])),
+                semantic: semantic.and_then(|score| by_meaning.as_ref().map_or(Some(score), |scores| scores[at])),
+            };
+            candidate.scores.typed = Some(typed);
+        }
+        Ok(())
+    }
+
+    /// The files that may be found, the newest first.
+    pub(super) fn newest_files(&self) -> Vec<&'a Arc<FileEntry>> {
+        let may = |file: &&Arc<FileEntry>| self.allow.is_none_or(|allow| allow.contains(file.id));
+        let mut files: Vec<&Arc<FileEntry>> = self.reader.files().iter().filter(may).collect();
+        files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
+        files
+    }
+
+    /// The chunks of a file that the query's words let through; all where there are none.
+    pub(super) fn rest_of(
+        &self,
+        file: &Arc<FileEntry>,
+        words: Option<&RetrievedWords<'_>>,
+    ) -> Result<Vec<Candidate>, EngineError> {
+        let rows: Vec<u64> = file.chunks.iter().map(|chunk| chunk.row).collect();
+        let scores = match words.map(|words| &words.prepared) {
+            None => vec![Some(0.0); rows.len()],
+            Some(Some(prepared)) => prepared.scores(&rows)?,
+            Some(None) => return Ok(Vec::new()),
+        };
+        let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
+        Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
+    }
+}
+
+/// The language that a model does not read and that the query is in, or most of what was `found` is; `None` where it reads them, as far as
+/// is known, or nothing is sure. What is found is what the caller sees, so that nothing hidden is told.
+pub(super) fn unread(model: &str, query: &str, found: &[Option<TextLanguage>]) -> Option<TextLanguage> {
+    if !reads_english_alone(model) {
+        return None;
+    }
+    let is_unread = |language: &TextLanguage| !language.is_english();
+    if let Some(language) = TextLanguage::of_text(query) {
+        return Some(language).filter(is_unread);
+    }
+    let mut counts: HashMap<TextLanguage, usize> = HashMap::new();
+    found.iter().flatten().for_each(|language| *counts.entry(*language).or_default() += 1);
+    let most = counts.into_iter().find(|(_, count)| count * 2 > found.len());
+    most.map(|(language, _)| language).filter(is_unread)
+}
+
+/// Leaves out what stands in a conflict copy and, to the byte, in the note it is a copy of, where that may be found as well.
+pub(super) fn drop_same_copies(candidates: &mut Vec<Candidate>, files: &FileTable, allow: Option<&FileSet>) {
+    candidates.retain(|candidate| !is_same_copy(&candidate.file, files, allow));
+}
+
+/// Whether a file is such a copy.
+pub(super) fn is_same_copy(file: &FileEntry, files: &FileTable, allow: Option<&FileSet>) -> bool {
+    let Some((of, _)) = conflict_copy(&file.path, |path| files.at(path).is_some()) else { return false };
+    let original = files.at(&of).filter(|original| original.hash == file.hash);
+    original.is_some_and(|original| allow.is_none_or(|allow| allow.contains(original.id)))
+}

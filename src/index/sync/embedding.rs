@@ -1,0 +1,393 @@
+//! Keeps the models busy, brings what they made into the stores, and has the next model serve once its vectors are there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::dispatch::{BATCH, EmbedOutcome, Embedded};
+use super::lane::ModelLane;
+use super::options::RefusedError;
+use super::retry::Released;
+use super::shared::{ModelStatus, ModelsAtWork, NextModel};
+use super::worker::{Worker, WorkerMessage};
+use crate::base::allocator;
+use crate::base::fs::crash;
+use crate::index::engine::{ContentHash, EngineError};
+use crate::models::{ChosenModel, EmbeddingSpace, ModelConfig, ModelError, ModelErrorKind};
+
+/// Minimum number of texts of an import, after which memory is given back, and which a model that is to be replaced is not given any more.
+const BULK: usize = 500;
+
+/// Interval at which a state is published while many texts are being embedded.
+pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+
+/// A model that was replaced answers those still who ask about a state of before.
+const RETIRE_AFTER: Duration = Duration::from_secs(10);
+
+/// Number of chunks out of ten that the next model has to have embedded when it is through: those left are the ones
+/// that it fails on.
+const WHOLE_FROM: usize = 9;
+
+impl Worker<'_> {
+    /// Takes a model that was loaded. Where another serves, that one goes on until the vectors of this one are there.
+    pub(super) fn take_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
+        let is_other = |serving: &ModelLane| serving.fingerprint() != model.embedder.fingerprint();
+        let may_go_on = |serving: &ModelLane| serving.model.may_serve_until(model.config.as_ref());
+        match self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
+            true => self.prepare_model(model),
+            false => self.use_model(model),
+        }
+    }
+
+    /// Turns to a model at once: what has no vector of it is found by its words until it has one.
+    pub(super) fn use_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
+        for before in [self.serving.take(), self.filling.take()].into_iter().flatten() {
+            before.end(&model);
+        }
+        self.stop_building();
+        let space = EmbeddingSpace::of(model.embedder.as_ref());
+        // It is at work, whatever becomes of the stores.
+        self.serving = Some(self.start_lane(model));
+        self.publish_models();
+        self.store.use_model(&space)?;
+        self.say_notices();
+        self.publish()?;
+        self.count_kept()?;
+        self.show_models();
+        Ok(())
+    }
+
+    /// Has a model make its vectors beside the one that serves.
+    fn prepare_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
+        if let Some(before) = self.filling.take() {
+            before.end(&model);
+        }
+        tracing::info!("{} serves once its vectors are there", model.embedder.name());
+        let lane = self.start_lane(model);
+        self.fill_by(lane)
+    }
+
+    fn fill_by(&mut self, lane: ModelLane) -> Result<(), EngineError> {
+        let space = EmbeddingSpace::of(lane.embedder().as_ref());
+        self.filling = Some(lane);
+        self.publish_models();
+        self.store.open_vectors(&space)?;
+        // It may have been at work before with a set that was closed meanwhile.
+        if let Some(lane) = &self.filling
+            && let Some(batches) = &lane.batches
+        {
+            batches.set_aside_again(self.store.as_mut(), lane.model.embedder.fingerprint());
+        }
+        self.say_notices();
+        self.count_kept()?;
+        self.show_models();
+        Ok(())
+    }
+
+    /// Takes the model whose vectors served last. Where it comes late, the one that has begun meanwhile goes on beside it.
+    pub(super) fn take_former(&mut self, former: ChosenModel) -> Result<(), EngineError> {
+        let Some(serving) = &self.serving else { return self.use_model(former) };
+        let is_other = serving.fingerprint() != former.embedder.fingerprint();
+        if !is_other || self.filling.is_some() || self.is_whole(serving) {
+            return Ok(());
+        }
+        let begun = self.serving.take();
+        self.use_model(former)?;
+        begun.map_or(Ok(()), |begun| self.fill_by(begun))
+    }
+
+    /// Ends the work of models elsewhere that the configuration does not name any more, or with `None` of all.
+    pub(super) fn leave(&mut self, named: Option<&ModelConfig>) {
+        let stays = |lane: &ModelLane| named.is_some() && lane.model.may_serve_until(named);
+        let gone = [self.serving.take_if(|lane| !stays(lane)), self.filling.take_if(|lane| !stays(lane))];
+        for lane in gone.into_iter().flatten() {
+            lane.embedder().stop();
+        }
+        self.publish_models();
+        if self.serving.is_none() {
+            self.shared.update(|progress| {
+                progress.model = if named.is_some() { ModelStatus::Loading } else { ModelStatus::Off };
+                progress.pending_embeddings = 0;
+            });
+        }
+        self.show_models();
+    }
+
+    /// The models at work.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = &ModelLane> {
+        self.serving.iter().chain(&self.filling)
+    }
+
+    fn start_lane(&self, model: ChosenModel) -> ModelLane {
+        let messages = self.messages.clone();
+        let report = move |embedded| {
+            let _ = messages.send(WorkerMessage::Embedded(embedded));
+        };
+        ModelLane::start(model, report, |model, number| self.batches_of(model.embedder.batches(), number))
+    }
+
+    /// Whether a model has embedded what it can, and that is not little.
+    fn is_whole(&self, lane: &ModelLane) -> bool {
+        let (embedded, of) = self.store.coverage(lane.fingerprint());
+        self.scanned && !self.rebuilding && lane.is_done && embedded * 10 >= of * WHOLE_FROM
+    }
+
+    /// Has the next model serve, once it is whole, or has nothing to be compared with.
+    fn serve_next_if_whole(&mut self) -> Result<(), EngineError> {
+        let Some(next) = &self.filling else { return Ok(()) };
+        let is_of_use = |serving: &ModelLane| serving.gets_on() || self.store.coverage(serving.fingerprint()).0 > 0;
+        let goes_on = self.serving.as_ref().is_some_and(is_of_use) && !self.is_whole(next);
+        if self.rebuilding || !self.scanned || goes_on {
+            return Ok(());
+        }
+        self.stop_building();
+        self.store.serve_vectors(next.fingerprint())?;
+        crash::point("model-switched");
+        let former = std::mem::replace(&mut self.serving, self.filling.take());
+        let embedder = former.as_ref().map(|lane| Arc::clone(lane.embedder()));
+        self.retired = embedder.map(|embedder| (Instant::now() + RETIRE_AFTER, embedder));
+        // What it is at is waited for, and not by those who search or save.
+        std::thread::spawn(move || drop(former));
+        self.publish_models();
+        self.publish()?;
+        self.count_kept()?;
+        if let Some(serving) = &self.serving {
+            let (embedded, of) = self.store.coverage(serving.fingerprint());
+            tracing::info!("{} serves from now on: {embedded} of {of} passages", serving.embedder().name());
+        }
+        Ok(())
+    }
+
+    /// Shows the models to those who search, and to whoever opens the stores next.
+    fn publish_models(&self) {
+        let model = |lane: &ModelLane| lane.model.clone();
+        self.shared.set_models(ModelsAtWork {
+            serving: self.serving.as_ref().map(model),
+            next: self.filling.as_ref().map(model),
+            former: self.retired.as_ref().map(|(_, former)| Arc::clone(former)),
+        });
+    }
+
+    /// Lets go of a model that was replaced a while ago. Says when to, where there is one.
+    pub(super) fn retire(&mut self, now: Instant) -> Option<Instant> {
+        let (due, _) = self.retired.as_ref()?;
+        if *due > now {
+            return Some(*due);
+        }
+        let (_, former) = self.retired.take()?;
+        if !self.lanes().any(|lane| Arc::ptr_eq(lane.embedder(), &former)) {
+            former.stop();
+        }
+        self.publish_models();
+        None
+    }
+
+    /// Writes which model serves, once its vectors are there or nothing else is known, so that the next start begins with it.
+    fn write_in_use(&mut self) {
+        let Some(serving) = &self.serving else { return };
+        if serving.is_written || !self.is_whole(serving) && self.knows_in_use {
+            return;
+        }
+        if let Some(config) = &serving.model.config
+            && let Err(error) = self.options.in_use.write(serving.fingerprint(), config)
+        {
+            tracing::warn!("after a change of model, search is by words alone until it is through: {error}");
+        }
+        if let Some(serving) = &mut self.serving {
+            serving.is_written = true;
+        }
+        self.knows_in_use = true;
+    }
+
+    /// Drops the vectors of models that are not in use.
+    pub(super) fn drop_kept(&mut self) -> Result<Result<usize, RefusedError>, EngineError> {
+        let unknown = "whose vectors are to be kept is not known yet";
+        let refused = match (self.shared.coming(), &self.shared.progress().model) {
+            (Some(ModelStatus::Failed(why)), _) => format!("{unknown}: the model cannot be used: {why}"),
+            (Some(_), _) => format!("{unknown}: a model is being loaded; try again in a moment"),
+            (None, ModelStatus::Failed(why)) if self.serving.is_none() => {
+                format!("{unknown}: the model cannot be used: {why}")
+            }
+            (None, _) => {
+                let dropped = self.store.drop_kept_vectors()?;
+                self.count_kept()?;
+                return Ok(Ok(dropped));
+            }
+        };
+        Ok(Err(RefusedError(refused)))
+    }
+
+    pub(super) fn count_kept(&self) -> Result<(), EngineError> {
+        // Those of a model that is being loaded are not known from others.
+        let kept_vectors = if self.shared.coming().is_some() { 0 } else { self.store.kept_vectors()? };
+        self.shared.update(|progress| progress.kept_vectors = kept_vectors);
+        Ok(())
+    }
+
+    fn stop_building(&self) {
+        if let Some((_, stop)) = &self.builder {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Shows how the models are, and how much waits for them: in one, so that nobody thinks for a moment that nothing does.
+    pub(super) fn show_models(&self) {
+        let pending =
+            |lane: &ModelLane| if lane.refused.is_some() { 0 } else { self.store.pending(lane.fingerprint()) };
+        // What is not published yet waits still: whoever is told that nothing waits finds all of it.
+        let pending_embeddings = self.serving.as_ref().map_or(0, |serving| pending(serving) + self.unpublished);
+        let (batch, in_batches) = self.batch_progress();
+        let serving = self.serving.as_ref().map(ModelLane::status);
+        let filling = self.filling.as_ref().map(|next| {
+            let (embedded, of) = self.store.coverage(next.fingerprint());
+            NextModel { model: next.status(), embedded, of }
+        });
+        let coming = || Some(NextModel { model: self.shared.coming()?, embedded: 0, of: 0 });
+        let next = filling.or_else(|| serving.is_some().then(coming).flatten());
+        self.shared.update(|progress| {
+            progress.pending_embeddings = pending_embeddings;
+            (progress.batch, progress.in_batches) = (batch, in_batches);
+            progress.next = next;
+            if let Some(serving) = serving {
+                progress.model = serving;
+            }
+        });
+    }
+
+    /// How many texts wait for a request, for the model that has most to do.
+    pub(super) fn waiting(&self) -> usize {
+        let lanes = self.lanes().filter(|lane| lane.refused.is_none());
+        lanes.map(|lane| lane.waiting(self.store.as_ref())).max().unwrap_or_default()
+    }
+
+    /// Keeps the models busy, publishes what they have done, and has a graph built when one is due.
+    pub(super) fn embed(&mut self) -> Result<(), EngineError> {
+        self.end_batches_of_others();
+        let Some(serving) = &mut self.serving else { return self.serve_next_if_whole() };
+        // What is saved meanwhile is found by its meaning; an import is left to the model that stays, as long as that one gets on.
+        let is_left = self.filling.as_ref().is_some_and(ModelLane::gets_on);
+        if !is_left || serving.waiting(self.store.as_ref()) <= BULK {
+            serving.feed(self.store.as_mut())?;
+        }
+        let waits = serving.waiting(self.store.as_ref());
+        if let Some(next) = &mut self.filling {
+            next.feed(self.store.as_mut())?;
+        }
+        let idle = self.in_flight() == 0;
+        self.bulk |= self.waiting() > BULK;
+        if self.unpublished > 0 && (idle || waits < BATCH || self.published.elapsed() >= PUBLISH_EVERY) {
+            self.publish()?;
+        }
+        self.serve_next_if_whole()?;
+        self.write_in_use();
+        if idle {
+            if std::mem::take(&mut self.bulk) {
+                allocator::release();
+            }
+            self.check_if_many_unused();
+            self.build();
+        }
+        Ok(())
+    }
+
+    /// Requests under way.
+    pub(super) fn in_flight(&self) -> usize {
+        self.lanes().map(|lane| lane.dispatcher.in_flight).sum()
+    }
+
+    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), EngineError> {
+        let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
+        let Some(lane) = lanes.find(|lane| lane.number == embedded.model) else { return Ok(()) };
+        let EmbedOutcome { embeddings, mut failed, later } = embedded.outcome;
+        match &later {
+            Some((contents, _)) => lane.dispatcher.failed(contents.len()),
+            None => lane.dispatcher.ended(embedded.took),
+        }
+        let count = embeddings.len();
+        let done: Vec<ContentHash> = embeddings.iter().map(|(content, _)| *content).collect();
+        self.store.embedded(lane.model.embedder.fingerprint(), embeddings)?;
+        if count > 0 || !failed.is_empty() {
+            let Released { again, given_up } = lane.retry.answered(&done);
+            self.store.requeue(lane.model.embedder.fingerprint(), &again);
+            if later.is_none() {
+                lane.trouble = None;
+            }
+            failed.extend(given_up.into_iter().map(|content| (content, ModelError::GivenUp)));
+        }
+        let failure = failed.first().map(|(_, error)| error.to_string());
+        if let Some((content, error)) = failed.first() {
+            let texts = if failed.len() == 1 { "text" } else { "texts" };
+            tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
+            // An endpoint that refuses a text refuses it again, and each time it is paid for: until another text or model is there, or a
+            // start, it is not asked. What failed here, or passes, may not fail again.
+            let may_pass = failed.into_iter().filter(|(_, error)| !matches!(error, ModelError::Endpoint { .. }));
+            lane.failed.extend(may_pass.map(|(content, _)| content));
+        }
+        if let Some((contents, error)) = later {
+            match contents.as_slice() {
+                [alone] => lane.retry.hold(*alone),
+                several => self.store.requeue(lane.model.embedder.fingerprint(), several),
+            }
+            lane.try_later(&error, embedded.sent);
+        }
+        self.count_made(embedded.model, count);
+        self.shared.update(|progress| {
+            progress.failure = failure.or_else(|| progress.failure.take());
+        });
+        // That nothing waits any more is told once it can be found.
+        Ok(())
+    }
+
+    /// Counts what a model has made.
+    pub(super) fn count_made(&mut self, model: u64, count: usize) {
+        // What the next model makes is seen when it serves.
+        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
+        self.unpublished += if is_seen { count } else { 0 };
+        self.shared.update(|progress| progress.embeddings_done += count);
+    }
+
+    /// Has built on a thread of its own what would hold the writer up.
+    fn build(&mut self) {
+        let Some(model) = self.serving.as_ref().map(|serving| serving.number) else { return };
+        if self.builder.is_some() {
+            return;
+        }
+        let Some(build) = self.store.to_build() else { return };
+        let messages = self.messages.clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let _ = messages.send(WorkerMessage::Built { model, built: build(&stopped) });
+        });
+        self.builder = Some((thread, stop));
+    }
+}
+
+impl ModelLane {
+    /// Ends the work of a model, and has it stop unless it is the one that comes.
+    fn end(self, next: &ChosenModel) {
+        if !Arc::ptr_eq(self.embedder(), &next.embedder) {
+            self.embedder().stop();
+        }
+    }
+
+    /// Waits after a failure that may pass, or for good after one that somebody has to see to.
+    fn try_later(&mut self, error: &ModelError, sent: Instant) {
+        // What was under way when it refused has nothing to add.
+        if self.retry.has_ended() {
+            return;
+        }
+        if error.kind() == ModelErrorKind::Refused {
+            tracing::warn!("what is not embedded yet is found by its words alone: {error}");
+            self.retry.end();
+            self.refused = Some(error.to_string());
+            return;
+        }
+        self.retry.failed(sent, Instant::now(), error.retry_after());
+        let trouble = error.to_string();
+        if self.trouble.as_ref() != Some(&trouble) {
+            tracing::warn!("embedding waits and is tried again: {trouble}");
+            self.trouble = Some(trouble);
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! What the writer thread shows to everyone else.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::fresh::Freshness;
+use crate::base::tasks::TaskSignal;
+use crate::index::engine::Reader;
+use crate::models::{ChosenModel, Embedder, ModelError, ModelTrouble};
+use crate::vault::disk::WatchedBy;
+
+/// Maximum length of the list of what was mended, in bytes; then the last is said alone.
+const MAX_SAID_BYTES: usize = 500;
+
+/// What the writer is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Opening the stores.
+    Starting,
+    /// Reading files.
+    Indexing,
+    /// All words are found; texts are being embedded.
+    Embedding,
+    /// Everything is done.
+    Idle,
+    /// The stores refuse; the progress says why. It tries again by itself.
+    Failing,
+    /// Stopped.
+    Stopped,
+}
+
+/// The state of the embedding model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelStatus {
+    /// The configuration names none.
+    Off,
+    /// It is being loaded.
+    Loading,
+    /// It works.
+    Ready {
+        /// Its name.
+        name: String,
+        /// The length of its vectors.
+        dimension: usize,
+        /// The instructions that it computes with, where it does so here.
+        instructions: Option<&'static str>,
+        /// Whether it is given private notes.
+        takes_private: bool,
+        /// Why texts wait for it, while it fails in a way that may pass.
+        trouble: Option<String>,
+    },
+    /// It cannot be used, for the reason given: search is by keyword alone.
+    Failed(String),
+}
+
+impl ModelStatus {
+    /// It has refused for a reason that somebody has to see to.
+    pub(super) fn refused(problem: &str) -> Self {
+        Self::Failed(format!("{problem}; mend that, and start anew"))
+    }
+}
+
+/// A model that makes its vectors beside the one that serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextModel {
+    /// The model.
+    pub model: ModelStatus,
+    /// Chunks that have their vector.
+    pub embedded: usize,
+    /// Chunks that are to have one.
+    pub of: usize,
+}
+
+/// Texts that were handed over in batches, which are made within a day.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BatchProgress {
+    /// How many of them wait still.
+    pub texts: usize,
+    /// Since when the first of them do; `None` where none does.
+    pub since: Option<Timestamp>,
+    /// `handing_over`, or how the service says that the first batch is; `ended` where none is under way.
+    pub state: String,
+    /// Why the answers of one that has ended are not there yet; they are asked for again.
+    pub trouble: Option<String>,
+    /// What went wrong with one since the start.
+    pub problem: Option<String>,
+}
+
+/// How changes are noticed, as `vault status` shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WatchState {
+    /// By what; `None` until the watcher runs.
+    pub by: Option<WatchedBy>,
+    /// Since when the vault's folder is not there, while it is not.
+    pub missing_since: Option<Timestamp>,
+    /// How often events were lost since the start.
+    pub losses: usize,
+    /// When they were lost last.
+    pub lost_at: Option<Timestamp>,
+    /// When everything had been compared after that; `None` while it is not done.
+    pub recovered_at: Option<Timestamp>,
+    /// When the whole vault was last compared with the index.
+    pub compared_at: Option<Timestamp>,
+}
+
+/// What a check of all stores came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// When it ended, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// How long it took, in milliseconds; beside other work it takes its time.
+    pub took_ms: u64,
+    /// Notes, chunks and embeddings that were compared with their checksums.
+    pub counts: [usize; 3],
+    /// What is damaged, as sentences.
+    pub damage: Vec<String>,
+}
+
+/// How far the index is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SyncProgress {
+    /// What the writer is doing.
+    pub phase: Phase,
+    /// Files that wait to be read.
+    pub pending_files: usize,
+    /// Files read since the start.
+    pub files_done: usize,
+    /// Texts that wait to be embedded by the model that serves.
+    pub pending_embeddings: usize,
+    /// Those of them that nobody has to wait for: they were handed over in batches.
+    pub in_batches: usize,
+    /// The batches, where there were any.
+    pub batch: Option<BatchProgress>,
+    /// Texts embedded since the start.
+    pub embeddings_done: usize,
+    /// The model.
+    pub model: ModelStatus,
+    /// The one that is to serve once its vectors are there.
+    pub next: Option<NextModel>,
+    /// Vectors that are kept of models which are not in use.
+    pub kept_vectors: usize,
+    /// How changes are noticed.
+    pub watch: WatchState,
+    /// What went wrong last and still stands.
+    pub failure: Option<String>,
+    /// What was damaged or stale since the start and is made anew, if anything was.
+    pub rebuilt: Option<String>,
+    /// Whether that is still under way, so that not everything may be found.
+    pub mending: bool,
+    /// What the last check of the stores came to.
+    pub verified: Option<Verified>,
+    /// Facts whose time is over.
+    pub expired_facts: usize,
+    /// Whether all files known at the start have been compared with the index.
+    pub caught_up: bool,
+}
+
+impl SyncProgress {
+    fn new() -> Self {
+        Self {
+            phase: Phase::Starting,
+            pending_files: 0,
+            files_done: 0,
+            pending_embeddings: 0,
+            in_batches: 0,
+            batch: None,
+            embeddings_done: 0,
+            model: ModelStatus::Off,
+            next: None,
+            kept_vectors: 0,
+            watch: WatchState::default(),
+            failure: None,
+            rebuilt: None,
+            mending: false,
+            verified: None,
+            expired_facts: 0,
+            caught_up: false,
+        }
+    }
+
+    /// Whether nothing is left to mend, to read or to embed, as far as the model allows that serves.
+    pub fn is_complete(&self) -> bool {
+        self.caught_up
+            && !self.mending
+            && self.pending_files == 0
+            && match self.model {
+                ModelStatus::Off | ModelStatus::Failed(_) => true,
+                ModelStatus::Loading => false,
+                ModelStatus::Ready { ref trouble, .. } => {
+                    self.pending_embeddings <= self.in_batches || trouble.is_some()
+                }
+            }
+    }
+}
+
+/// The models at work, whatever becomes of the stores meanwhile.
+#[derive(Clone, Default)]
+pub(super) struct ModelsAtWork {
+    /// The one whose vectors serve.
+    pub(super) serving: Option<ChosenModel>,
+    /// The one that makes its vectors beside it.
+    pub(super) next: Option<ChosenModel>,
+    /// The one that served before, for those who hold a state of then.
+    pub(super) former: Option<Arc<dyn Embedder>>,
+}
+
+impl ModelsAtWork {
+    fn embedders(&self) -> impl Iterator<Item = &Arc<dyn Embedder>> {
+        self.serving.iter().chain(&self.next).map(|model| &model.embedder).chain(&self.former)
+    }
+}
+
+/// The published snapshot, the model and the progress.
+pub struct Shared {
+    snapshot: RwLock<Option<Arc<dyn Reader>>>,
+    models: RwLock<ModelsAtWork>,
+    /// The model that is being loaded, or why it could not be.
+    coming: Mutex<Option<ModelStatus>>,
+    progress: Mutex<SyncProgress>,
+    changed: Condvar,
+    /// When the model that came last was asked for.
+    asked: AtomicU64,
+    fresh: Freshness,
+    /// When somebody searched last.
+    searched: Mutex<Option<Instant>>,
+    /// The tasks that are due when there is another snapshot, or all files are in it.
+    tasks: Mutex<Vec<TaskSignal>>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            snapshot: RwLock::default(),
+            models: RwLock::default(),
+            coming: Mutex::default(),
+            progress: Mutex::new(SyncProgress::new()),
+            changed: Condvar::new(),
+            asked: AtomicU64::new(0),
+            fresh: Freshness::default(),
+            searched: Mutex::default(),
+            tasks: Mutex::default(),
+        }
+    }
+}
+
+impl Shared {
+    /// The index as published last; `None` until the stores are open.
+    pub fn snapshot(&self) -> Option<Arc<dyn Reader>> {
+        self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The model, once it is loaded.
+    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        self.models_at_work().serving.map(|model| model.embedder)
+    }
+
+    /// The model that made the vectors of a state of the index; where it has none, the one that is to make them.
+    pub fn embedder_of(&self, reader: &dyn Reader) -> Option<Arc<dyn Embedder>> {
+        let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
+        let made = |embedder: &&Arc<dyn Embedder>| reader.model().is_none_or(|model| embedder.fingerprint() == model);
+        let serving = || models.serving.as_ref().map(|model| &model.embedder);
+        models.embedders().find(made).or_else(serving).cloned()
+    }
+
+    /// All models that are at work.
+    pub(super) fn models_at_work(&self) -> ModelsAtWork {
+        self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has all models stop.
+    pub(super) fn stop_models(&self) {
+        self.models_at_work().embedders().for_each(|embedder| embedder.stop());
+    }
+
+    /// The model that is being loaded, or why it could not be; `None` once it is at work.
+    pub(super) fn coming(&self) -> Option<ModelStatus> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says how the model is that was asked for.
+    pub(super) fn set_coming(&self, coming: Option<ModelStatus>) {
+        *self.coming.lock().unwrap_or_else(PoisonError::into_inner) = coming;
+    }
+
+    /// How far the index is, the model with what searches have met where no text waits for it. All at one moment: a model that is ready
+    /// beside a count of before would say that nothing waits for it.
+    pub(crate) fn progress_as_met(&self) -> SyncProgress {
+        let met = self.embedder().and_then(|embedder| embedder.trouble());
+        let mut progress = self.progress();
+        progress.model = match (progress.model, met) {
+            (ModelStatus::Ready { .. }, Some(ModelTrouble::Refused(problem))) => ModelStatus::refused(&problem),
+            (
+                ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: None },
+                Some(ModelTrouble::Passing(problem)),
+            ) => ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: Some(problem) },
+            (model, _) => model,
+        };
+        progress
+    }
+
+    /// How far the index is.
+    pub fn progress(&self) -> SyncProgress {
+        self.lock().clone()
+    }
+
+    /// Waits until the progress is as wanted, or the time is over; gives the progress then.
+    pub fn wait(&self, timeout: Duration, until: impl Fn(&SyncProgress) -> bool) -> SyncProgress {
+        let deadline = Instant::now() + timeout;
+        let mut progress = self.lock();
+        while !until(&progress) {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            progress = self.changed.wait_timeout(progress, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        progress.clone()
+    }
+
+    /// Publishes a state of the index.
+    pub fn publish(&self, snapshot: Arc<dyn Reader>) {
+        let before = self.snapshot.write().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
+        // Whoever waits looks at the snapshot with the lock in hand, so that this comes after that look, or is waited for.
+        drop(self.lock());
+        self.changed.notify_all();
+        self.wake_tasks();
+        // Closing the last snapshot of a state may take a moment, and readers should not wait for it.
+        drop(before);
+    }
+
+    /// Says how many facts are past their time.
+    pub(crate) fn show_expired_facts(&self, expired: usize) {
+        self.update(|progress| progress.expired_facts = expired);
+    }
+
+    /// From now on wakes a task when another snapshot is published, or all files are in it.
+    pub(crate) fn wakes(&self, task: &TaskSignal) {
+        self.tasks().push(task.clone());
+    }
+
+    fn wake_tasks(&self) {
+        self.tasks().iter().for_each(TaskSignal::wake);
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, Vec<TaskSignal>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another snapshot than this one is published, or the time is over.
+    pub fn wait_for_other(&self, known: Option<&Arc<dyn Reader>>, timeout: Duration) {
+        let is_other = || match (self.snapshot(), known) {
+            (Some(now), Some(known)) => !Arc::ptr_eq(&now, known),
+            (now, known) => now.is_some() != known.is_some(),
+        };
+        self.wait(timeout, |_| is_other());
+    }
+
+    /// Somebody searches.
+    pub(crate) fn note_search(&self) {
+        *self.searched.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether somebody has searched within so long.
+    pub(crate) fn was_searched_within(&self, time: Duration) -> bool {
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|last| last.elapsed() < time)
+    }
+
+    /// What has been saved, and how much of it can be found.
+    pub(crate) fn fresh(&self) -> &Freshness {
+        &self.fresh
+    }
+
+    /// Takes back the published state, so that the stores can be closed.
+    pub(super) fn retire(&self) {
+        self.snapshot.write().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Publishes the models.
+    pub(super) fn set_models(&self, models: ModelsAtWork) {
+        let before = std::mem::replace(&mut *self.models.write().unwrap_or_else(PoisonError::into_inner), models);
+        // Their threads are waited for, and no search is to wait for that.
+        drop(before);
+    }
+
+    /// Shows why there is no model. It is said once in the log, however often it is tried.
+    pub(super) fn show_unloaded(&self, error: &ModelError) {
+        let failed = ModelStatus::Failed(error.to_string());
+        self.set_coming(Some(failed.clone()));
+        if self.lock().model != failed {
+            tracing::warn!("search is by keyword alone: {error}");
+            self.update(|progress| progress.model = failed);
+        }
+    }
+
+    /// Shows why the model that was asked for does not take another's place. It is said once in the log, however often it is tried.
+    pub(super) fn show_not_replaced(&self, error: &ModelError) {
+        let failed = Some(ModelStatus::Failed(error.to_string()));
+        if self.coming() != failed {
+            tracing::warn!("the model stays as it was: {error}");
+            self.set_coming(failed);
+        }
+    }
+
+    /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.
+    pub(super) fn is_newest_model(&self, asked: u64) -> bool {
+        self.asked.fetch_max(asked, Ordering::SeqCst) <= asked
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut SyncProgress)) {
+        let mut progress = self.lock();
+        let was_read = progress.caught_up;
+        change(&mut progress);
+        self.changed.notify_all();
+        if progress.caught_up != was_read {
+            self.wake_tasks();
+        }
+    }
+
+    /// Says what was found wrong and is made anew: once in the log, and in the progress.
+    pub(super) fn say_mended(&self, what: &str) {
+        tracing::warn!("{what}");
+        self.update(|progress| {
+            progress.mending = true;
+            match &mut progress.rebuilt {
+                // Opening and a check of the same moment may both have found it.
+                Some(said) if said.contains(what) => {}
+                Some(said) if said.len() < MAX_SAID_BYTES => said.push_str(&format!("; {what}")),
+                said => *said = Some(what.to_owned()),
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SyncProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

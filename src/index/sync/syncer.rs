@@ -1,0 +1,402 @@
+//! The handle of the writer thread, and what keeps the thread going.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::options::{RefusedError, SyncOptions};
+use super::retry::pause;
+use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use super::watching::{missing, show_missing};
+use super::worker::{Next, Worker, WorkerMessage};
+use crate::index::engine::{ContentHash, Damage, EngineError, Writer};
+use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind};
+use crate::vault::disk::{Identity, Signal};
+
+/// The handle of the writer thread. Dropping it stops the thread and closes the stores.
+pub struct Syncer {
+    messages: Sender<WorkerMessage>,
+    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Syncer {
+    /// Starts the writer thread.
+    pub fn start(options: SyncOptions) -> Self {
+        let (messages, receiver) = channel();
+        let shared = Arc::new(Shared::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let worker = (messages.clone(), Arc::clone(&shared), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            let (messages, shared, stop) = worker;
+            let running = || run(options, messages, &receiver, &shared, &stop);
+            let ended = catch_unwind(AssertUnwindSafe(running));
+            shared.update(|progress| match ended {
+                Ok(()) => progress.phase = Phase::Stopped,
+                Err(_) => {
+                    progress.phase = Phase::Failing;
+                    progress.failure = Some("indexing failed unexpectedly; restart, and please report this".into());
+                }
+            });
+        });
+        Self { messages, thread: Some(thread), shared, stop }
+    }
+
+    /// What the writer shows.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Compares every file with the index, whatever its stamp says, or with `full` builds everything from nothing. Returns
+    /// when the files are queued; the progress tells how far it is.
+    ///
+    /// # Errors
+    /// When the stores refuse.
+    pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
+        self.ask(|done| WorkerMessage::Reindex { full, done })
+    }
+
+    /// Takes hints as a watcher gives them, from whoever knows of changes without one. Returns when they are noted, so that
+    /// the progress is not complete before their places have been looked at.
+    ///
+    /// # Errors
+    /// When the indexer has stopped.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RefusedError> {
+        self.ask(|done| WorkerMessage::Notice { signals, done })
+    }
+
+    /// Sends a message and waits for what comes of it.
+    fn ask(&self, message: impl FnOnce(Sender<Result<(), RefusedError>>) -> WorkerMessage) -> Result<(), RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(message(done)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+
+    /// Compares everything in the stores with its checksum, and waits for the result. What is damaged is mended from then on;
+    /// the progress tells how far that is.
+    ///
+    /// # Errors
+    /// When the stores cannot be read, or are closed meanwhile.
+    pub fn verify(&self) -> Result<Verified, RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(WorkerMessage::Verify { done: Some(done) }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
+    }
+
+    /// Drops the embeddings of texts that no note has any more, and what was deleted from the files of the stores; gives how many embeddings
+    /// there were, and whether nothing else is left.
+    ///
+    /// # Errors
+    /// When the stores cannot be written, or are closed meanwhile.
+    pub fn erase(&self, contents: Vec<ContentHash>) -> Result<(usize, bool), RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(WorkerMessage::Erase { contents, done }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
+    }
+
+    /// Loads another model, and turns to it once its vectors are there. Where it cannot be loaded, the one there was stays.
+    pub(crate) fn replace_model(&self, model: ModelChoice) {
+        if let Some(named) = model.config.clone() {
+            let _ = self.messages.send(WorkerMessage::Leave { named: Some(named) });
+        }
+        load_model(model, self.messages.clone(), Arc::clone(&self.shared));
+    }
+
+    /// Does without a model from now on: words alone answer.
+    pub fn drop_model(&self) {
+        self.shared.is_newest_model(ASKED.fetch_add(1, Ordering::SeqCst));
+        self.shared.set_coming(None);
+        let _ = self.messages.send(WorkerMessage::Leave { named: None });
+    }
+
+    /// Drops the vectors of models that are not in use; gives how many there were.
+    ///
+    /// # Errors
+    /// While a model is being loaded, or when the stores cannot be written.
+    pub fn drop_kept_vectors(&self) -> Result<usize, RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(WorkerMessage::DropKept { done }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))?
+    }
+
+    /// Says that a search has met damage: everything is checked, and what is damaged is mended.
+    pub fn suspect(&self) {
+        let _ = self.messages.send(WorkerMessage::Verify { done: None });
+    }
+}
+
+/// Counts the models that were asked for.
+static ASKED: AtomicU64 = AtomicU64::new(1);
+
+/// Loads a model, after the one whose vectors served last.
+fn load_model(choice: ModelChoice, messages: Sender<WorkerMessage>, shared: Arc<Shared>) {
+    let ModelChoice { mut load, config, former } = choice;
+    let asked = ASKED.fetch_add(1, Ordering::SeqCst);
+    // Whatever was asked for before is not waited for any more.
+    shared.is_newest_model(asked);
+    shared.set_coming(Some(ModelStatus::Loading));
+    std::thread::spawn(move || {
+        if let Some(former) = former {
+            load_former(former, asked, &messages, &shared);
+        }
+        again_and_again(asked, &shared, || {
+            let loaded = load().map(|embedder| ChosenModel { embedder, config: config.clone() });
+            let pause = loaded.as_ref().err().and_then(may_pass);
+            let told = messages.send(WorkerMessage::Model { asked, loaded });
+            pause.filter(|_| told.is_ok())
+        });
+    });
+}
+
+/// Loads the model whose vectors served last. Where it has to be tried again, that is done beside.
+fn load_former(former: FormerModel, asked: u64, messages: &Sender<WorkerMessage>, shared: &Arc<Shared>) {
+    let FormerModel { fingerprint, mut load, config } = former;
+    let (messages, at_work) = (messages.clone(), Arc::clone(shared));
+    let mut once = move || match load() {
+        Ok(embedder) if *embedder.fingerprint() == fingerprint => {
+            let model = ChosenModel { embedder, config: Some(config.clone()) };
+            let _ = messages.send(WorkerMessage::Former { asked, model });
+            None
+        }
+        Ok(_) => {
+            tracing::info!("the model whose vectors served last is another by now, and is not used");
+            None
+        }
+        Err(error) => {
+            tracing::info!("the model whose vectors served last cannot be used: {error}");
+            may_pass(&error)
+        }
+    };
+    if let Some(pause) = once() {
+        std::thread::spawn(move || {
+            if wait_for_turn(asked, pause, &at_work) {
+                again_and_again(asked, &at_work, once);
+            }
+        });
+    }
+}
+
+/// The least pause before a model is tried again that failed in a way that may pass.
+fn may_pass(error: &ModelError) -> Option<Duration> {
+    (error.kind() == ModelErrorKind::Transient).then(|| error.retry_after().unwrap_or_default())
+}
+
+/// Tries until it says no more: an endpoint may be started later than this program.
+fn again_and_again(asked: u64, shared: &Shared, mut once: impl FnMut() -> Option<Duration>) {
+    for failures in 1.. {
+        let Some(least) = once() else { return };
+        if !wait_for_turn(asked, pause(failures).max(least), shared) {
+            return;
+        }
+    }
+}
+
+/// Waits, and says whether the model is still wanted.
+fn wait_for_turn(asked: u64, time: Duration, shared: &Shared) -> bool {
+    let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
+    !is_over(&shared.wait(time.max(pause(1)), is_over)) && shared.is_newest_model(asked)
+}
+
+/// Takes a model that was loaded while the stores are closed.
+fn keep_for_later(model: ChosenModel, shared: &Shared) {
+    let mut models = shared.models_at_work();
+    let is_other = |serving: &ChosenModel| serving.embedder.fingerprint() != model.embedder.fingerprint();
+    match models.serving.as_ref().is_some_and(is_other) {
+        true => models.next = Some(model),
+        false => (models.serving, models.next) = (Some(model), None),
+    }
+    shared.set_models(models);
+}
+
+fn gone() -> RefusedError {
+    RefusedError("the indexer has stopped".into())
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.shared.stop_models();
+        let _ = self.messages.send(WorkerMessage::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(
+    options: SyncOptions,
+    messages: Sender<WorkerMessage>,
+    receiver: &Receiver<WorkerMessage>,
+    shared: &Arc<Shared>,
+    stop: &Arc<AtomicBool>,
+) {
+    let mut options = options;
+    if let Some(choice) = options.model.take() {
+        shared.update(|progress| progress.model = ModelStatus::Loading);
+        load_model(choice, messages.clone(), Arc::clone(shared));
+    }
+    // How often damage was mended: what a failing disk damages again is rebuilt ever more seldom.
+    let mut mended = 0;
+    // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
+    let (mut distrust, mut healed) = (false, false);
+    while !stop.load(Ordering::Relaxed) {
+        // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
+        if Identity::of_vault(&options.root).is_none() {
+            show_missing(shared, Some(missing(&options)));
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
+            continue;
+        }
+        if let Err(error) = options.lock.hold() {
+            shared.update(|progress| (progress.phase, progress.failure) = (Phase::Failing, Some(error.to_string())));
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
+            continue;
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let store = options.engine.open(distrust)?;
+            work(&options, store, healed, &messages, receiver, shared)
+        }));
+        (distrust, healed) = (ended.is_err(), false);
+        let damage = match ended {
+            Ok(Ok(damage)) => damage,
+            Ok(Err(error)) => {
+                let damage = error.damage().cloned();
+                if damage.is_none() {
+                    search_at_rest(&options, shared);
+                    fail(
+                        shared,
+                        format!("the index in {} cannot be kept up to date: {error}", options.engine.location()),
+                    );
+                    wait_or_stop(RETRY, receiver, shared, stop);
+                }
+                damage
+            }
+            Err(_) => {
+                fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
+                wait_or_stop(RETRY, receiver, shared, stop);
+                None
+            }
+        };
+        let Some(damage) = damage else { continue };
+        // At once where both stores are damaged, each for itself.
+        if mended > 1 {
+            let pause = RETRY * (1 << (mended - 2).min(MOST_DOUBLINGS));
+            fail(shared, format!("{damage} in {} s. It was damaged before: the disk may be failing", pause.as_secs()));
+            wait_or_stop(pause, receiver, shared, stop);
+        }
+        mended += 1;
+        match options.engine.clear(&damage) {
+            Ok(()) => {
+                shared.say_mended(&damage.to_string());
+                healed = true;
+            }
+            Err(error) => {
+                fail(shared, error.to_string());
+                wait_or_stop(RETRY, receiver, shared, stop);
+            }
+        }
+    }
+}
+
+/// After a failure, the pause before the next try.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// How often that is doubled at most: to thirteen minutes.
+const MOST_DOUBLINGS: u32 = 8;
+
+/// While the vault is not there, or another process has it.
+const RETRY_PLACE: Duration = Duration::from_secs(1);
+
+/// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
+fn work(
+    options: &SyncOptions,
+    store: Box<dyn Writer>,
+    healed: bool,
+    messages: &Sender<WorkerMessage>,
+    receiver: &Receiver<WorkerMessage>,
+    shared: &Arc<Shared>,
+) -> Result<Option<Damage>, EngineError> {
+    let mut worker = Worker::new(options, store, messages, shared, healed);
+    if healed {
+        drop(worker.store.take_notices());
+    } else {
+        worker.say_notices();
+    }
+    show_missing(shared, None);
+    let models = shared.models_at_work();
+    match models.serving {
+        Some(model) => worker.use_model(model)?,
+        None => worker.publish()?,
+    }
+    if let Some(model) = models.next {
+        worker.take_model(model)?;
+    }
+    let result = worker.work(receiver);
+    let store = worker.finish();
+    match result? {
+        Next::Rebuild => store.discard()?,
+        Next::Reopen => drop(store),
+        Next::Stop => {
+            shared.retire();
+            store.close()?;
+        }
+        Next::Heal(damage) => {
+            drop(store);
+            return Ok(Some(damage));
+        }
+    }
+    Ok(None)
+}
+
+/// After a start on a full or read-only disk: what was indexed before can be searched all the same.
+fn search_at_rest(options: &SyncOptions, shared: &Shared) {
+    if shared.snapshot().is_none()
+        && let Ok(Some(reader)) = options.engine.read_at_rest()
+    {
+        shared.publish(reader);
+    }
+}
+
+/// Says that indexing stopped, once as long as it is for the same reason.
+fn fail(shared: &Shared, failure: String) {
+    if shared.progress().failure.as_ref() != Some(&failure) {
+        tracing::error!("indexing stopped and will be tried again: {failure}");
+    }
+    shared.update(|progress| {
+        progress.phase = Phase::Failing;
+        progress.failure = Some(failure);
+    });
+}
+
+fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Shared, stop: &AtomicBool) {
+    let until = Instant::now() + pause;
+    while let Some(left) = until.checked_duration_since(Instant::now())
+        && !stop.load(Ordering::Relaxed)
+    {
+        match receiver.recv_timeout(left) {
+            Ok(WorkerMessage::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
+            Ok(WorkerMessage::Model { loaded: Ok(model), .. }) => {
+                shared.set_coming(None);
+                keep_for_later(model, shared);
+            }
+            Ok(WorkerMessage::Former { model, .. }) if shared.embedder().is_none() => keep_for_later(model, shared),
+            Ok(WorkerMessage::DropKept { done }) => {
+                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
+            }
+            Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
+                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
+            }
+            Ok(WorkerMessage::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
+                shared.show_not_replaced(&error);
+            }
+            Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
+                shared.show_unloaded(&error);
+            }
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Checks all stores against their checksums: after an unclean stop, where a search has met damage, and when somebody asks. Has mended
+//! what is damaged.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::shared::Verified;
+use super::worker::{Next, Worker, WorkerMessage};
+use crate::index::engine::{Damage, EngineError, Findings};
+
+/// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
+/// does not find either.
+const SUSPECT_EVERY: Duration = Duration::from_secs(60);
+
+/// Counts the checks of this process, to tell a report on stores that are closed since.
+static RUNS: AtomicU64 = AtomicU64::new(1);
+
+/// What a check came to, and which check it was.
+pub(super) struct VerifyReport {
+    run: u64,
+    took: Duration,
+    result: Result<Option<Findings>, EngineError>,
+}
+
+/// The checks of one worker.
+#[derive(Default)]
+pub(super) struct Verifying {
+    /// The check that runs, and what stops it.
+    running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
+    /// The number of the check that runs, or ran last.
+    run: u64,
+    waiting: Vec<Sender<Verified>>,
+    last: Option<Instant>,
+}
+
+impl Verifying {
+    /// Those who wait for a result that does not come.
+    pub(super) fn take_waiting(&mut self) -> Vec<Sender<Verified>> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Ends a check under way.
+    pub(super) fn stop(&mut self) {
+        if let Some((thread, stop)) = self.running.take() {
+            stop.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Checks everything now. With `done` somebody waits for the result; without, the stores were not closed, or a search has met damage.
+    pub(super) fn verify(&mut self, done: Option<Sender<Verified>>) {
+        if done.is_none() && self.verifying.last.is_some_and(|last| last.elapsed() < SUSPECT_EVERY) {
+            return;
+        }
+        self.verifying.waiting.extend(done);
+        if self.verifying.running.is_some() {
+            return;
+        }
+        self.verifying.run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let (run, check, messages) = (self.verifying.run, self.store.check(), self.messages.clone());
+        let (stop, is_waited_for) = (Arc::<AtomicBool>::default(), !self.verifying.waiting.is_empty());
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            if !is_waited_for {
+                stand_back();
+            }
+            let started = Instant::now();
+            let steps = || check(&mut || !stopped.load(Ordering::Relaxed));
+            let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
+            let _ = messages.send(WorkerMessage::Verified(VerifyReport { run, took: started.elapsed(), result }));
+        });
+        self.verifying.running = Some((thread, stop));
+    }
+
+    /// Has a check made that drops what nothing uses, when that may be much.
+    pub(super) fn check_if_many_unused(&mut self) {
+        if self.store.has_many_unused() {
+            self.verify(None);
+        }
+    }
+
+    /// Says what opening the stores, or reading embeddings, has found wrong and mended.
+    pub(super) fn say_notices(&mut self) {
+        self.store.take_notices().iter().for_each(|notice| self.shared.say_mended(notice));
+    }
+
+    /// Takes what a check came to: says it, and mends what is damaged.
+    pub(super) fn verified(&mut self, report: VerifyReport) -> Result<(), EngineError> {
+        let VerifyReport { run, took, result } = report;
+        if run != self.verifying.run || self.verifying.running.take().is_none() {
+            return Ok(());
+        }
+        self.verifying.last = Some(Instant::now());
+        let findings = result.unwrap_or_else(|error| {
+            tracing::warn!("the index could not be checked: {error}");
+            None
+        });
+        let Some(findings) = findings else {
+            self.verifying.waiting.clear();
+            return Ok(());
+        };
+        let Findings { damage, files, chunks, embeddings, unused } = findings;
+        let verified = Verified {
+            at_ms: Timestamp::now().as_millisecond(),
+            took_ms: took.as_millis() as u64,
+            counts: [files, chunks, embeddings],
+            damage: damage.iter().map(Damage::to_string).collect(),
+        };
+        self.shared.update(|progress| progress.verified = Some(verified.clone()));
+        if !unused.is_empty() {
+            self.store.drop_unused(&unused)?;
+        }
+        for damage in damage {
+            self.mend(damage)?;
+        }
+        self.report();
+        for done in self.verifying.waiting.drain(..) {
+            let _ = done.send(verified.clone());
+        }
+        Ok(())
+    }
+
+    fn mend(&mut self, damage: Damage) -> Result<(), EngineError> {
+        if damage.closes() {
+            // Searches until then are answered from what is intact.
+            if matches!(damage, Damage::Words(_)) {
+                self.shared.publish(self.store.publish_without_words()?);
+            }
+            // The catalog takes the words with it; whatever else ends the work comes first.
+            if matches!(self.next, None | Some(Next::Heal(Damage::Words(_)))) {
+                self.next = Some(Next::Heal(damage));
+            }
+            self.shared.update(|progress| progress.caught_up = false);
+            return Ok(());
+        }
+        self.shared.say_mended(&damage.to_string());
+        // A graph that is being built will be saved in its place.
+        if self.builder.is_some() && matches!(damage, Damage::Graph(_)) {
+            return Ok(());
+        }
+        self.store.mend(&damage)
+    }
+}
+
+/// Lets every other thread of the system go first.
+fn stand_back() {
+    // On Linux a thread has a priority of its own; elsewhere this would be the whole process's.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
+}

@@ -1,0 +1,380 @@
+//! The loop of the writer thread, over signals, commands, files to read and texts to embed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::awaited::Awaited;
+use super::backlog::Backlog;
+use super::batch::BatchReport;
+use super::dispatch::Embedded;
+use super::embedding::PUBLISH_EVERY;
+use super::erasing::Erasing;
+use super::lane::ModelLane;
+use super::large::Large;
+use super::options::{RefusedError, SyncOptions};
+use super::shared::{Phase, Shared, Verified};
+use super::verify::{VerifyReport, Verifying};
+use super::watching::{RescanSchedule, missing};
+use crate::base::fs::crash;
+use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
+use crate::models::{ChosenModel, Embedder, ModelConfig, ModelError};
+use crate::vault::disk::{Debounce, Signal};
+
+/// What the thread is told.
+pub(super) enum WorkerMessage {
+    Signal(Signal),
+    Notice {
+        signals: Vec<Signal>,
+        done: Sender<Result<(), RefusedError>>,
+    },
+    /// Searches wait until all that the watcher told up to this count can be found.
+    Serve {
+        told: u64,
+    },
+    Embedded(Embedded),
+    /// What became of a batch.
+    Batch(BatchReport),
+    /// A large file has been read.
+    LargeRead,
+    Model {
+        /// Counts the models that were asked for.
+        asked: u64,
+        loaded: Result<ChosenModel, ModelError>,
+    },
+    /// The model whose vectors served last, where another is to.
+    Former {
+        asked: u64,
+        model: ChosenModel,
+    },
+    /// Have no model at work elsewhere that is not named any more; with none named, none at all.
+    Leave {
+        named: Option<ModelConfig>,
+    },
+    Built {
+        /// Of which model.
+        model: u64,
+        /// None when building it was stopped.
+        built: Option<Built>,
+    },
+    Reindex {
+        full: bool,
+        done: Sender<Result<(), RefusedError>>,
+    },
+    /// Drop the vectors of models that are not in use.
+    DropKept {
+        done: Sender<Result<usize, RefusedError>>,
+    },
+    /// Leave nothing behind of texts that are gone.
+    Erase {
+        contents: Vec<ContentHash>,
+        done: Sender<(usize, bool)>,
+    },
+    /// Check all stores now. Nobody waits when a search has met damage.
+    Verify {
+        done: Option<Sender<Verified>>,
+    },
+    Verified(VerifyReport),
+    Stop,
+}
+
+/// Why the loop ended.
+pub(super) enum Next {
+    Stop,
+    /// Everything is to be built from nothing.
+    Rebuild,
+    /// The stores are no longer those that are open.
+    Reopen,
+    /// The stores are closed and made fit to be opened again.
+    Heal(Damage),
+}
+
+/// The writer: the stores, and what is still to be done to them.
+pub(super) struct Worker<'a> {
+    pub(super) options: &'a SyncOptions,
+    pub(super) store: Box<dyn Writer>,
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) messages: &'a Sender<WorkerMessage>,
+    pub(super) debounce: Debounce,
+    /// What searches wait for.
+    pub(super) awaited: Vec<Awaited>,
+    pub(super) backlog: Backlog,
+    pub(super) large: Large,
+    /// Files of the next batch at most.
+    pub(super) batch_files: usize,
+    pub(super) rescans: RescanSchedule,
+    /// The model whose vectors are searched.
+    pub(super) serving: Option<ModelLane>,
+    /// The one that takes its place when its own are there.
+    pub(super) filling: Option<ModelLane>,
+    /// The one before, and until when it is kept.
+    pub(super) retired: Option<(Instant, Arc<dyn Embedder>)>,
+    /// Whether it is written which model's vectors serve, this one's or that of another.
+    pub(super) knows_in_use: bool,
+    /// Whether many texts were embedded since memory was last given back.
+    pub(super) bulk: bool,
+    /// Whether the whole vault has been looked at since the start.
+    pub(super) scanned: bool,
+    /// The thread that builds what would hold the writer up, and how to stop it.
+    pub(super) builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
+    /// Built from nothing: searches go on in the index that was, until this one has all the words.
+    pub(super) rebuilding: bool,
+    /// Embeddings that are kept and not yet published.
+    pub(super) unpublished: usize,
+    pub(super) published: Instant,
+    pub(super) next: Option<Next>,
+    pub(super) verifying: Verifying,
+    /// What of something deleted is to go from the files of the stores when there is time.
+    pub(super) erasing: Erasing,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        options: &'a SyncOptions,
+        store: Box<dyn Writer>,
+        messages: &'a Sender<WorkerMessage>,
+        shared: &'a Arc<Shared>,
+        healed: bool,
+    ) -> Self {
+        // What was healed was found by a check, or at once after a start.
+        let is_doubtful = store.was_unclean() && !healed;
+        let mut worker = Self {
+            debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
+            options,
+            shared,
+            messages,
+            awaited: Vec::new(),
+            backlog: Backlog::default(),
+            large: Large::default(),
+            batch_files: super::reading::FIRST_BATCH,
+            rescans: RescanSchedule::new(options),
+            serving: None,
+            filling: None,
+            retired: None,
+            knows_in_use: !options.in_use.is_absent(),
+            bulk: false,
+            scanned: false,
+            builder: None,
+            rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
+            verifying: Verifying::default(),
+            store,
+            unpublished: 0,
+            published: Instant::now(),
+            next: None,
+            erasing: Erasing::Done,
+        };
+        if is_doubtful {
+            worker.verify(None);
+        }
+        worker
+    }
+
+    pub(super) fn finish(mut self) -> Box<dyn Writer> {
+        self.verifying.stop();
+        // Who waits for a check gets that of the stores as they are opened next, if they are.
+        for done in self.verifying.take_waiting() {
+            let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
+        }
+        (self.serving, self.filling) = (None, None);
+        if let Some((thread, stop)) = self.builder.take() {
+            // It may save into the folder of the stores, which may be about to go.
+            stop.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+        }
+        self.store
+    }
+
+    pub(super) fn publish(&mut self) -> Result<(), EngineError> {
+        if self.rebuilding {
+            return Ok(());
+        }
+        let reader = self.store.publish()?;
+        crash::point("publishing");
+        self.shared.publish(reader);
+        self.store.tidy(false)?;
+        (self.unpublished, self.published) = (0, Instant::now());
+        Ok(())
+    }
+
+    /// Whether nothing is left to do before the next message.
+    fn is_idle(&self) -> bool {
+        self.debounce.is_empty() && self.large.is_empty() && self.unpublished == 0 && self.in_flight() == 0
+    }
+
+    pub(super) fn pending_files(&self) -> usize {
+        self.backlog.len() + self.large.len() + self.debounce.len()
+    }
+
+    pub(super) fn report(&self) {
+        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0 || self.hands_over());
+        self.show_models();
+        self.shared.update(|progress| {
+            progress.pending_files = pending_files;
+            progress.phase = match (pending_files, embedding) {
+                (0, false) => Phase::Idle,
+                (0, true) => Phase::Embedding,
+                _ => Phase::Indexing,
+            };
+        });
+    }
+
+    /// The loop. What a person waits for comes first: signals, then files, the large ones in turns with the others, then embeddings.
+    pub(super) fn work(&mut self, receiver: &Receiver<WorkerMessage>) -> Result<Next, EngineError> {
+        if self.options.watch {
+            // The watcher comes before the scan, so that no change falls between them.
+            self.watch();
+        }
+        loop {
+            self.serve_awaited();
+            while let Ok(message) = receiver.try_recv() {
+                self.handle(message)?;
+            }
+            if let Some(next) = self.next.take() {
+                return Ok(next);
+            }
+            let now = Instant::now();
+            self.check_place(now);
+            if self.next.is_some() {
+                continue;
+            }
+            if self.rescans.is_missing() {
+                self.report();
+                self.wait(receiver, self.rescans.next())?;
+                continue;
+            }
+            self.rescan_if_due(now)?;
+            let due = self.debounce.take_due(now);
+            if !due.is_empty() {
+                self.look_at(&due)?;
+            }
+            if !self.backlog.is_empty() && !self.large.is_full() {
+                self.read_batch()?;
+                // In turns, so that a large file that was made private is not shown until all others are read.
+                self.work_on_large()?;
+                self.report();
+                continue;
+            }
+            if self.work_on_large()? {
+                self.report();
+                continue;
+            }
+            self.catch_up()?;
+            self.serve_awaited();
+            self.embed()?;
+            self.report();
+            self.recover_if_done(now);
+            let mut until = self.rescans.next();
+            if let Some(due) = self.debounce.next_due() {
+                until = until.min(due);
+            }
+            if self.unpublished > 0 {
+                until = until.min(self.published + PUBLISH_EVERY);
+            }
+            let retires = self.retire(now);
+            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).chain(retires).min() {
+                until = until.min(due);
+            }
+            if self.is_idle() {
+                self.store.tidy(true)?;
+                until = self.erase_when_idle(until)?;
+            }
+            self.wait(receiver, until)?;
+        }
+    }
+
+    /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
+    /// waits with it.
+    fn catch_up(&mut self) -> Result<(), EngineError> {
+        if !self.scanned || !self.large.is_empty() || self.rescans.is_missing() || self.rescans.distrusts_events() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.rebuilding) {
+            self.publish()?;
+        }
+        self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
+        if self.debounce.is_empty() {
+            self.store.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a message until then, and does what it says.
+    fn wait(&mut self, receiver: &Receiver<WorkerMessage>, until: Instant) -> Result<(), EngineError> {
+        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(message) => self.handle(message)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.next = Some(Next::Stop),
+        }
+        Ok(())
+    }
+
+    pub(super) fn handle(&mut self, message: WorkerMessage) -> Result<(), EngineError> {
+        match message {
+            WorkerMessage::Signal(signal) => self.signal(signal),
+            WorkerMessage::Notice { signals, done } => {
+                signals.into_iter().for_each(|signal| self.signal(signal));
+                // Whoever noticed something waits for the progress to start anew.
+                self.shared.update(|progress| progress.caught_up = false);
+                self.report();
+                let _ = done.send(Ok(()));
+            }
+            WorkerMessage::Serve { told } => self.await_told(told),
+            WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
+            WorkerMessage::Batch(report) => self.take_batch(report)?,
+            // It is taken when it is the turn of large files.
+            WorkerMessage::LargeRead => {}
+            WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Model { loaded: Ok(model), .. } => {
+                self.shared.set_coming(None);
+                self.take_model(model)?;
+            }
+            WorkerMessage::Former { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Former { model, .. } => self.take_former(model)?,
+            WorkerMessage::Leave { named } => self.leave(named.as_ref()),
+            WorkerMessage::Model { loaded: Err(error), .. } if self.serving.is_some() => {
+                self.shared.show_not_replaced(&error);
+                self.show_models();
+            }
+            WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
+            WorkerMessage::Built { model, built } => {
+                self.builder = None;
+                if let Some(built) =
+                    built.filter(|_| self.serving.as_ref().is_some_and(|serving| serving.number == model))
+                {
+                    self.store.take_built(built);
+                    self.publish()?;
+                }
+            }
+            WorkerMessage::Reindex { done, .. } if self.rescans.is_missing() => {
+                let _ = done.send(Err(RefusedError(missing(self.options))));
+            }
+            WorkerMessage::Reindex { full, done } => {
+                // Whoever asked waits for the progress to start anew.
+                self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
+                if full {
+                    self.options.attachments.retain([].into_iter());
+                    self.shared.update(|progress| progress.embeddings_done = 0);
+                    self.next = Some(Next::Rebuild);
+                } else {
+                    self.store.prune_vectors()?;
+                    self.count_kept()?;
+                    self.look(true)?;
+                    self.report();
+                }
+                let _ = done.send(Ok(()));
+            }
+            WorkerMessage::DropKept { done } => {
+                let _ = done.send(self.drop_kept()?);
+            }
+            WorkerMessage::Erase { contents, done } => {
+                let _ = done.send(self.erase(&contents)?);
+            }
+            WorkerMessage::Verify { done } => self.verify(done),
+            WorkerMessage::Verified(report) => self.verified(report)?,
+            WorkerMessage::Stop => self.next = Some(Next::Stop),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,460 @@
+//! Which files a batch of events changes, and what each has then.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use blake3::Hash;
+
+use super::pages::Pages;
+use super::writer::Planned;
+use crate::base::path::VaultPath;
+use crate::base::state::{ImportTable, ImportedFile};
+use crate::vault::disk::{Action, Files, WriteError};
+
+/// Maximum length of a file, in bytes; a longer one is followed by another, because each event rewrites the last one.
+const MAX_FILE_BYTES: usize = 2 << 20;
+
+/// A file as it is, and as it is to be.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) path: VaultPath,
+    before: Option<Hash>,
+    /// What it has now.
+    had: String,
+    /// What it is to have.
+    pub(super) text: String,
+    added: Vec<(u64, String)>,
+    /// Who sent what is added.
+    senders: BTreeSet<String>,
+}
+
+impl Draft {
+    pub(super) fn exists(&self) -> bool {
+        !self.text.is_empty() || self.before.is_some()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() > MAX_FILE_BYTES
+    }
+
+    /// Appends a paragraph.
+    pub(super) fn append_block(&mut self, block: &str) {
+        self.end_line();
+        self.text.push('\n');
+        self.text.push_str(block);
+        self.text.push('\n');
+    }
+
+    /// Appends an item to the list at the end.
+    pub(super) fn append_item(&mut self, item: &str) {
+        self.end_line();
+        if !self.text.trim_end().lines().next_back().is_some_and(|last| last.starts_with("- ")) {
+            self.text.push('\n');
+        }
+        self.text.push_str(item);
+        self.text.push('\n');
+    }
+
+    fn end_line(&mut self) {
+        let length = self.text.trim_end_matches([' ', '\t', '\r', '\n']).len();
+        // What the person left at the end stays, but for a line end that is missing.
+        if length == self.text.len() && length > 0 {
+            self.text.push('\n');
+        }
+    }
+
+    pub(super) fn note(&mut self, number: u64, added: String) {
+        self.added.push((number, added));
+    }
+
+    fn has(&self, number: u64) -> bool {
+        self.added.last().is_some_and(|(last, _)| *last == number)
+    }
+
+    fn planned(&self) -> Planned {
+        Planned {
+            path: self.path.clone(),
+            before: self.before.map(|hash| hash.to_hex().to_string()),
+            after: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
+            added: self.added.clone(),
+        }
+    }
+
+    fn write(&self, files: &Files) -> Result<(), WriteError> {
+        let senders: Vec<&str> = self.senders.iter().map(String::as_str).collect();
+        let senders = senders.join(", ");
+        let act = Action::Edit.done_by(&senders);
+        match self.before {
+            Some(before) if !self.text.starts_with(&self.had) => {
+                files.replace(&self.path, before, &self.text, act).map(drop)
+            }
+            before => files.extend(&self.path, before, &self.text, act).map(drop),
+        }
+    }
+}
+
+/// Maximum number of files that have names that differ in their numbers only.
+const MAX_NUMBER: usize = 100_000;
+
+fn numbered(base: &str, at: usize) -> Result<VaultPath, WriteError> {
+    let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
+    let refused = |_| WriteError::Refused { path: path.clone(), reason: "it is no name for a note" };
+    VaultPath::new(path.clone()).map_err(refused)
+}
+
+fn taken(base: &str) -> WriteError {
+    WriteError::Refused { path: base.to_owned(), reason: "all names like it are taken" }
+}
+
+/// The files of a batch.
+pub(super) struct Drafts<'a> {
+    pub(super) files: &'a Files,
+    pub(super) root: &'a Path,
+    drafts: Vec<Draft>,
+    known: HashMap<VaultPath, usize>,
+    /// The files of conversations, listed when they are first asked for.
+    sessions: OnceCell<SessionNames>,
+    /// The import that all of the batch is of, and where it is noted which files it changes.
+    import: Option<(i64, &'a ImportTable)>,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The events that are in their files.
+    pub(super) numbers: Vec<u64>,
+    /// Those of which it is not known.
+    pub(super) unsure: Vec<Planned>,
+    pub(super) failure: Option<WriteError>,
+}
+
+impl<'a> Drafts<'a> {
+    pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
+        Self { files, root, drafts: Vec::new(), known: HashMap::new(), sessions: OnceCell::new(), import }
+    }
+
+    /// Which files there were of conversations in their folder before the batch; those that the batch makes are opened by their paths.
+    pub(super) fn sessions(&self, folder: &str) -> &SessionNames {
+        self.sessions.get_or_init(|| SessionNames::of(&self.root.join(folder)))
+    }
+
+    /// Notes who sent an event that was put where it belongs.
+    pub(super) fn sent_by(&mut self, number: u64, sender: &str) {
+        // It is in one of them, and mostly in the last.
+        if let Some(draft) = self.drafts.iter_mut().rev().find(|draft| draft.has(number))
+            && !draft.senders.contains(sender)
+        {
+            draft.senders.insert(sender.to_owned());
+        }
+    }
+
+    /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
+    pub(super) fn open(&mut self, path: &VaultPath) -> Result<Option<&mut Draft>, WriteError> {
+        if let Some(at) = self.known.get(path) {
+            return Ok(self.drafts.get_mut(*at));
+        }
+        let (had, before) = match self.files.read(path)? {
+            None => (String::new(), None),
+            Some((bytes, hash)) => match String::from_utf8(bytes) {
+                Ok(text) => (text, Some(hash)),
+                Err(_) => return Ok(None),
+            },
+        };
+        self.known.insert(path.clone(), self.drafts.len());
+        self.drafts.push(Draft {
+            path: path.clone(),
+            before,
+            text: had.clone(),
+            had,
+            added: Vec::new(),
+            senders: BTreeSet::new(),
+        });
+        Ok(self.drafts.last_mut())
+    }
+
+    /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
+    pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
+        for at in 1..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            if self.open(&path)?.is_some_and(|draft| !draft.exists() || fits(draft)) {
+                return self.opened(&path, base);
+            }
+        }
+        Err(taken(base))
+    }
+
+    /// As [`Drafts::first`] for the file that has a key, without a look at every file each time: what they have is remembered.
+    /// Says whether one of those passed by `hides` the new one.
+    pub(super) fn keyed(
+        &mut self,
+        names: &mut Names,
+        base: &str,
+        key: &str,
+        keys_of: impl Fn(&Draft) -> Vec<String>,
+        hides: impl Fn(&VaultPath, Option<&str>) -> bool,
+    ) -> Result<(&mut Draft, bool), WriteError> {
+        let mut hidden = false;
+        if let Some(at) = names.find(base, key) {
+            let path = numbered(base, at)?;
+            if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
+                return Ok((self.opened(&path, base)?, false));
+            }
+            // It had the key when it was looked at.
+            hidden = self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
+        }
+        // Nor is it known whose those without a key are.
+        for at in names.keyless(base) {
+            let path = numbered(base, at)?;
+            hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
+        }
+        for at in names.next(base)..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            let before = self.drafts.len();
+            let (free, keys) = match self.open(&path)? {
+                None => {
+                    hidden |= hides(&path, None);
+                    (false, Vec::new())
+                }
+                Some(draft) if draft.exists() => {
+                    let keys = keys_of(draft);
+                    hidden |= !keys.iter().any(|has| has == key) && hides(&path, Some(&draft.text));
+                    (false, keys)
+                }
+                Some(_) => (true, vec![key.to_owned()]),
+            };
+            let is_it = keys.iter().any(|has| has == key);
+            names.remember(base, at, &keys);
+            if free || is_it {
+                return Ok((self.opened(&path, base)?, hidden));
+            }
+            // Nothing is done with it: a batch need not hold all files of a name.
+            if self.drafts.len() > before {
+                self.drafts.pop();
+                self.known.remove(&path);
+            }
+        }
+        Err(taken(base))
+    }
+
+    /// What a file says, as the batch has it so far: `None` when it is not there, `Some(None)` when that is no text.
+    pub(super) fn says(&self, path: &VaultPath) -> Result<Option<Option<String>>, WriteError> {
+        if let Some(draft) = self.known.get(path).and_then(|at| self.drafts.get(*at)) {
+            return Ok(draft.exists().then(|| Some(draft.text.clone())));
+        }
+        Ok(self.files.read(path)?.map(|(bytes, _)| String::from_utf8(bytes).ok()))
+    }
+
+    /// Whether one of `base.md`, `base-2.md`, … that are there `hides` what goes on with it.
+    pub(super) fn any(&self, base: &str, hides: impl Fn(&VaultPath, Option<&str>) -> bool) -> Result<bool, WriteError> {
+        for at in 1..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            match self.says(&path)? {
+                None => break,
+                Some(text) if hides(&path, text.as_deref()) => return Ok(true),
+                Some(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn opened(&mut self, path: &VaultPath, base: &str) -> Result<&mut Draft, WriteError> {
+        let at = self.known.get(path).copied();
+        at.and_then(|at| self.drafts.get_mut(at)).ok_or_else(|| taken(base))
+    }
+
+    pub(super) fn plan(&self) -> Vec<Planned> {
+        self.changed().map(Draft::planned).collect()
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter().filter(|draft| !draft.added.is_empty())
+    }
+
+    /// Notes what an import is about to leave in a file, and keeps what that was before.
+    fn note_import(&self, draft: &Draft) -> Result<(), WriteError> {
+        let Some((import, imports)) = self.import else { return Ok(()) };
+        let refused = |_| WriteError::Refused {
+            path: draft.path.to_string(),
+            reason: "that it is imported cannot be noted: the state cannot be written",
+        };
+        let known = imports.file(import, draft.path.as_str()).map_err(refused)?;
+        let before = draft.before.map(|before| before.to_hex().to_string());
+        if known.as_ref().is_some_and(|known| before.as_ref() != Some(&known.after)) {
+            // Somebody else came between: the undo is to find what it does not know, and to ask.
+            return Ok(());
+        }
+        let checkpoint = match draft.before {
+            Some(before) if known.is_none() => {
+                Some(self.files.leave(&draft.path, Some(before), Action::Edit.into())?.to_string())
+            }
+            _ => None,
+        };
+        let after = blake3::hash(draft.text.as_bytes()).to_hex().to_string();
+        let file = ImportedFile { path: draft.path.to_string(), checkpoint, after };
+        imports.note_files(import, &[file]).map_err(refused)
+    }
+
+    /// Writes all files. What somebody else has changed in between is left for the next batch; the first failure of the disk
+    /// is told.
+    pub(super) fn write(&self, pages: &mut Pages) -> Written {
+        let mut written = Written::default();
+        for draft in self.changed() {
+            let result = match draft.text == draft.had {
+                true => Ok(()),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
+            };
+            match result {
+                Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),
+                Err(error) => {
+                    pages.forget(&draft.path);
+                    match error {
+                        WriteError::Changed(_) | WriteError::Exists(_) | WriteError::Gone(_) => {}
+                        error => {
+                            written.unsure.push(draft.planned());
+                            written.failure.get_or_insert(error);
+                        }
+                    }
+                }
+            }
+            crate::base::fs::crash::point("captured-file-written");
+        }
+        written
+    }
+}
+
+/// Maximum number of files that are remembered; those forgotten are looked at again.
+const MAX_KNOWN: usize = 200_000;
+
+/// What the files `base.md`, `base-2.md`, … have, as far as they were looked at.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    bases: HashMap<String, Base>,
+    known: usize,
+}
+
+#[derive(Debug, Default)]
+struct Base {
+    /// All before it were looked at.
+    last: usize,
+    /// The number of the file that has a key, by the key's hash: whoever asks looks whether it is so.
+    numbers: HashMap<u64, usize>,
+    /// The numbers of those in which no key could be read.
+    keyless: Vec<usize>,
+}
+
+impl Names {
+    /// The number of the file that had a key.
+    fn find(&self, base: &str, key: &str) -> Option<usize> {
+        self.bases.get(base)?.numbers.get(&hash(key)).copied()
+    }
+
+    /// The first number that was not looked at.
+    fn next(&self, base: &str) -> usize {
+        self.bases.get(base).map_or(0, |base| base.last) + 1
+    }
+
+    /// The numbers of the files in which no key could be read.
+    fn keyless(&self, base: &str) -> Vec<usize> {
+        self.bases.get(base).map(|base| base.keyless.clone()).unwrap_or_default()
+    }
+
+    /// Notes which keys a file has.
+    fn remember(&mut self, base: &str, at: usize, keys: &[String]) {
+        // Only between two names: within one it would be looked at from the first again and again.
+        if self.known >= MAX_KNOWN && !self.bases.contains_key(base) {
+            self.forget();
+        }
+        let known = self.bases.entry(base.to_owned()).or_default();
+        known.last = known.last.max(at);
+        if keys.is_empty() {
+            known.keyless.push(at);
+        }
+        known.numbers.extend(keys.iter().map(|key| (hash(key), at)));
+        self.known += 1 + keys.len();
+    }
+
+    /// Looks at all again.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Which files a folder of conversations has, as it was listed once for a batch: listed for each conversation, many would cost the square
+/// of their number.
+#[derive(Debug, Default)]
+pub(super) struct SessionNames {
+    names: Vec<String>,
+    /// Places in `names`, by the hash of what is between date and number.
+    places: HashMap<u64, Vec<usize>>,
+}
+
+impl SessionNames {
+    /// Those of a folder; none where it is not there.
+    fn of(folder: &Path) -> Self {
+        let mut listed = Self::default();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(stem) = stem(&name) else { continue };
+            let numbered = stem.rsplit_once('-').filter(|(_, number)| is_number(number)).map(|(stem, _)| hash(stem));
+            for key in std::iter::once(hash(stem)).chain(numbered) {
+                listed.places.entry(key).or_default().push(listed.names.len());
+            }
+            listed.names.push(name);
+        }
+        listed
+    }
+
+    /// Those that have a name between their date and their number, the last first.
+    pub(super) fn with(&self, name: &str) -> Vec<&str> {
+        let places = self.places.get(&hash(name)).into_iter().flatten();
+        let is_it = |found: &&str| {
+            let rest = stem(found).and_then(|stem| stem.strip_prefix(name));
+            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+        };
+        let mut found: Vec<&str> =
+            places.filter_map(|at| self.names.get(*at)).map(String::as_str).filter(is_it).collect();
+        found.sort_unstable_by_key(|name| (name.get(..10), name.len(), *name));
+        found.reverse();
+        found
+    }
+}
+
+/// The name of a conversation's file without its date.
+fn stem(name: &str) -> Option<&str> {
+    name.get(11..)?.strip_suffix(".md")
+}
+
+/// Whether a text is digits alone.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn hash(key: &str) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(key.as_bytes()).as_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_conversation_are_found_by_its_name_the_last_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let files =
+            ["2026-01-05-a.md", "2026-01-05-a-2.md", "2026-01-05-a-10.md", "2026-01-06-a-2.md", "2026-01-05-a-b.md"];
+        for name in files.iter().chain(&["a.md", "2026-01-05-a.txt", "2026-01-05-ä.md"]) {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let names = SessionNames::of(folder.path());
+        assert_eq!(
+            names.with("a"),
+            ["2026-01-06-a-2.md", "2026-01-05-a-10.md", "2026-01-05-a-2.md", "2026-01-05-a.md"]
+        );
+        assert_eq!(names.with("a-2"), ["2026-01-06-a-2.md", "2026-01-05-a-2.md"], "it may be called so itself");
+        assert_eq!((names.with("a-b"), names.with("b")), (vec!["2026-01-05-a-b.md"], vec![]));
+        assert!(SessionNames::of(&folder.path().join("nowhere")).with("a").is_empty());
+    }
+}

@@ -1,0 +1,328 @@
+//! What programs send: one type for each kind of event.
+
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
+
+use crate::base::config::CaptureConfig;
+use crate::base::state::NewEvent;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// A turn of a conversation.
+    Message(MessageEvent),
+    /// A file was worked on.
+    File(FileEvent),
+    /// Something was looked for.
+    Search(SearchEvent),
+    /// An agent did something.
+    AgentActivity(AgentActivityEvent),
+    /// A note; one of the same title is replaced.
+    Note(NoteEvent),
+    /// A page; one of the same address is brought up to date.
+    Bookmark(BookmarkEvent),
+    /// Something was put on the clipboard.
+    Clipboard(ClipboardEvent),
+}
+
+/// A turn of a conversation.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Message)]
+pub(crate) struct MessageEvent {
+    /// Names the conversation: all its turns go to one file.
+    pub session: String,
+    /// Who spoke: `user`, `assistant`, …
+    pub role: String,
+    /// The speaker's name, shown instead of the role.
+    pub agent: Option<String>,
+    /// What the conversation is called; the first of its turns says so. Without, its file is called by what that says.
+    pub title: Option<String>,
+    /// What was said, as Markdown or plain text.
+    pub text: String,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+    /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
+    pub skip_extraction: Option<bool>,
+}
+
+/// A file was worked on. What is in it is never told.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = FileAction)]
+pub(crate) struct FileEvent {
+    /// The file's name, when the path does not say it.
+    pub name: Option<String>,
+    /// Where it is.
+    pub path: String,
+    /// What kind of file it is.
+    pub file_type: Option<String>,
+    /// What was done: `opened`, `edited`, …
+    pub action: String,
+    /// With which program.
+    pub app: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// Something was looked for.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Search)]
+pub(crate) struct SearchEvent {
+    /// The words.
+    pub query: String,
+    /// Where: `web`, `vault`, a program's name.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// How much was found.
+    pub results: Option<u64>,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// An agent did something.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AgentActivity)]
+pub(crate) struct AgentActivityEvent {
+    /// Which agent.
+    pub agent: String,
+    /// What it did.
+    pub summary: String,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// A note; one of the same title is replaced, and can be restored.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Note)]
+pub(crate) struct NoteEvent {
+    /// Its title, which names it.
+    pub title: String,
+    /// Its text, as Markdown.
+    pub content: String,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// A page; one of the same address is brought up to date.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Bookmark)]
+pub(crate) struct BookmarkEvent {
+    /// Its address, which names it.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Why it was saved.
+    pub note: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// Something was put on the clipboard.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Clipboard)]
+pub(crate) struct ClipboardEvent {
+    /// What it is.
+    pub content: String,
+    /// Which program it is from.
+    pub app: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    pub time: Option<String>,
+}
+
+/// An event on its way to its file.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Captured {
+    /// When it was, in milliseconds since 1970.
+    pub(super) at_ms: i64,
+    /// Tells it from all others of the same program, when its sender named it.
+    pub(super) key: Option<u64>,
+    /// The import that brought it.
+    pub(super) import: Option<i64>,
+    /// The program that sent it, by the name of its token; none for the person's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) sender: String,
+    pub(super) event: Event,
+}
+
+impl Captured {
+    /// Who sent it, as the logs say it.
+    pub(super) fn by(&self) -> String {
+        if let Some(import) = self.import {
+            return format!("import {import}");
+        }
+        if self.sender.is_empty() { "program".into() } else { format!("program {}", self.sender) }
+    }
+
+    /// As the queue keeps it.
+    pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
+        let body = serde_json::to_string(self)?;
+        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.kind().folder(), body })
+    }
+}
+
+/// The collections that events go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum EventKind {
+    Conversations,
+    Files,
+    Searches,
+    Notes,
+    Snippets,
+    AgentActivity,
+    Bookmarks,
+}
+
+/// Whether a kind of event is captured.
+pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
+    match kind {
+        EventKind::Conversations => config.conversations,
+        EventKind::Files => config.files,
+        EventKind::Searches => config.searches,
+        EventKind::Notes => config.notes,
+        EventKind::Snippets => config.snippets,
+        EventKind::AgentActivity => config.agent_activity,
+        EventKind::Bookmarks => config.bookmarks,
+    }
+}
+
+impl EventKind {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Conversations,
+        Self::Files,
+        Self::Searches,
+        Self::Notes,
+        Self::Snippets,
+        Self::AgentActivity,
+        Self::Bookmarks,
+    ];
+
+    /// The folder.
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations",
+            Self::Files => "files",
+            Self::Searches => "searches",
+            Self::Notes => "notes",
+            Self::Snippets => "snippets",
+            Self::AgentActivity => "agent-activity",
+            Self::Bookmarks => "bookmarks",
+        }
+    }
+}
+
+/// What a text may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextShape {
+    /// One line of at most so many bytes.
+    Line(usize),
+    /// Lines.
+    Text,
+}
+
+/// A text of an event: the name of its field, what it may be, and itself.
+pub(super) type EventText<'e> = (&'static str, TextShape, &'e mut String);
+
+impl Event {
+    pub(super) fn kind(&self) -> EventKind {
+        match self {
+            Self::Message(_) => EventKind::Conversations,
+            Self::File(_) => EventKind::Files,
+            Self::Search(_) => EventKind::Searches,
+            Self::AgentActivity(_) => EventKind::AgentActivity,
+            Self::Note(_) => EventKind::Notes,
+            Self::Bookmark(_) => EventKind::Bookmarks,
+            Self::Clipboard(_) => EventKind::Snippets,
+        }
+    }
+
+    /// The id and the time that the sender gave.
+    pub(super) fn stamps(&mut self) -> (&mut Option<String>, &mut Option<String>) {
+        match self {
+            Self::Message(MessageEvent { id, time, .. })
+            | Self::File(FileEvent { id, time, .. })
+            | Self::Search(SearchEvent { id, time, .. })
+            | Self::AgentActivity(AgentActivityEvent { id, time, .. })
+            | Self::Note(NoteEvent { id, time, .. })
+            | Self::Bookmark(BookmarkEvent { id, time, .. })
+            | Self::Clipboard(ClipboardEvent { id, time, .. }) => (id, time),
+        }
+    }
+
+    /// Every other text.
+    pub(super) fn texts(&mut self) -> Vec<EventText<'_>> {
+        use TextShape::{Line, Text};
+        let mut texts: Vec<EventText<'_>> = Vec::new();
+        match self {
+            Self::Message(message) => {
+                texts.push(("session", Line(500), &mut message.session));
+                texts.push(("role", Line(100), &mut message.role));
+                texts.extend(message.agent.as_mut().map(|agent| ("agent", Line(100), agent)));
+                texts.extend(message.title.as_mut().map(|title| ("title", Line(500), title)));
+                texts.push(("text", Text, &mut message.text));
+            }
+            Self::File(file) => {
+                texts.extend(file.name.as_mut().map(|name| ("name", Line(1000), name)));
+                texts.push(("path", Line(8000), &mut file.path));
+                texts.extend(file.file_type.as_mut().map(|kind| ("file_type", Line(200), kind)));
+                texts.push(("action", Line(200), &mut file.action));
+                texts.extend(file.app.as_mut().map(|app| ("app", Line(200), app)));
+            }
+            Self::Search(search) => {
+                texts.push(("query", Text, &mut search.query));
+                texts.extend(search.place.as_mut().map(|place| ("where", Line(200), place)));
+            }
+            Self::AgentActivity(activity) => {
+                texts.push(("agent", Line(100), &mut activity.agent));
+                texts.push(("summary", Text, &mut activity.summary));
+            }
+            Self::Note(note) => {
+                texts.push(("title", Line(500), &mut note.title));
+                texts.push(("content", Text, &mut note.content));
+                texts.extend(note.tags.iter_mut().map(|tag| ("tags", Line(100), tag)));
+            }
+            Self::Bookmark(bookmark) => {
+                texts.push(("url", Line(8000), &mut bookmark.url));
+                texts.push(("title", Line(1000), &mut bookmark.title));
+                texts.extend(bookmark.note.as_mut().map(|note| ("note", Text, note)));
+            }
+            Self::Clipboard(clipboard) => {
+                texts.push(("content", Text, &mut clipboard.content));
+                texts.extend(clipboard.app.as_mut().map(|app| ("app", Line(200), app)));
+            }
+        }
+        texts
+    }
+}

@@ -1,0 +1,280 @@
+//! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::check::{EventError, Sender, read};
+use super::event::{Captured, Event, takes};
+use super::pages::{FindNote, Pages};
+use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
+use super::queue::{Queue, sweep_at_rest};
+use super::writer::CaptureWriter;
+use crate::access::request::{EventSender, Owner, PendingEvents, RequestError};
+use crate::base::config::{CaptureConfig, ConfigError, Switches};
+use crate::base::fs::FsError;
+use crate::base::path::VaultPath;
+use crate::base::redact::redact;
+use crate::base::state::{Appended, EventReader, ImportTable, State, StateError};
+use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
+use crate::vault::disk::{Files, Globs, WriteError};
+use crate::vault::forgotten::ForgottenTexts;
+
+/// What a program does that could not send its events, and whoever could not import.
+const SEND_AGAIN: &str = "nothing of it was taken: send it again later";
+pub(super) const IMPORT_AGAIN: &str = "what came before is kept: import it again";
+
+/// Where captured events go.
+pub(crate) struct Options {
+    /// The vault's folder.
+    pub root: PathBuf,
+    /// What is not derived.
+    pub state: Arc<State>,
+    /// Who writes the notes.
+    pub files: Arc<Files>,
+    /// What is captured.
+    pub switches: Arc<Switches>,
+    /// What stays forgotten.
+    pub forgotten: Arc<ForgottenTexts>,
+    /// Finds notes by their title.
+    pub find_note: FindNote,
+    /// Finds what is private.
+    pub find_private: FindPrivate,
+    /// Notes that are private whatever they say themselves, by `[access] private`.
+    pub private: Globs,
+}
+
+/// The capture of one vault at work, until it is dropped.
+pub(crate) struct Capture {
+    queue: Arc<Queue>,
+    files: Arc<Files>,
+    switches: Arc<Switches>,
+    forgotten: Arc<ForgottenTexts>,
+    imports: Arc<ImportTable>,
+    failure: Arc<Mutex<Option<String>>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// Events of a vault that nobody serves: they wait in the vault's state.
+pub(crate) struct AtRest {
+    /// The vault's state.
+    pub state: Arc<State>,
+    /// What is captured.
+    pub switches: Arc<Switches>,
+}
+
+impl PendingEvents for AtRest {
+    fn sweep(&self, _: Duration) -> Result<u64, String> {
+        sweep_at_rest(&self.state, &self.switches.capture()).map_err(|error| error.to_string())
+    }
+}
+
+impl PendingEvents for Capture {
+    /// What was sent a moment ago is about to be in its file: it is waited for.
+    fn sweep(&self, patience: Duration) -> Result<u64, String> {
+        let waiting = self.queue.settle(patience);
+        self.queue.sweep(true).map(|()| waiting).map_err(|refused| refused.to_string())
+    }
+}
+
+impl Capture {
+    /// Opens what was pending, and begins to write it into the vault.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(options: Options) -> Result<Self, FsError> {
+        let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
+        let imports = Arc::new(ImportTable::new(&state));
+        let queue = Arc::new(Queue::open(root.clone(), &state, Arc::clone(&switches)));
+        let failure = Arc::default();
+        let writer = CaptureWriter {
+            root,
+            events: EventReader::new(&state),
+            files: Arc::clone(&files),
+            switches: Arc::clone(&switches),
+            queue: Arc::clone(&queue),
+            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
+            forgotten: Arc::clone(&forgotten),
+            imports: Arc::clone(&imports),
+            failure: Arc::clone(&failure),
+        };
+        let thread = std::thread::Builder::new().name("capture".into());
+        let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
+            operation: "start a thread for",
+            path: state.file().to_owned(),
+            source,
+        })?;
+        Ok(Self { queue, files, switches, forgotten, imports, failure, writer: Some(writer) })
+    }
+
+    /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
+    ///
+    /// # Errors
+    /// When an event is not right, its kind is switched off, or the disk refuses.
+    pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
+        let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
+        let (mut events, sent) = read(body, Sender::Import, Timestamp::now())?;
+        let config = self.switches.capture();
+        if let Some(off) = events.iter().map(|event| event.event.kind()).find(|kind| !takes(&config, *kind)) {
+            return Err(EventError::is_off(off.folder()).into());
+        }
+        let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
+        without_secrets(&mut events, config.redact);
+        let asked = self.forgotten.look().map_err(unavailable)?;
+        let mut told_of = BTreeSet::new();
+        events.retain_mut(|event| {
+            event.import = import;
+            let left = without_forgotten(&asked, event);
+            let Some(left) = left.filter(|left| left.captured.is_none()) else { return true };
+            taken.forgotten += 1;
+            if let Event::Message(message) = &event.event {
+                told_of.insert(message.session.clone());
+            }
+            if import.is_some() {
+                self.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
+            }
+            false
+        });
+        // The title of a conversation may tell what was forgotten of it.
+        for event in &mut events {
+            if let Event::Message(message) = &mut event.event
+                && told_of.contains(&message.session)
+            {
+                message.title = None;
+            }
+        }
+        if import.is_none() {
+            let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
+            let known = self.imports.known(&keys).map_err(unavailable)?;
+            taken.existing = known.into_iter().filter(|known| *known).count();
+            taken.added = events.len() - taken.existing;
+        } else {
+            let appended = self.append(&events, IMPORT_AGAIN)?;
+            (taken.added, taken.existing) = (appended.accepted, appended.doubles);
+        }
+        Ok(taken)
+    }
+
+    /// What is known of imports.
+    pub(super) fn imports(&self) -> &ImportTable {
+        &self.imports
+    }
+
+    /// Has events be safe on disk. What could not be written is not taken either: nobody would hear of it.
+    fn append(&self, events: &[Captured], again: &str) -> Result<Appended, RequestError> {
+        if events.is_empty() {
+            return Ok(Appended { accepted: 0, doubles: 0 });
+        }
+        for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
+            let folder = kind.folder();
+            // A name that no event has.
+            let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
+            if let Err(WriteError::Refused { reason, .. }) = self.files.check(&path) {
+                let reason = format!("nothing can be written into `{folder}`: {reason}");
+                return Err(RequestError::unavailable(reason, again));
+            }
+        }
+        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused.to_string(), again))
+    }
+
+    /// How many events of a vault wait, whoever is at work on it.
+    pub(crate) fn waiting(state: &Arc<State>) -> u64 {
+        EventReader::new(state).count().unwrap_or(0)
+    }
+
+    /// How it is: how many events are not in their files yet, and why not.
+    pub(super) fn state(&self) -> CaptureState {
+        let pending = usize::try_from(self.queue.pending()).unwrap_or(usize::MAX);
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // What waited may have been switched off since the writer was told why it has to.
+        CaptureState { pending, failure: failure.filter(|_| pending > 0) }
+    }
+}
+
+/// Takes secrets out.
+fn without_secrets(events: &mut [Captured], redacts: bool) {
+    for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {
+        if let Cow::Owned(redacted) = redact(text) {
+            *text = redacted;
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.queue.close();
+        let _ = self.writer.take().map(JoinHandle::join);
+        let _ = self.queue.sweep(false);
+    }
+}
+
+/// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
+///
+/// # Errors
+/// When an event is not right, or none can be kept now.
+pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
+    let (mut events, sent) = read(body, Sender::Program(sender.name()), Timestamp::now())?;
+    let config = capture.switches.capture();
+    events.retain(|event| takes(&config, event.event.kind()));
+    without_secrets(&mut events, config.redact);
+    let accepted = capture.append(&events, SEND_AGAIN)?.accepted;
+    Ok(EventsAccepted { ok: true, accepted, ignored: sent - accepted })
+}
+
+/// What is captured.
+pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
+    shown(&owner.workspace().switches().capture())
+}
+
+/// Changes what is captured, in `memory.toml` and from now on.
+///
+/// # Errors
+/// When `memory.toml` cannot be read or written, or is not right as it is.
+pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
+    let switches: Vec<(&str, bool)> = [
+        ("conversations", params.capture_conversations),
+        ("files", params.capture_files),
+        ("searches", params.capture_searches),
+        ("notes", params.capture_notes),
+        ("snippets", params.capture_snippets),
+        ("agent_activity", params.capture_agent_activity),
+        ("bookmarks", params.capture_bookmarks),
+    ]
+    .into_iter()
+    .filter_map(|(key, on)| Some((key, on?)))
+    .collect();
+    let now = owner.workspace().switches().set(&switches).map_err(|error| match error {
+        ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
+        error => RequestError::invalid(format!("{error}. Mend it first; nothing was changed")),
+    })?;
+    if switches.iter().any(|(_, on)| !on)
+        && let Err(error) = owner.workspace().sweep_pending(Duration::ZERO)
+    {
+        tracing::warn!("what waits and is switched off now is dropped later: {error}");
+    }
+    Ok(shown(&now))
+}
+
+/// How captured events are.
+pub(crate) fn state(capture: &Capture) -> CaptureState {
+    capture.state()
+}
+
+fn shown(config: &CaptureConfig) -> CaptureSettings {
+    CaptureSettings {
+        capture_conversations: config.conversations,
+        capture_files: config.files,
+        capture_searches: config.searches,
+        capture_notes: config.notes,
+        capture_snippets: config.snippets,
+        capture_agent_activity: config.agent_activity,
+        capture_bookmarks: config.bookmarks,
+    }
+}

@@ -1,0 +1,633 @@
+//! Where each event goes, and how it is put there.
+
+use std::collections::HashMap;
+use std::fs;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Map, Value};
+
+use super::drafts::{Draft, Drafts, Names};
+use super::event::{
+    AgentActivityEvent, BookmarkEvent, Captured, ClipboardEvent, Event, EventKind, FileEvent, MessageEvent, NoteEvent,
+    SearchEvent,
+};
+use super::private::{Destination, PrivacyCarryover};
+use crate::base::path::VaultPath;
+use crate::text::derive::extraction::EXTRACTION_PROPERTY;
+use crate::text::note::{
+    self, INHERITED, PRIVATE, Visibility, compose, guarded, kept_private, title_of, turn_block, untagged,
+    with_property, written,
+};
+use crate::vault::disk::{WriteError, slug};
+
+/// Maximum number of conversations, and of addresses, whose files are remembered; those forgotten are looked for again.
+const MAX_KNOWN: usize = 10_000;
+/// Finds notes that are elsewhere than their title says.
+pub(crate) type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
+
+/// Where events go.
+pub(super) struct Pages {
+    zone: TimeZone,
+    sessions: HashMap<String, VaultPath>,
+    /// Of bookmarks, by their address; none until they were looked for.
+    addresses: Option<HashMap<String, VaultPath>>,
+    names: Names,
+    find_note: FindNote,
+    kept: PrivacyCarryover,
+}
+
+impl Pages {
+    pub(super) fn new(zone: TimeZone, find_note: FindNote, kept: PrivacyCarryover) -> Self {
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note, kept }
+    }
+
+    /// Looks again next time: a file is not what it was.
+    pub(super) fn forget(&mut self, path: &VaultPath) {
+        self.sessions.retain(|_, known| known != path);
+        self.addresses = None;
+        self.names.forget();
+    }
+
+    /// Puts an event where it belongs.
+    pub(super) fn put(&mut self, drafts: &mut Drafts<'_>, number: u64, captured: &Captured) -> Result<(), WriteError> {
+        let at = Timestamp::from_millisecond(captured.at_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+        let at = at.to_zoned(self.zone.clone());
+        match &captured.event {
+            Event::Message(message) => self.message(drafts, number, message, &at),
+            Event::File(file) => self.day(drafts, number, EventKind::Files, "Files", file_line(file, &at), &at),
+            Event::Search(search) => {
+                self.day(drafts, number, EventKind::Searches, "Searches", search_line(search, &at), &at)
+            }
+            Event::AgentActivity(activity) => {
+                self.day(drafts, number, EventKind::AgentActivity, "Agent activity", activity_line(activity, &at), &at)
+            }
+            Event::Note(note) => self.note(drafts, number, note, &at),
+            Event::Bookmark(bookmark) => self.bookmark(drafts, number, bookmark, &at),
+            Event::Clipboard(clipboard) => self.clipboard(drafts, number, clipboard, &at),
+        }
+    }
+
+    /// One line of the file of a day.
+    fn day(
+        &self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        kind: EventKind,
+        what: &str,
+        line: String,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let date = at.date();
+        let base = format!("{}/{date}", kind.folder());
+        let draft = drafts.first(&base, |draft| !draft.is_full())?;
+        let (path, is_new) = (draft.path.clone(), !draft.exists());
+        let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(Destination::Day, path, text);
+        let private =
+            is_new && (drafts.any(&base, hides)? || self.hides_new(drafts, &path, kind, &base, Destination::Day)?);
+        let draft = drafts.first(&base, |draft| !draft.is_full())?;
+        if draft.exists() {
+            draft.append_item(&line);
+        } else {
+            let mut front = front(&format!("{what} of {}", at.strftime("%-d %B %Y")), at);
+            front.insert("date".into(), date.to_string().into());
+            draft.text = compose(&kept_private(front, private), &line);
+        }
+        draft.note(number, line);
+        Ok(())
+    }
+
+    /// One turn of the file of a conversation.
+    fn message(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        message: &MessageEvent,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let speaker = message.agent.as_ref().unwrap_or(&message.role);
+        let is_skipped = message.skip_extraction == Some(true);
+        let belongs =
+            |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
+        let before = self.sessions.get(&message.session).cloned();
+        let known = match &before {
+            Some(path) => drafts.open(path)?.filter(|draft| belongs(draft)).map(|draft| draft.path.clone()),
+            None => find_session(drafts, &message.session, &belongs)?,
+        };
+        let path = match known {
+            Some(path) => path,
+            None => {
+                let base = format!("{}/{}-{}", EventKind::Conversations.folder(), at.date(), slug(&message.session));
+                drafts.first(&base, belongs)?.path.clone()
+            }
+        };
+        let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
+        let private = !exists && self.hides_session(drafts, &path, &message.session, before.as_ref())?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let block = if draft.exists() {
+            let block = turn(message, at, date_of(&draft.path).unwrap_or_else(|| at.date()));
+            draft.append_block(&block);
+            if let Some(text) = with_participant(&draft.text, speaker) {
+                draft.text = text;
+            }
+            if is_skipped && let Some(text) = with_property(&draft.text, EXTRACTION_PROPERTY, &false.into()) {
+                draft.text = text;
+            }
+            block
+        } else {
+            let untitled = || title_of(&message.text, &format!("Conversation {}", message.session));
+            let mut front = front(&message.title.as_deref().map_or_else(untitled, one_line), at);
+            front.insert("session".into(), message.session.clone().into());
+            front.insert("participants".into(), vec![speaker.clone()].into());
+            front.insert("tags".into(), vec!["conversation"].into());
+            if is_skipped {
+                front.insert(EXTRACTION_PROPERTY.into(), false.into());
+            }
+            let block = turn(message, at, at.date());
+            draft.text = compose(&kept_private(front, private), &block);
+            block
+        };
+        draft.note(number, block);
+        if self.sessions.len() >= MAX_KNOWN {
+            self.sessions.clear();
+        }
+        self.sessions.insert(message.session.clone(), draft.path.clone());
+        Ok(())
+    }
+
+    /// Whether `[[sessions]]` keeps a conversation that is imported: its note has all of it.
+    pub(super) fn is_session(&self, drafts: &Drafts<'_>, captured: &Captured) -> Result<bool, WriteError> {
+        let (Event::Message(message), true) = (&captured.event, captured.import.is_some()) else { return Ok(false) };
+        // Those of Claude Code have the name by which its hook sends them.
+        let (name, id) = match message.session.split_once('/') {
+            Some((_, id)) => (message.session.clone(), id),
+            None => (format!("claude-code/{}", message.session), &message.session[..]),
+        };
+        for path in session_files(drafts, id) {
+            let text = drafts.says(&path)?.flatten();
+            if text.is_some_and(|text| is_of(&text, "source", "session") && is_of(&text, "session", &name)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the next file of a conversation is to be private: an earlier one is.
+    fn hides_session(
+        &self,
+        drafts: &Drafts<'_>,
+        new: &VaultPath,
+        session: &str,
+        before: Option<&VaultPath>,
+    ) -> Result<bool, WriteError> {
+        let goes = Destination::Session(session);
+        for path in before.into_iter().chain(&session_files(drafts, session)) {
+            if drafts.says(path)?.is_some_and(|text| self.kept.hides(goes, path, text.as_deref())) {
+                return Ok(true);
+            }
+        }
+        Ok(self.kept.hides_elsewhere(drafts, new, EventKind::Conversations, &slug(session), goes))
+    }
+
+    /// A note, known by its title: a new text takes the place of the old one, which is kept. What the person wrote, or keeps
+    /// private, is left alone: the new text gets a file of its own, as private as that.
+    fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &NoteEvent, at: &Zoned) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
+        let content = untagged(new.content.trim_end(), 0);
+        let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
+        let titles = |kept: &PrivacyCarryover, draft: &Draft| {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            let may = is_ours(&draft.text, &note) && !kept.is_by_place(&draft.path);
+            if may { vec![note.title] } else { Vec::new() }
+        };
+        let mut elsewhere = None;
+        for path in (self.find_note)(&title) {
+            if drafts.open(&path)?.is_some_and(|draft| draft.exists() && titles(&self.kept, draft).contains(&title)) {
+                elsewhere = Some(path);
+                break;
+            }
+        }
+        let (path, private) = match elsewhere {
+            Some(path) => (path, false),
+            None => self.keyed(drafts, (EventKind::Notes, &title), &title, titles, Destination::Title(&title))?,
+        };
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        if draft.exists() {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            let same = draft.text[note.body.clone()].trim() == content.trim();
+            let more: Vec<String> = tags.into_iter().filter(|tag| !note.tags.contains(tag)).collect();
+            if !same || !more.is_empty() {
+                let mut front = note.metadata.clone();
+                front.insert("updated".into(), written(at).into());
+                if !more.is_empty() {
+                    front.insert("tags".into(), united(front.get("tags"), more));
+                }
+                let text = compose(&front, &content);
+                // What the person wrote into the text that goes may hide it.
+                let lost = note.tags_missing_in(&note::Note::parse(&text, draft.path.stem()));
+                draft.text = if lost.is_empty() {
+                    text
+                } else {
+                    front.insert("tags".into(), united(front.get("tags"), lost));
+                    compose(&front, &content)
+                };
+            }
+        } else {
+            let mut front = front(&title, at);
+            front.insert("tags".into(), tags.into());
+            draft.text = compose(&kept_private(front, private), &content);
+        }
+        draft.note(number, content.trim().to_owned());
+        Ok(())
+    }
+
+    /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
+    /// Where the person has a bookmark of it, that is left alone, and says it already.
+    fn bookmark(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        new: &BookmarkEvent,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
+        let remark = new.note.as_ref().map(|note| note.trim().to_owned());
+        let urls = |_: &PrivacyCarryover, draft: &Draft| urls_of(&draft.text);
+        let before = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
+        let mut known = None;
+        let mut hidden = false;
+        let goes = Destination::Url(&new.url);
+        if let Some(path) = before {
+            known = drafts
+                .open(&path)?
+                .filter(|draft| urls_of(&draft.text).contains(&new.url))
+                .map(|draft| draft.path.clone());
+            if known.is_none() {
+                hidden = drafts.says(&path)?.is_some_and(|text| self.kept.hides(goes, &path, text.as_deref()));
+                // The person may have moved it.
+                let addresses = self.addresses.insert(addresses(drafts));
+                known = addresses.get(&new.url).cloned();
+            }
+        }
+        let (path, passed) = match known {
+            Some(path) => (path, false),
+            None => self.keyed(drafts, (EventKind::Bookmarks, &title), &new.url, urls, goes)?,
+        };
+        let private = hidden || passed;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let mut added = remark.clone();
+        if draft.exists() && is_captured(&draft.text) {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            let body = draft.text[note.body.clone()].trim().to_owned();
+            let with = remark.as_ref().map(|remark| untagged(&format!("{body}\n\n{remark}"), body.len()));
+            added = with.as_ref().map(|with| with[body.len()..].trim().to_owned());
+            let remarked = added.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
+            if note.title != title || !remarked {
+                let mut front = note.metadata.clone();
+                front.insert("title".into(), title.clone().into());
+                front.insert("updated".into(), written(at).into());
+                draft.text = compose(&front, &with.filter(|_| !remarked).unwrap_or(body));
+            }
+        } else if !draft.exists() {
+            let mut front = front(&title, at);
+            front.insert("url".into(), new.url.clone().into());
+            let link = format!("<{}>", new.url);
+            let body = untagged(&format!("{link}\n\n{}", remark.as_deref().unwrap_or_default()), link.len());
+            added = remark.map(|_| body[link.len()..].trim().to_owned());
+            draft.text = compose(&kept_private(front, private), &body);
+        }
+        draft.note(number, added.unwrap_or_else(|| new.url.clone()));
+        let known = self.addresses.get_or_insert_default();
+        if known.len() < MAX_KNOWN {
+            known.insert(new.url.clone(), draft.path.clone());
+        }
+        Ok(())
+    }
+
+    /// A file for what was put on the clipboard; the same again is recognised.
+    fn clipboard(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        new: &ClipboardEvent,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let title = title_of(&new.content, "Snippet");
+        let content = untagged(new.content.trim_end(), 0);
+        let body = |_: &PrivacyCarryover, draft: &Draft| {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            vec![untagged(draft.text[note.body].trim(), 0)]
+        };
+        let key = content.trim();
+        let (path, private) =
+            self.keyed(drafts, (EventKind::Snippets, &title), key, body, Destination::Content(key))?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        if !draft.exists() {
+            let mut front = front(&title, at);
+            if let Some(app) = &new.app {
+                front.insert("app".into(), app.clone().into());
+            }
+            draft.text = compose(&kept_private(front, private), &content);
+        }
+        draft.note(number, content.trim().to_owned());
+        Ok(())
+    }
+
+    /// The file of a kind that has a key, or a new one called so; and whether that is to be private, because one that is passed by, or was moved
+    /// elsewhere, is.
+    fn keyed(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        (kind, title): (EventKind, &str),
+        key: &str,
+        keys_of: impl Fn(&PrivacyCarryover, &Draft) -> Vec<String>,
+        goes: Destination<'_>,
+    ) -> Result<(VaultPath, bool), WriteError> {
+        let base = format!("{}/{}", kind.folder(), slug(title));
+        let Self { names, kept, .. } = self;
+        let hides = |path: &VaultPath, text: Option<&str>| kept.hides(goes, path, text);
+        let (draft, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
+        let path = draft.path.clone();
+        Ok((path.clone(), passed || self.hides_new(drafts, &path, kind, &base, goes)?))
+    }
+
+    /// Whether a file that is not there yet is to be private, because one that was moved elsewhere is.
+    fn hides_new(
+        &self,
+        drafts: &mut Drafts<'_>,
+        path: &VaultPath,
+        kind: EventKind,
+        base: &str,
+        goes: Destination<'_>,
+    ) -> Result<bool, WriteError> {
+        let exists = drafts.open(path)?.is_some_and(|draft| draft.exists());
+        let stem = base.rsplit('/').next().unwrap_or(base);
+        Ok(!exists && self.kept.hides_elsewhere(drafts, path, kind, stem, goes))
+    }
+}
+
+/// The day in the name of a conversation's file.
+fn date_of(path: &VaultPath) -> Option<Date> {
+    path.stem().get(..10)?.parse().ok()
+}
+
+/// A title as it is read again from frontmatter.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A tag without what no tag has.
+fn tag_of(text: &str) -> String {
+    text.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// The last file of a conversation that began on whatever day.
+fn find_session(
+    drafts: &mut Drafts<'_>,
+    session: &str,
+    belongs: &impl Fn(&Draft) -> bool,
+) -> Result<Option<VaultPath>, WriteError> {
+    for path in session_files(drafts, session) {
+        if drafts.open(&path)?.is_some_and(|draft| belongs(draft)) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// The files that have the name of a conversation, the last first.
+fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
+    let folder = EventKind::Conversations.folder();
+    let names = drafts.sessions(folder).with(&slug(session));
+    names.iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
+}
+
+/// The addresses of the bookmarks there are.
+fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
+    let folder = EventKind::Bookmarks.folder();
+    let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten().flatten();
+    let read = entries.filter_map(|entry| {
+        let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;
+        let (bytes, _) = drafts.files.read(&path).ok()??;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        Some((is_captured(text), urls_of(text).into_iter().find(|url| url.contains(':'))?, path))
+    });
+    let mut read: Vec<_> = read.take(MAX_KNOWN).collect();
+    // Of several of one address the last counts: one that can be added to, where there is one.
+    read.sort_unstable();
+    read.into_iter().map(|(_, url, path)| (url, path)).collect()
+}
+
+/// What captured files say of where they come from.
+pub(super) const SOURCE: &str = "capture";
+/// Maximum number that is listed; each one more rewrites the file's head.
+const MAX_PARTICIPANTS: usize = 50;
+
+/// The frontmatter that every captured file begins with.
+fn front(title: &str, at: &Zoned) -> Map<String, Value> {
+    let mut front = Map::new();
+    front.insert("title".into(), title.into());
+    front.insert("created".into(), written(at).into());
+    front.insert("source".into(), SOURCE.into());
+    front
+}
+
+/// The note that the frontmatter alone makes: reading the rest of a long conversation for it would take its time.
+pub(super) fn head(text: &str) -> note::Note {
+    let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or(text.len(), |at| at + 9);
+    note::Note::parse(&text[..end.min(text.len())], "")
+}
+
+/// Whether the frontmatter has this text under this key.
+fn is_of(text: &str, key: &str, value: &str) -> bool {
+    head(text).metadata.get(key).and_then(Value::as_str) == Some(value)
+}
+
+/// Whether a file was made by an event.
+pub(super) fn is_captured(text: &str) -> bool {
+    is_of(text, "source", SOURCE)
+}
+
+/// Whether a note may be written over: made by an event or `save`, not private but by inheritance, and read without a doubt.
+fn is_ours(text: &str, note: &note::Note) -> bool {
+    let source = note.metadata.get("source").and_then(Value::as_str);
+    source.is_some_and(|source| source == SOURCE || source == "save")
+        && note.problems.is_empty()
+        && (note.visibility == Visibility::Public || only_inherits(text, note))
+}
+
+/// Whether a note would not be private if it did not say that it inherits that.
+fn only_inherits(text: &str, note: &note::Note) -> bool {
+    let mut front = note.metadata.clone();
+    front.shift_remove(PRIVATE).is_some_and(|value| value == INHERITED)
+        && !note::Note::parse(&compose(&front, &text[note.body.clone()]), "").is_private()
+}
+
+/// The addresses in the frontmatter; none, where a change of it could lose what cannot be read.
+pub(super) fn urls_of(text: &str) -> Vec<String> {
+    let note = head(text);
+    if !note.problems.is_empty() {
+        return Vec::new();
+    }
+    ["url", "source"].iter().filter_map(|key| Some(note.metadata.get(*key)?.as_str()?.to_owned())).collect()
+}
+
+/// The tags of a frontmatter with more behind them.
+fn united(tags: Option<&Value>, more: Vec<String>) -> Value {
+    let mut all: Vec<Value> = match tags {
+        Some(Value::Array(tags)) => tags.clone(),
+        Some(Value::String(tags)) => tags.split([',', ' ']).filter(|tag| !tag.is_empty()).map(Value::from).collect(),
+        _ => Vec::new(),
+    };
+    all.extend(more.into_iter().map(Value::from));
+    all.into()
+}
+
+/// The text with one more name in the list of its participants; `None` when it has it, or no list as capture writes it.
+fn with_participant(text: &str, name: &str) -> Option<String> {
+    let note = head(text);
+    let names = note.metadata.get("participants")?.as_array()?;
+    if names.len() >= MAX_PARTICIPANTS || names.iter().any(|known| known.as_str() == Some(name)) {
+        return None;
+    }
+    let list = Map::from_iter([("participants".to_owned(), Value::from(vec![name]))]);
+    let item = compose(&list, "").lines().nth(2)?.to_owned();
+    let front = &text[..note.body.start];
+    let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
+    let end = start
+        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
+    Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
+}
+
+/// A turn: `**18:32 · Maya:** text`.
+fn turn(message: &MessageEvent, at: &Zoned, file_date: Date) -> String {
+    turn_block(message.agent.as_ref().unwrap_or(&message.role), &message.text, at, file_date)
+}
+
+/// A line of a list: `- 09:12 · edited · …`.
+pub(super) fn file_line(file: &FileEvent, at: &Zoned) -> String {
+    let name = file.name.as_deref().filter(|name| file.path.rsplit(['/', '\\']).next() != Some(name));
+    let parts = [
+        Some(plain_line(&file.action)),
+        Some(code(&file.path)),
+        name.map(one_line),
+        file.file_type.as_deref().map(one_line),
+        file.app.as_deref().map(one_line),
+    ];
+    line(at, parts)
+}
+
+/// A line of a list: `- 08:41 · web · "dough rise time" · 12 found`.
+pub(super) fn search_line(search: &SearchEvent, at: &Zoned) -> String {
+    let found = search.results.map(|results| format!("{results} found"));
+    let query = format!("\"{}\"", plain_line(&search.query));
+    line(at, [search.place.as_deref().map(one_line), Some(query), found])
+}
+
+/// A line of a list: `- 14:05 · assistant · Compared three layouts`.
+pub(super) fn activity_line(activity: &AgentActivityEvent, at: &Zoned) -> String {
+    line(at, [Some(plain_line(&activity.agent)), Some(plain_line(&activity.summary))])
+}
+
+fn line(at: &Zoned, parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> =
+        std::iter::once(at.strftime("%H:%M").to_string()).chain(parts.into_iter().flatten()).collect();
+    untagged(&format!("- {}", parts.join(" · ")), 0)
+}
+
+/// All on one line, and no comment.
+fn plain_line(text: &str) -> String {
+    guarded(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// As code, whatever backticks it holds.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{}{pad}{fence}", guarded(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_participant_is_added_and_all_else_stays() {
+        let text = "---\ntitle: x # mine\nparticipants:\n- user\ntags:\n- a\n---\n\nparticipants:\n- none\n";
+        let more = with_participant(text, "a: b").unwrap();
+        assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
+        assert_eq!(with_participant(&more, "a: b"), None);
+        assert_eq!(with_participant("---\nparticipants: [user]\n---\n", "b"), None, "as the person wrote it");
+    }
+
+    #[test]
+    fn the_head_is_the_frontmatter() {
+        let text = "---\ntitle: t\nsession: s\n---\n\ntext\n\n---\nsession: other\n---\n";
+        assert!(is_of(text, "session", "s") && !is_of(text, "session", "other"));
+        assert!(!is_of("session: s\n", "session", "s"));
+    }
+
+    fn at() -> Zoned {
+        "2026-01-05T18:32:00+01:00[Europe/Berlin]".parse().unwrap()
+    }
+
+    fn said(text: &str) -> String {
+        let message = MessageEvent {
+            session: "s".into(),
+            role: "user".into(),
+            agent: Some("Ma*ya".into()),
+            title: None,
+            text: text.into(),
+            id: None,
+            time: None,
+            skip_extraction: None,
+        };
+        turn(&message, &at(), at().date())
+    }
+
+    #[test]
+    fn turns_as_people_write_them() {
+        assert_eq!(said("I counted."), "**18:32 · Ma ya:** I counted.");
+        assert_eq!(said("# Plan\n\n```\nx"), "**18:32 · Ma ya:**\n> # Plan\n>\n> ```\n> x");
+        assert_eq!(said("100 %% <!-- <\\!-- %\\% %"), "**18:32 · Ma ya:** 100 %\\% <\\!-- <\\\\!-- %\\\\% %");
+        // A tag would hide the whole conversation. Code has none.
+        assert_eq!(said("a #private b"), "**18:32 · Ma ya:** a \\#private b");
+        assert_eq!(said("#private\n`#a`"), "**18:32 · Ma ya:**\n> \\#private\n> `#a`");
+        let other_day = "2026-01-04".parse().unwrap();
+        let message = MessageEvent {
+            session: "s".into(),
+            role: "user".into(),
+            agent: None,
+            title: None,
+            text: "x".into(),
+            id: None,
+            time: None,
+            skip_extraction: None,
+        };
+        assert_eq!(turn(&message, &at(), other_day), "**2026-01-05 18:32 · user:** x");
+    }
+
+    #[test]
+    fn a_line_an_event() {
+        let file = FileEvent {
+            name: Some("loans.ods".into()),
+            path: "Documents/`loans`.ods".into(),
+            file_type: None,
+            action: "edited".into(),
+            app: Some("Calc".into()),
+            id: None,
+            time: None,
+        };
+        assert_eq!(file_line(&file, &at()), "- 18:32 · edited · ``Documents/`loans`.ods`` · loans.ods · Calc");
+        let search = SearchEvent {
+            query: "git\nbring %%back".into(),
+            place: Some("web".into()),
+            results: Some(3),
+            id: None,
+            time: None,
+        };
+        assert_eq!(search_line(&search, &at()), "- 18:32 · web · \"git bring %\\%back\" · 3 found");
+    }
+}

@@ -1,0 +1,131 @@
+//! Memory that a session keeps: what its first request was given is given again, so that the beginning of its prompts stays the same.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::cache::{ContextCache, LookedFiles};
+use super::lines::NoteLines;
+use super::run::{asker_of, context_of, is_frozen, log};
+use crate::access::request::{RequestError, Viewer};
+use crate::base::path::VaultPath;
+use crate::serve::wire::{ContextParams, ContextView};
+
+/// How long a session is remembered after its last request.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum number of sessions of one agent.
+const MAX_OF_ONE: usize = 64;
+/// Maximum number of sessions of all agents.
+const MAX_OF_ALL: usize = 1_024;
+
+/// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
+#[derive(Default)]
+pub(crate) struct FrozenContexts(Mutex<HashMap<SessionKey, FrozenContext>>);
+
+/// A session of an agent under its page as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct SessionKey {
+    asker: String,
+    session: [u8; 32],
+}
+
+struct FrozenContext {
+    view: ContextView,
+    /// What it was made of and decided by, as far as that was seen.
+    seen: Vec<VaultPath>,
+    slug: String,
+    /// How many purges had ended before it was made.
+    purges: u64,
+    last: Instant,
+}
+
+impl FrozenContexts {
+    /// What a session was given first, or is given now where nothing was yet; `None` where the agent's page wants memory as it is now, and while
+    /// something that it was made of is changing.
+    /// Nothing is kept of a request that was given nothing. What was made of a note that is not seen any more, or before a purge, is made anew.
+    ///
+    /// # Errors
+    /// As [`context`](super::context).
+    pub(crate) fn of(
+        &self,
+        viewer: &Viewer,
+        session: &str,
+        cache: &ContextCache,
+        params: &ContextParams,
+    ) -> Result<Option<ContextView>, RequestError> {
+        let Some(slug) = viewer.agent().filter(|_| is_frozen(viewer)) else { return Ok(None) };
+        let key = SessionKey { asker: asker_of(viewer), session: *blake3::hash(session.as_bytes()).as_bytes() };
+        // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
+        let purges = viewer.workspace().purges();
+        let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
+        let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
+        let still = known.as_ref().map(|(_, seen)| may_be_given_still(viewer, seen)).transpose()?;
+        if still == Some(StillSeen::Unknown) {
+            return Ok(None);
+        }
+        if let Some((view, _)) = known.filter(|_| still == Some(StillSeen::Yes)) {
+            log(viewer, params, &view);
+            if let Some(known) = self.kept().get_mut(&key) {
+                known.last = Instant::now();
+            }
+            return Ok(Some(view));
+        }
+        let (view, looked) = context_of(viewer, cache, params)?;
+        let seen = seen_of(viewer, looked)?;
+        let mut kept = self.kept();
+        kept.remove(&key);
+        if !view.text.is_empty() {
+            make_room(&mut kept, slug);
+            kept.insert(
+                key,
+                FrozenContext { view: view.clone(), seen, slug: slug.to_owned(), purges, last: Instant::now() },
+            );
+        }
+        Ok(Some(view))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<SessionKey, FrozenContext>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops the session that was quiet for longest where an agent, or all, have as many as are kept.
+fn make_room(kept: &mut HashMap<SessionKey, FrozenContext>, slug: &str) {
+    kept.retain(|_, known| known.last.elapsed() <= KEPT);
+    let own = kept.values().filter(|known| known.slug == slug).count();
+    if own < MAX_OF_ONE && kept.len() < MAX_OF_ALL {
+        return;
+    }
+    let goes =
+        kept.iter().filter(|(_, known)| own < MAX_OF_ONE || known.slug == slug).min_by_key(|(_, known)| known.last);
+    if let Some(key) = goes.map(|(key, _)| key.clone()) {
+        kept.remove(&key);
+    }
+}
+
+/// Whether what was given may be given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StillSeen {
+    Yes,
+    No,
+    /// A file is being changed.
+    Unknown,
+}
+
+fn seen_of(viewer: &Viewer, looked: LookedFiles) -> Result<Vec<VaultPath>, RequestError> {
+    let notes = NoteLines::of(viewer, None)?;
+    Ok(looked.into_keys().filter(|path| notes.sees(path.as_str())).collect())
+}
+
+/// Whether all that it was made of is seen still.
+fn may_be_given_still(viewer: &Viewer, seen: &[VaultPath]) -> Result<StillSeen, RequestError> {
+    let notes = NoteLines::of(viewer, None)?;
+    if !seen.iter().all(|path| notes.sees(path.as_str())) {
+        return Ok(StillSeen::No);
+    }
+    // What is on disk may be private by now.
+    if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
+        return Ok(StillSeen::Unknown);
+    }
+    Ok(StillSeen::Yes)
+}

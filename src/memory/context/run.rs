@@ -1,0 +1,271 @@
+//! A context, from what is asked to what is given.
+
+use std::collections::{BTreeSet, HashSet};
+
+use jiff::tz::TimeZone;
+
+use super::block::{BlockSection, BlockSize, block};
+use super::cache::{ContextCache, ContextKey, LookedFiles};
+use super::gate::{Gate, Gated, gate};
+use super::likeness::telling;
+use super::lines::{NoteLines, named};
+use super::sections::{EntriesWanted, Sections};
+use crate::access::principal::{Principal, PromptMemoryMode};
+use crate::access::request::{Edge, RequestError, Viewer, parse};
+use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
+use crate::text::derive::{said_text, token_estimate};
+
+/// Tokens that can be asked for.
+const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
+/// Maximum length of a question, in bytes. Who looks for it cuts it shorter; this keeps what is held small.
+pub(super) const MAX_QUERY_BYTES: usize = 1 << 20;
+
+/// What a model should know for a question, or in any case.
+///
+/// # Errors
+/// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
+pub(crate) fn context(
+    viewer: &Viewer,
+    cache: &ContextCache,
+    params: &ContextParams,
+) -> Result<ContextView, RequestError> {
+    context_of(viewer, cache, params).map(|(view, _)| view)
+}
+
+/// The same, with the files that were looked at for it.
+pub(super) fn context_of(
+    viewer: &Viewer,
+    cache: &ContextCache,
+    params: &ContextParams,
+) -> Result<(ContextView, LookedFiles), RequestError> {
+    let sender = asker_of(viewer);
+    let viewer = &asker(viewer, params.agent.as_deref())?;
+    check(params)?;
+    let as_of =
+        frozen_at(viewer, params).map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
+    let notes = NoteLines::of(viewer, as_of)?;
+    let key = ContextKey {
+        asker: format!("{sender}\n{}", asker_of(viewer)),
+        asked: asked(params),
+        seen: notes.fingerprint(),
+    };
+    if let Some((view, looked)) = cache.get(&key, viewer.workspace()) {
+        log(viewer, params, &view);
+        return Ok((view, looked));
+    }
+    let MadeContext { view, chunks, entries } = made(viewer, &notes, params)?;
+    log(viewer, params, &view);
+    viewer.count_given(chunks.iter().map(String::as_str));
+    viewer.count_entries(entries.iter().map(String::as_str));
+    let looked = notes.looked();
+    cache.put(key, view.clone(), looked.clone());
+    Ok((view, looked))
+}
+
+/// Who it is for: for the person any agent, for an agent itself.
+fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
+    match (viewer.agent(), named.filter(|name| !name.is_empty())) {
+        (None, None) => Ok(viewer.clone()),
+        (Some(own), named) if named.is_none_or(|name| name == own) => Ok(viewer.clone()),
+        (_, named) => viewer.as_agent(named),
+    }
+}
+
+/// When the session began, where that is as of when memory is to be.
+fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
+    params.session_start.as_deref().filter(|_| is_frozen(viewer))
+}
+
+/// Whether a session of who asks keeps the memory that it began with.
+pub(super) fn is_frozen(viewer: &Viewer) -> bool {
+    let Principal::Agent(caller) = viewer.principal() else { return false };
+    caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart
+}
+
+/// Whether nothing goes into the prompts of who asks, though nobody asked for it.
+fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
+    let Principal::Agent(caller) = viewer.principal() else { return false };
+    params.unasked == Some(true) && !caller.policy.style.is_in_prompts()
+}
+
+/// By what its answers are kept apart from those of others, and from its own under another page.
+pub(super) fn asker_of(viewer: &Viewer) -> String {
+    match viewer.principal() {
+        Principal::Agent(caller) => {
+            format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
+        }
+        _ => String::new(),
+    }
+}
+
+fn asked(params: &ContextParams) -> String {
+    serde_json::to_string(&ContextParams { agent: None, ..params.clone() }).unwrap_or_default()
+}
+
+fn check(params: &ContextParams) -> Result<(), RequestError> {
+    let invalid = |message: String| Err(RequestError::invalid(message));
+    if let Some(budget) = params.budget.filter(|budget| !BUDGETS.contains(budget)) {
+        return invalid(format!("`budget` is {budget}; it takes {} to {}", BUDGETS.start(), BUDGETS.end()));
+    }
+    if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
+        return invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len()));
+    }
+    Ok(())
+}
+
+/// Notes for the person what an agent was given.
+pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
+    let receipt = &view.receipt;
+    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
+    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
+}
+
+/// A context, with the names of what is given in it, each once.
+struct MadeContext {
+    view: ContextView,
+    chunks: BTreeSet<String>,
+    /// As `memories/user.md#^e-1`.
+    entries: BTreeSet<String>,
+}
+
+fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<MadeContext, RequestError> {
+    let config = &viewer.workspace().config().memory;
+    let query = params.query.as_deref().map(str::trim).unwrap_or_default();
+    // What a program puts before a question is none of it.
+    let typed = said_text(query);
+    let is_behind = !typed.trim().is_empty() && query.ends_with(typed.trim());
+    let query = if is_behind { typed.trim() } else { query };
+    let now = viewer.at().to_zoned(TimeZone::system());
+    let mut sections = Sections::new(viewer, notes);
+    let named = named(query, notes);
+    let named = named.as_deref();
+    let mut gated = match (&params.sections, params.mode) {
+        _ if viewer.agent().is_some() && !config.enabled => {
+            decided(Gate::Nothing, "`[memory] enabled` is false", query)
+        }
+        _ if is_unwanted(viewer, params) => {
+            decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query)
+        }
+        (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
+        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
+        (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
+        _ => gate(query, named, now.date()),
+    };
+    let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
+    let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
+    let is_empty = |given: &[BlockSection]| given.iter().all(|section| section.lines.is_empty());
+    if is_one && is_empty(&given) && gated.span.is_some() && gated.gate != Gate::Summaries {
+        gated.why += "; of that there is nothing, so what there is of the time was taken";
+        gated.gate = Gate::Summaries;
+        given = of_gate(&mut sections, &gated, params, (query, named))?;
+    }
+    if is_one && is_empty(&given) {
+        gated.why += "; of that there is nothing, so notes and conversations were searched";
+        // Who the person is may stand in a note.
+        let asked = if gated.gate == Gate::Profile { query.to_owned() } else { gated.rest };
+        gated = Gated { gate: Gate::Search, rest: asked, ..gated };
+        given = of_gate(&mut sections, &gated, params, (query, named))?;
+    }
+    if given.iter().any(|section| !section.lines.is_empty()) || matches!(gated.gate, Gate::Full | Gate::Asked) {
+        given.insert(0, sections.overrides());
+    }
+    let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
+    let size =
+        BlockSize { tokens: params.budget.or(usual), chars: viewer.limits().map(|limits| limits.max_injected_chars) };
+    let embedder = viewer.workspace().shared().embedder();
+    let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
+    let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
+    let counted_by = match counts {
+        // What model there is, is none of an agent's business.
+        Some(embedder) if viewer.agent().is_none() => embedder.name().to_owned(),
+        Some(_) => "tokenizer".to_owned(),
+        None => "estimate".to_owned(),
+    };
+    let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
+    let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
+    let places = receipt.places();
+    let places: HashSet<&str> = places.iter().map(String::as_str).collect();
+    let given = |names: Vec<(String, String)>| {
+        names.into_iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name).collect()
+    };
+    let (chunks, entries) = (given(sections.hits), given(sections.entries));
+    Ok(MadeContext { view: ContextView { text, receipt }, chunks, entries })
+}
+
+fn decided(gate: Gate, why: &str, query: &str) -> Gated {
+    Gated { gate, why: why.to_owned(), rest: query.to_owned(), span: None }
+}
+
+/// The sections of a gate, in their order.
+fn of_gate(
+    sections: &mut Sections<'_>,
+    gated: &Gated,
+    params: &ContextParams,
+    (query, named): (&str, Option<&str>),
+) -> Result<Vec<BlockSection>, RequestError> {
+    Ok(match gated.gate {
+        Gate::Nothing => Vec::new(),
+        Gate::Profile if telling(&gated.rest).is_empty() => {
+            vec![sections.profile(), sections.entries(&gated.rest, EntriesWanted::AnyLike)]
+        }
+        // It is about something of the person's, and a note may say more of that.
+        Gate::Profile => {
+            let entries = sections.entries(query, EntriesWanted::AnyLike);
+            vec![sections.profile_like(query), entries, sections.excerpts(&gated.rest)?.1]
+        }
+        Gate::Transcript => vec![sections.transcript(&telling(&gated.rest))?],
+        Gate::Summaries => {
+            let about = telling(&gated.rest);
+            match gated.span {
+                Some(span) => vec![sections.summaries(Some(span)), sections.found_summaries(&about, Some(span))?],
+                None if about.is_empty() => vec![sections.summaries(None)],
+                None => vec![sections.found_summaries(&about, None)?],
+            }
+        }
+        Gate::Entries if named.is_some() => {
+            let entries = sections.entries(&gated.rest, EntriesWanted::AnyLike);
+            vec![entries, sections.relations(named)?, sections.memories(query)?]
+        }
+        Gate::Entries => {
+            vec![sections.entries(&gated.rest, EntriesWanted::AnyLike), sections.memories(&gated.rest)?]
+        }
+        Gate::Search => {
+            let (about, excerpts) = sections.excerpts(&gated.rest)?;
+            let entries = sections.entries(&gated.rest, EntriesWanted::MuchLike);
+            vec![about, entries, excerpts, sections.memories(&gated.rest)?]
+        }
+        Gate::Full => {
+            let mut all = vec![sections.profile(), sections.entries(query, EntriesWanted::All)];
+            all.extend([sections.summaries(None), sections.relations(named)?]);
+            if !query.is_empty() {
+                all.extend([
+                    sections.excerpts(query)?.1,
+                    sections.memories(query)?,
+                    sections.found_summaries(query, None)?,
+                ]);
+            }
+            all
+        }
+        Gate::Asked => {
+            let mut asked = Vec::new();
+            let parts = params.sections.iter().flatten();
+            for (at, part) in parts.clone().enumerate() {
+                // Each once, however often it is named.
+                if parts.clone().take(at).any(|before| before == part) {
+                    continue;
+                }
+                asked.push(match part {
+                    ContextPart::Profile => sections.profile(),
+                    ContextPart::Entries => sections.entries(query, EntriesWanted::All),
+                    ContextPart::Relations => sections.relations(named)?,
+                    ContextPart::Transcript => sections.transcript(query)?,
+                    ContextPart::Summaries if query.is_empty() => sections.summaries(None),
+                    ContextPart::Summaries => sections.found_summaries(query, None)?,
+                    ContextPart::Excerpts => sections.excerpts(query)?.1,
+                    ContextPart::Memories => sections.memories(query)?,
+                });
+            }
+            asked
+        }
+    })
+}

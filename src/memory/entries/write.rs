@@ -1,0 +1,340 @@
+//! Adding entries, changing them and taking them away: what the person adds counts at once, what an agent adds waits, and the rest is the
+//! person's alone.
+
+use crate::access::request::{
+    MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, moment, note_path, tags, text, trust_of_place,
+};
+use crate::base::config::MemoryKind;
+use crate::base::redact::redact;
+use crate::memory::items::{EntryEdit, EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
+use crate::serve::wire::{
+    EntriesRewriteParams, EntriesRewritten, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams,
+    EntryRemoveParams,
+};
+use crate::text::derive::entries::{
+    EntryShelf, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, one_line,
+};
+use crate::text::derive::facts::Validity;
+use crate::text::note::Note;
+use crate::vault::disk::{Action, CheckpointId, WriteError, is_folder_name};
+use crate::vault::forgotten::TombstoneScope;
+
+/// How sure an agent's proposal is when it does not say.
+const AGENTS_CONFIDENCE: f64 = 0.8;
+
+/// Adds an entry of the person's; proposes one of an agent's.
+///
+/// What was forgotten for good is left out of what an agent brings, and so is what the person rejected and what is known: it hears the same
+/// in any case.
+///
+/// # Errors
+/// When a parameter makes no sense, who asks may not write there, the vault keeps none of agents, or the disk refuses.
+pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
+    if viewer.agent().is_some() && !viewer.workspace().config().memory.enabled {
+        let hint = Some("`[memory] enabled` in memory.toml".into());
+        return Err(RequestError { hint, ..RequestError::forbidden("no entries are kept in this vault") });
+    }
+    let (text, redacted) = entry_text(viewer, &params.text)?;
+    let mut entry = MemoryEntry::new(params.kind.unwrap_or(MemoryKind::Fact), &text);
+    entry.tags = params.tags.as_deref().map(tags).transpose()?.unwrap_or_default();
+    entry.window = window(params.from.as_deref(), params.until.as_deref())?;
+    entry.sources = params.sources.as_deref().map(sources).transpose()?.unwrap_or_default();
+    let confidence = confidence(params.confidence)?;
+    let added = match viewer.agent() {
+        None => {
+            entry.confidence = confidence.unwrap_or(1.0);
+            // Written down, as nobody knows what a source was once it is moved or gone.
+            entry.trust = trust_at_most(viewer, &entry, TrustLevel::Person)?;
+            add_as_person(viewer, params, entry)?
+        }
+        Some(slug) => {
+            let named = holder_named(viewer, params.agent.as_deref().or(Some(slug)))?;
+            entry.confidence = confidence.unwrap_or(AGENTS_CONFIDENCE);
+            entry.trust = trust_at_most(viewer, &entry, TrustLevel::Agent)?;
+            propose_as_agent(&viewer.memory_writer()?, &named, entry)?
+        }
+    };
+    Ok(EntryAdded { redacted, ..added })
+}
+
+/// How far an entry is trusted of somebody's: no more than what it was learned from.
+fn trust_at_most(viewer: &Viewer, entry: &MemoryEntry, own: TrustLevel) -> Result<TrustLevel, RequestError> {
+    if entry.sources.is_empty() {
+        return Ok(own);
+    }
+    let scope = viewer.read_scope()?;
+    let files = scope.reader().files();
+    Ok(entry.sources.iter().map(|place| trust_of_place(files, place)).fold(own, Ord::min))
+}
+
+fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntry) -> Result<EntryAdded, RequestError> {
+    let workspace = viewer.workspace();
+    let holder = holder_named(viewer, params.agent.as_deref())?;
+    if let MemoryHolder::Agent(slug) = &holder
+        && workspace.agents().policy(slug).is_none()
+    {
+        return Err(RequestError::not_found(format!("there is no agent `{slug}`")));
+    }
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.look()?;
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
+    let entry_store = workspace.entry_store();
+    let known = entry_store.entries(&holder)?;
+    let active: Vec<&MemoryEntry> = known.active().collect();
+    let mut added = EntryAdded { ok: true, status: "active".into(), ..EntryAdded::default() };
+    let mut edits = Vec::new();
+    let archive = entry_store.archive(&holder)?;
+    entry.id = made_id(&entry.text, |id| known.is_taken(id) || archive.is_taken(id));
+    let verdict = rules.verdict(&entry, &active);
+    added.degraded = meaning.degraded();
+    match verdict {
+        Verdict::Duplicate(id) => return Ok(EntryAdded { id, status: "duplicate".into(), ..added }),
+        Verdict::Contradicts(id) => added.contradicts = Some(id),
+        Verdict::Supersedes(id) => {
+            if let Some(loser) = known.get(&id) {
+                let status = EntryStatus::Superseded(entry.id.clone());
+                edits.push(EntryEdit::Change {
+                    was: loser.clone(),
+                    now: Box::new(MemoryEntry { status, ..loser.clone() }),
+                });
+            }
+            added.supersedes = Some(id);
+        }
+        Verdict::New => {}
+    }
+    edits.insert(0, EntryEdit::Add(entry));
+    let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
+    let written = entry_store.change(&writer, &holder, EntryShelf::Known, &edits)?;
+    added.id = written.added.into_iter().next().unwrap_or_default();
+    let max = workspace.config().memory.max_entries;
+    let new = [added.id.clone()];
+    let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
+    added.archived = archived;
+    added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
+    settle(workspace, &holder, EntryShelf::Known);
+    Ok(added)
+}
+
+fn propose_as_agent(
+    agent: &MemoryWriter,
+    holder: &MemoryHolder,
+    entry: MemoryEntry,
+) -> Result<EntryAdded, RequestError> {
+    let workspace = agent.workspace();
+    agent.may_write_items("propose no entries")?;
+    let path = entries_path(holder, EntryShelf::Pending)?;
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.ask()?;
+    let reach = agent.reach();
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, TombstoneScope::Agent(&reach));
+    let act = agent.act(Action::Edit, entry.text.len());
+    let writer = EntryWriter { files: workspace.files()?, act, is_program: true };
+    agent.begin()?;
+    // The name that it would have had is what it hears, whatever became of it.
+    let id = made_id(&entry.text, |_| false);
+    let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
+    let all = workspace.entry_store().propose(&writer, holder, proposals, &rules);
+    agent.log_own("entry_propose", path.as_str(), Vec::new());
+    let all = all.inspect_err(|_| agent.turn().rest())?;
+    if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
+        forgotten.note(&format!("agent {}", agent.slug()), path.as_str(), true, *tombstone);
+    }
+    if all.checkpoints.is_empty() {
+        // What is left out counts against what it may write as well, so that this tells nothing.
+        let before = writer.files.read(&path)?.map(|(_, hash)| hash);
+        if let Err(error @ WriteError::TooMuch(_)) = writer.files.leave(&path, before, act) {
+            return Err(error.into());
+        }
+    }
+    drop(rules);
+    drop(asked);
+    Ok(EntryAdded { ok: true, id, status: "pending".into(), ..EntryAdded::default() })
+}
+
+/// Changes an entry in its line. What the person writes is the person's word.
+///
+/// # Errors
+/// When a parameter makes no sense, there is no such entry, or the file cannot be changed so.
+pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChanged, RequestError> {
+    let workspace = owner.workspace();
+    let holder = holder_named(owner, params.agent.as_deref())?;
+    let entry_store = workspace.entry_store();
+    let (known, pending) = (entry_store.entries(&holder)?, entry_store.pending(&holder)?);
+    let (shelf, before) = match (known.get(&params.id), pending.get(&params.id)) {
+        (Some(entry), _) => (EntryShelf::Known, entry),
+        (None, Some(entry)) => (EntryShelf::Pending, entry),
+        (None, None) => return Err(absent(&params.id)),
+    };
+    let mut entry: MemoryEntry = before.clone();
+    if let Some(text) = &params.text {
+        entry.text = entry_text(owner, text)?.0;
+        entry.trust = TrustLevel::Person;
+    }
+    entry.kind = params.kind.unwrap_or(entry.kind);
+    entry.confidence = confidence(params.confidence)?.unwrap_or(entry.confidence);
+    if let Some(given) = &params.tags {
+        entry.tags = tags(given)?;
+    }
+    let said = window(params.from.as_deref(), params.until.as_deref())?;
+    if params.from.is_some() {
+        entry.window.from = said.from;
+    }
+    if params.until.is_some() {
+        entry.window.until = said.until;
+    }
+    if entry.window.is_empty_span() {
+        return Err(RequestError::invalid("`until` is not after `from`"));
+    }
+    let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
+    let change = EntryEdit::Change { was: before.clone(), now: Box::new(entry) };
+    let written = entry_store.change(&writer, &holder, shelf, &[change])?;
+    settle(workspace, &holder, shelf);
+    Ok(changed(&params.id, written.checkpoint))
+}
+
+/// Takes an entry away, or sets it aside. What is taken away leaves a mark in the archive; taken away there as well, it is gone.
+///
+/// # Errors
+/// When there is no such entry, or the file cannot be changed so.
+pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryChanged, RequestError> {
+    let workspace = owner.workspace();
+    let holder = holder_named(owner, params.agent.as_deref())?;
+    let entry_store = workspace.entry_store();
+    let mut shelf = None;
+    for candidate in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
+        let is_there = entry_store.book(&holder, candidate)?.get(&params.id).is_some();
+        shelf = shelf.or(is_there.then_some(candidate));
+    }
+    let shelf = shelf.ok_or_else(|| absent(&params.id))?;
+    let archives = params.archive == Some(true);
+    if archives && shelf != EntryShelf::Known {
+        return Err(RequestError::conflict(format!("`{}` is not among what counts", params.id)));
+    }
+    let act = if archives { Action::Edit } else { Action::Forget };
+    let writer = EntryWriter { files: workspace.files()?, act: act.into(), is_program: false };
+    let checkpoints = match shelf {
+        EntryShelf::Known | EntryShelf::Pending => {
+            let rejected = (!archives).then_some(REMOVED);
+            entry_store.set_aside(&writer, &holder, shelf, std::slice::from_ref(&params.id), rejected)?
+        }
+        EntryShelf::Archive => {
+            let edits = [EntryEdit::Remove(params.id.clone())];
+            entry_store.change(&writer, &holder, shelf, &edits)?.checkpoint.into_iter().collect()
+        }
+    };
+    if let Ok(path) = entries_path(&holder, shelf) {
+        if params.archive != Some(true) {
+            workspace.forget_given_entry(&path, &params.id);
+        }
+        workspace.settled_in_time(&path);
+    }
+    Ok(changed(&params.id, checkpoints))
+}
+
+/// Writes another text in the place of a file of entries. What would drop more than a quarter of them is refused and shown.
+///
+/// # Errors
+/// When it would drop too much, or the disk refuses.
+pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<EntriesRewritten, RequestError> {
+    let workspace = owner.workspace();
+    let holder = holder_named(owner, params.agent.as_deref())?;
+    let max = workspace.config().index.max_file_bytes;
+    if params.content.len() as u64 > max {
+        return Err(RequestError::invalid(format!("`content` has {} bytes; it takes {max}", params.content.len())));
+    }
+    let is_program = params.allow_loss != Some(true);
+    let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
+    let written = workspace.entry_store().rewrite(&writer, &holder, EntryShelf::Known, &params.content)?;
+    settle(workspace, &holder, EntryShelf::Known);
+    let entries = workspace.entry_store().entries(&holder)?.entries().len();
+    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.checkpoint.map(|id| id.to_string()) })
+}
+
+fn absent(id: &str) -> RequestError {
+    let hint = Some("`vault memory list` shows those there are".into());
+    RequestError { hint, ..RequestError::not_found(format!("there is no entry `{id}`")) }
+}
+
+fn changed(id: &str, checkpoints: impl IntoIterator<Item = CheckpointId>) -> EntryChanged {
+    let checkpoint_ids = checkpoints.into_iter().map(|id| id.to_string()).collect();
+    EntryChanged { ok: true, id: id.to_owned(), checkpoint_ids }
+}
+
+/// Maximum number of sources.
+const MAX_SOURCES: usize = 20;
+/// Maximum length of a place that is named as a source, in bytes.
+const MAX_SOURCE_BYTES: usize = 1_000;
+/// Maximum length of a text.
+const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
+
+/// Waits until the index has a file of entries as it is.
+pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryShelf) {
+    if let Ok(path) = entries_path(holder, shelf) {
+        workspace.settled_in_time(&path);
+    }
+}
+
+/// The memory of an agent, or the person's.
+pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryHolder, RequestError> {
+    let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryHolder::Person) };
+    if viewer.agent().is_some_and(|own| own != slug) {
+        return Err(RequestError::forbidden("an agent has its own memory alone"));
+    }
+    if !is_folder_name(slug) {
+        return Err(RequestError::invalid(format!("`agent` is {slug:?}, which is no agent's folder")));
+    }
+    Ok(MemoryHolder::Agent(slug.to_owned()))
+}
+
+/// What an entry says, on one line, and whether secrets were taken out of it.
+pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
+    let given = one_line(&text("text", given)?);
+    if given.len() > MAX_TEXT_BYTES {
+        return Err(RequestError::invalid(format!("`text` has {} bytes; it takes {MAX_TEXT_BYTES}", given.len())));
+    }
+    let kept = if viewer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
+    // All of the file would be.
+    if Note::parse(&format!("- x {kept}\n"), "").is_private() {
+        return Err(RequestError::invalid("`text` has a tag `private`, which would hide the whole file from agents"));
+    }
+    let redacted = kept != given;
+    Ok((kept, redacted))
+}
+
+pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
+    match given {
+        Some(given) if !(0.0..=1.0).contains(&given) => {
+            Err(RequestError::invalid(format!("`confidence` is {given}; it takes 0 to 1")))
+        }
+        // More digits say nothing.
+        given => Ok(given.map(|given| (given * 1000.0).round() / 1000.0)),
+    }
+}
+
+pub(super) fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
+    let some = |name: &str, text: Option<&str>| moment(name, text.filter(|text| !text.trim().is_empty()));
+    let window = Validity { from: some("from", from)?, until: some("until", until)? };
+    if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
+}
+
+/// Places in the vault: `notes/api.md#L12`.
+pub(super) fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
+    if given.len() > MAX_SOURCES {
+        return Err(RequestError::invalid(format!("`sources` has {} places; it takes {MAX_SOURCES}", given.len())));
+    }
+    let check = |text: &String| {
+        let invalid = || RequestError::invalid(format!("`sources` has `{text}`; it takes places: notes/api.md#L12"));
+        let (path, place) = text.split_once('#').map_or((text.as_str(), None), |(path, place)| (path, Some(place)));
+        note_path(path).map_err(|_| invalid())?;
+        let is_place =
+            |place: &str| !place.is_empty() && !place.contains(|c: char| c.is_control() || c.is_whitespace());
+        let is_well = text.len() <= MAX_SOURCE_BYTES
+            && !path.chars().any(char::is_control)
+            && path.trim() == path
+            && place.is_none_or(is_place);
+        if is_well { Ok(text.clone()) } else { Err(invalid()) }
+    };
+    given.iter().map(check).collect()
+}

@@ -1,0 +1,657 @@
+//! The work, one job at a time: conversations that wait to be read, digests that wait for a short text, and traces of agents.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::ask::ExtractionAsker;
+use super::keep::{Proposals, found_in, propose, trust_of};
+use super::librarian::LIBRARIAN;
+use super::summary::keep_summary;
+use crate::access::principal::Scope;
+use crate::access::request::Workspace;
+use crate::base::clock::Clock;
+use crate::base::fs::{FsError, crash};
+use crate::base::path::VaultPath;
+use crate::base::redact::redact;
+use crate::base::state::{CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError};
+use crate::base::tasks::{Task, TaskSignal};
+use crate::index::engine::{FileEntry, Reader};
+use crate::index::search::Visible;
+use crate::models::{ChatModel, ModelTrouble, open_memory_chat};
+use crate::text::derive::CONVERSATIONS;
+use crate::text::derive::extraction::{
+    CheckedAnswer, EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest,
+};
+use crate::text::derive::generated::is_generated;
+use crate::text::note::Note;
+use crate::vault::disk::{ReadError, read};
+
+/// Quiet period without a search before a model is asked.
+const QUIET_PERIOD: Duration = Duration::from_secs(2);
+/// Interval at which it looks for work where nothing says when there is some.
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// Delay until it is checked again whether the index is open and has all that was there at the start.
+const INDEX_DELAY: Duration = Duration::from_millis(200);
+/// Delay until a file that has just changed is read again.
+pub(super) const SETTLE_DELAY: Duration = Duration::from_secs(2);
+/// Why a conversation waits that would cost more than is left of the day.
+pub(super) const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
+
+/// The model of the memory, or why it cannot be asked; `None` where none is named.
+pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
+
+/// What is done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ExtractionRest {
+    /// The next conversation, at once.
+    None,
+    /// Nothing, for so long at most.
+    For(Duration),
+}
+
+/// How the work is, as the status says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LaneState {
+    /// Whether a conversation is being worked on.
+    pub(super) is_working: bool,
+    /// Why nothing is done, though something waits.
+    pub(super) waits: Option<String>,
+    /// Why nothing is done until somebody changes something.
+    pub(super) stopped: Option<String>,
+    /// Private conversations that are not sent.
+    pub(super) withheld: usize,
+}
+
+/// What a chat model finds in the conversations of a vault.
+pub(crate) struct Extraction {
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) jobs: JobTable,
+    pub(super) calls: ModelCallTable,
+    model: Mutex<MemoryModel>,
+    state: Mutex<LaneState>,
+    /// One at a time.
+    known: Mutex<KnownSessions>,
+    /// When the traces were looked at last, in milliseconds since 1970.
+    pub(super) looked_at_traces: AtomicI64,
+    /// Whether what waits is to be done at once, and whether that was just said.
+    hurries: AtomicBool,
+    was_hurried: AtomicBool,
+    /// Whether a step broke off, so that a job may be held by nobody.
+    has_broken_off: AtomicBool,
+    /// Of the task, where there is one.
+    pub(super) signal: TaskSignal,
+    clock: Clock,
+}
+
+impl Extraction {
+    /// Of a vault. Nothing is asked yet.
+    pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
+        let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
+        let model = Mutex::new(open(&workspace));
+        Self {
+            workspace,
+            jobs,
+            calls,
+            model,
+            state: Mutex::default(),
+            known: Mutex::default(),
+            looked_at_traces: AtomicI64::new(i64::MIN),
+            hurries: AtomicBool::new(false),
+            was_hurried: AtomicBool::new(false),
+            has_broken_off: AtomicBool::new(false),
+            signal: TaskSignal::default(),
+            clock,
+        }
+    }
+
+    /// Gives back what was under way when somebody was killed, before anything else is done.
+    pub(crate) fn begin(&self) {
+        let given = KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind));
+        if let Err(error) = given.and_then(|()| self.calls.cut_off()) {
+            tracing::warn!("conversations are not read: {error}");
+        }
+    }
+
+    /// The model.
+    pub(super) fn model(&self) -> MemoryModel {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the model anew, as one that has refused is asked nothing more.
+    pub(super) fn open_again(&self) {
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = open(&self.workspace);
+        self.state_mut().stopped = None;
+    }
+
+    /// Whether this process may write.
+    pub(super) fn is_ours(&self) -> bool {
+        self.workspace.lock().is_some_and(|lock| lock.is_held())
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.signal.is_stopped()
+    }
+
+    /// How the work is.
+    pub(super) fn state(&self) -> LaneState {
+        self.state_mut().clone()
+    }
+
+    pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has all that waits done at once, whoever searches.
+    pub(super) fn hurry(&self) {
+        self.was_hurried.store(true, Ordering::SeqCst);
+        self.go_on();
+        self.signal.wake();
+    }
+
+    /// Whoever waits for it goes on with what is due, whoever searches.
+    pub(super) fn go_on(&self) {
+        self.hurries.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it is to be done at once.
+    pub(super) fn hurries(&self) -> bool {
+        self.hurries.load(Ordering::SeqCst)
+    }
+
+    /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
+    pub(super) fn bury_broken(&self) {
+        self.state_mut().is_working = false;
+        for kind in KINDS {
+            let running =
+                self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
+            for job in running {
+                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed when it was worked on") {
+                    tracing::warn!("conversations are not read: {error}");
+                    self.has_broken_off.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+    }
+
+    /// Ends a call that is under way, for good.
+    pub(crate) fn stop(&self) {
+        if let Some(Ok(model)) = self.model() {
+            model.stop();
+        }
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+
+    /// Asks a model for something of a kind, within the limits of a day, as long as what it is about `is_current`.
+    pub(super) fn asker<'a>(
+        &'a self,
+        kind: &'static str,
+        model: &'a Arc<dyn ChatModel>,
+        is_current: &'a dyn Fn() -> bool,
+    ) -> ExtractionAsker<'a> {
+        let memory = &self.workspace.config().memory;
+        ExtractionAsker {
+            kind,
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: Box::new(|| self.now()),
+            is_stopped: Box::new(|| self.is_stopped()),
+            is_current,
+        }
+    }
+
+    /// Does one job, if one is due and nothing is in the way.
+    pub(crate) fn step(&self) -> ExtractionRest {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let hurries = self.hurries();
+        let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
+            tracing::warn!("conversations are not read: {error}");
+            self.has_broken_off.store(true, Ordering::SeqCst);
+            self.waits_for(error.to_string(), CHECK_INTERVAL)
+        });
+        if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
+            self.hurries.store(false, Ordering::SeqCst);
+        }
+        self.state_mut().withheld = known.withheld;
+        stepped
+    }
+
+    fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<ExtractionRest, StateError> {
+        let progress = self.workspace.shared().progress();
+        let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
+            return Ok(ExtractionRest::For(INDEX_DELAY));
+        };
+        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
+        let model = match self.model() {
+            None => return Ok(ExtractionRest::For(CHECK_INTERVAL)),
+            Some(Err(reason)) => {
+                self.state_mut().stopped = Some(reason);
+                return Ok(ExtractionRest::For(CHECK_INTERVAL));
+            }
+            Some(Ok(model)) => model,
+        };
+        if self.state_mut().stopped.is_some() || !self.is_ours() {
+            return Ok(ExtractionRest::For(CHECK_INTERVAL));
+        }
+        if self.has_broken_off.load(Ordering::SeqCst) {
+            KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
+            self.has_broken_off.store(false, Ordering::SeqCst);
+        }
+        let now = self.now();
+        let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
+        if was_hurried {
+            known.look_again();
+        }
+        known.look(&self.jobs, &reader, SessionLook { now, debounce, takes_private: model.takes_private() })?;
+        if was_hurried {
+            self.jobs.hurry(EXTRACTION, now)?;
+        }
+        // Conversations go first.
+        let rest = match self.next_job(EXTRACTION, &model, hurries)? {
+            Ok(job) => {
+                crash::point("extraction-claimed");
+                return self.worked(|| self.work(known, &model, &job));
+            }
+            Err((waits, time)) => {
+                self.state_mut().waits = waits;
+                time
+            }
+        };
+        if !model.takes_private() || !self.look_at_traces(hurries, debounce, now)? {
+            return Ok(ExtractionRest::For(rest));
+        }
+        match self.next_job(LIBRARIAN, &model, hurries)? {
+            Ok(job) => {
+                crash::point("librarian-claimed");
+                self.worked(|| self.read_part(&model, &job))
+            }
+            Err((_, time)) => Ok(ExtractionRest::For(rest.min(time))),
+        }
+    }
+
+    fn worked(&self, work: impl FnOnce() -> Result<ExtractionRest, StateError>) -> Result<ExtractionRest, StateError> {
+        self.state_mut().is_working = true;
+        let done = work();
+        self.state_mut().is_working = false;
+        done
+    }
+
+    /// Takes the next job of a kind that may be done now; else gives why none is, where that is to be said, and how long to rest.
+    pub(super) fn next_job(
+        &self,
+        kind: &str,
+        model: &Arc<dyn ChatModel>,
+        hurries: bool,
+    ) -> Result<Result<Job, (Option<String>, Duration)>, StateError> {
+        let now = self.now();
+        let Some((due, reason)) = next_due(&self.jobs, kind, now)? else { return Ok(Err((None, CHECK_INTERVAL))) };
+        if due > now {
+            let left = Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL);
+            return Ok(Err((reason.filter(|reason| reason == DAY_USED_UP), left)));
+        }
+        let shared = self.workspace.shared();
+        if !hurries && (!shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)) {
+            return Ok(Err((Some("something else is being done".into()), QUIET_PERIOD)));
+        }
+        if let Some(left) = model.rests() {
+            let reason = match model.trouble() {
+                Some(ModelTrouble::Passing(reason) | ModelTrouble::Refused(reason)) => reason,
+                None => "it failed several times in a row".into(),
+            };
+            return Ok(Err((Some(reason), left)));
+        }
+        match self.jobs.claim(kind, now)? {
+            Some(job) => Ok(Ok(job)),
+            // Those that were due were put aside.
+            None => self.next_job(kind, model, hurries),
+        }
+    }
+
+    pub(super) fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
+        self.state_mut().waits = Some(reason);
+        ExtractionRest::For(time)
+    }
+
+    /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
+    fn work(
+        &self,
+        known: &mut KnownSessions,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+    ) -> Result<ExtractionRest, StateError> {
+        let Some(path) = known.path(&job.key).cloned() else {
+            known.remove(&self.jobs, job.key)?;
+            return Ok(ExtractionRest::None);
+        };
+        let root = self.workspace.home().root();
+        let source = match read(root, &path, self.workspace.config().index.max_file_bytes) {
+            Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
+            // Once the index knows, its job goes; until then it is tried again, and not at once.
+            Err(ReadError::Gone | ReadError::Unfit(_)) => {
+                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
+                return Ok(ExtractionRest::None);
+            }
+            Ok(_) | Err(ReadError::Changing) => {
+                known.look_again();
+                return self.has_changed(EXTRACTION, job);
+            }
+        };
+        let note = Note::parse(&source.text, path.stem());
+        if note.is_private() && !model.takes_private() {
+            self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
+            known.look_again();
+            return Ok(ExtractionRest::None);
+        }
+        if is_digest(&path) {
+            return self.tell_digest(known, model, job, (&path, &source));
+        }
+        let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
+        let turns = if is_left_out { Vec::new() } else { self.turns(&source.text) };
+        let digest = turns_digest(&turns);
+        let done = self.jobs.done(TURNS)?;
+        // A copy of a conversation that was read says nothing new, and does not say it a second time.
+        let is_copied =
+            || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.path(key).is_some());
+        if turns.is_empty() || done.get(&job.key) == Some(&digest) || is_copied() {
+            known.finish(&self.jobs, job.key, job.content, self.now())?;
+            return Ok(ExtractionRest::None);
+        }
+        let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
+        // The lines count, too: they are what is cited.
+        let is_current = || {
+            let now = read(root, &path, self.workspace.config().index.max_file_bytes);
+            now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
+        };
+        let proposals = |found: &CheckedAnswer| found_in((&path, trust_of(&note)), &found.entries);
+        let found = match self.find(EXTRACTION, model, job, (&turns, date.as_deref()), &is_current, &proposals)? {
+            Ok(found) => found,
+            Err(rest) => {
+                if !is_current() {
+                    known.look_again();
+                }
+                return Ok(rest);
+            }
+        };
+        let written = keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary);
+        crash::point("extraction-summarised");
+        if let Err(error) = written {
+            self.fails(EXTRACTION, job, &error.message, None)?;
+            return Ok(ExtractionRest::None);
+        }
+        self.has_read(known, job.key, digest, job.content)
+    }
+
+    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
+    /// is done next: what becomes of the job is settled.
+    pub(super) fn find(
+        &self,
+        kind: &'static str,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+        (turns, date): (&[SpokenTurn], Option<&str>),
+        is_current: &dyn Fn() -> bool,
+        proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
+    ) -> Result<Result<CheckedAnswer, ExtractionRest>, StateError> {
+        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+            Ok(found) => found,
+            Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
+        };
+        let is_librarian = kind == LIBRARIAN;
+        if is_librarian {
+            crash::point("librarian-answered");
+        }
+        let written = propose(&self.workspace, proposals(&found), is_current);
+        if is_librarian {
+            crash::point("librarian-proposed");
+        } else {
+            crash::point("extraction-proposed");
+        }
+        match written {
+            Ok(true) => Ok(Ok(found)),
+            Ok(false) => self.has_changed(kind, job).map(Err),
+            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(ExtractionRest::None)),
+        }
+    }
+
+    /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
+    pub(super) fn has_read(
+        &self,
+        known: &mut KnownSessions,
+        key: Digest,
+        digest: Digest,
+        content: Digest,
+    ) -> Result<ExtractionRest, StateError> {
+        self.jobs.finish(TURNS, key, digest, self.now())?;
+        crash::point("extraction-turns-marked");
+        known.finish(&self.jobs, key, content, self.now())?;
+        crash::point("extraction-marked");
+        self.state_mut().waits = None;
+        // It answers: what was put aside while it did not gets its turn.
+        self.jobs.revive(EXTRACTION, self.now())?;
+        Ok(ExtractionRest::None)
+    }
+
+    /// The turns that are sent: without secrets, as captured ones are.
+    pub(super) fn turns(&self, text: &str) -> Vec<SpokenTurn> {
+        let mut turns = read_turns(text, &self.names());
+        if self.workspace.redacts() {
+            for line in turns.iter_mut().flat_map(|turn| &mut turn.lines) {
+                line.text = redact(&line.text).into_owned();
+            }
+        }
+        turns
+    }
+
+    /// How the person is called, as `USER.md` says.
+    fn names(&self) -> Vec<String> {
+        let Ok(path) = VaultPath::new("USER.md") else { return Vec::new() };
+        let user = read(self.workspace.home().root(), &path, self.workspace.config().index.max_file_bytes).ok();
+        let name = user.and_then(|user| Note::parse(&user.text, "").metadata.get("name")?.as_str().map(str::to_owned));
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        // By the first name alone, too.
+        let first = name.iter().flat_map(|name| name.split_whitespace().next()).map(str::to_owned);
+        first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn open(workspace: &Workspace) -> MemoryModel {
+    let config = workspace.config();
+    open_memory_chat(&config.memory, &config.chat).map(|opened| opened.map_err(|error| error.to_string()))
+}
+
+/// The jobs of this room.
+pub(super) const EXTRACTION: &str = "extraction";
+/// And what their turns were, whatever else of the file has changed.
+pub(super) const TURNS: &str = "extraction turns";
+/// The kinds of jobs.
+const KINDS: [&str; 2] = [EXTRACTION, LIBRARIAN];
+
+/// Folders of the pages of days and weeks.
+const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
+
+/// Whether a path is that of the page of a day or a week.
+pub(super) fn is_digest(path: &VaultPath) -> bool {
+    DIGESTS.iter().any(|folder| path.as_str().starts_with(folder))
+}
+
+/// What is known of the conversations of a vault.
+#[derive(Default)]
+pub(super) struct KnownSessions {
+    /// The state of the index that was looked at.
+    seen: Option<Arc<dyn Reader>>,
+    /// Where each is.
+    paths: HashMap<Digest, VaultPath>,
+    /// With which content each was done.
+    done: Option<HashMap<Digest, Digest>>,
+    /// And with which it is queued.
+    queued: HashMap<Digest, Digest>,
+    /// Those that are private, and not sent to another machine.
+    withheld: usize,
+}
+
+/// What a look is for.
+#[derive(Debug, Clone, Copy)]
+struct SessionLook {
+    /// The time, in milliseconds since 1970.
+    now: i64,
+    /// So long a conversation has to be quiet, in milliseconds.
+    debounce: i64,
+    /// Whether the model is given private notes.
+    takes_private: bool,
+}
+
+/// The name of a conversation in the tables.
+pub(super) fn key_of(path: &VaultPath) -> Digest {
+    cut(blake3::hash(path.as_str().as_bytes()).as_bytes())
+}
+
+/// The name of a file's content there.
+pub(super) fn cut(hash: &[u8; 32]) -> Digest {
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&hash[..16]);
+    digest
+}
+
+impl KnownSessions {
+    /// Queues what has changed since it was done, and forgets what is not there any more. Does nothing where the index is as it was.
+    fn look(
+        &mut self,
+        jobs: &JobTable,
+        reader: &Arc<dyn Reader>,
+        SessionLook { now, debounce, takes_private }: SessionLook,
+    ) -> Result<(), StateError> {
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, reader)) {
+            return Ok(());
+        }
+        if self.done.is_none() {
+            self.done = Some(jobs.done(EXTRACTION)?);
+            self.queued = jobs.all(EXTRACTION)?.into_iter().map(|job| (job.key, job.content)).collect();
+        }
+        let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
+        self.paths.clear();
+        self.withheld = 0;
+        let is_one = |file: &&Arc<FileEntry>| {
+            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
+            is_read && file.is_whole() && !file.path.is_document()
+        };
+        for file in reader.files().iter().filter(is_one) {
+            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            self.paths.insert(key, file.path.clone());
+            if open.as_ref().is_some_and(|open| !open.has(file)) {
+                self.withheld += usize::from(!is_digest(&file.path));
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            let is_known = |known: Option<&Digest>| known == Some(&content);
+            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) {
+                // It was queued for what it was in between.
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            if is_known(self.queued.get(&key)) {
+                continue;
+            }
+            // A file that another clock has dated ahead is quiet from now on.
+            let quiet = (file.stamp.mtime_ns / 1_000_000).min(now).saturating_add(debounce);
+            if jobs.queue(EXTRACTION, key, content, quiet, now)? {
+                self.queued.insert(key, content);
+            }
+        }
+        let keys: HashSet<Digest> = self.paths.keys().copied().collect();
+        for kind in [EXTRACTION, TURNS] {
+            jobs.keep_only(kind, &keys)?;
+        }
+        self.queued.retain(|key, _| keys.contains(key));
+        self.seen = Some(Arc::clone(reader));
+        Ok(())
+    }
+
+    /// Looks again, whatever was seen.
+    pub(super) fn look_again(&mut self) {
+        self.seen = None;
+    }
+
+    /// Where a conversation is.
+    fn path(&self, key: &Digest) -> Option<&VaultPath> {
+        self.paths.get(key)
+    }
+
+    /// One was done.
+    pub(super) fn finish(&mut self, jobs: &JobTable, key: Digest, content: Digest, now: i64) -> Result<(), StateError> {
+        jobs.finish(EXTRACTION, key, content, now)?;
+        self.queued.remove(&key);
+        if let Some(done) = &mut self.done {
+            done.insert(key, content);
+        }
+        Ok(())
+    }
+
+    /// One is not there any more, or has become another.
+    fn remove(&mut self, jobs: &JobTable, key: Digest) -> Result<(), StateError> {
+        jobs.remove(EXTRACTION, key)?;
+        self.queued.remove(&key);
+        self.look_again();
+        Ok(())
+    }
+}
+
+/// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
+fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option<String>)>, StateError> {
+    let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
+    let due = |job: Job| (if job.due > now.saturating_add(MOST_DELAY_MS) { now } else { job.due }, job.reason);
+    Ok(queued.map(due).min_by_key(|(due, _)| *due))
+}
+
+/// Starts the task.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
+    let (works, stops) = (Arc::clone(extraction), Arc::clone(extraction));
+    extraction.workspace.shared().wakes(&extraction.signal);
+    let mut has_begun = false;
+    let task = Task::start("extraction", extraction.signal.clone(), move |_, _| {
+        if !std::mem::replace(&mut has_begun, true) {
+            works.begin();
+        }
+        let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
+            // It has said why. What it could not do is put aside, and the others go on.
+            works.bury_broken();
+            ExtractionRest::None
+        });
+        Some(match stepped {
+            ExtractionRest::For(time) => time,
+            ExtractionRest::None => Duration::ZERO,
+        })
+    });
+    Ok(task?.at_stop(move || stops.stop()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::state::State;
+
+    #[test]
+    fn what_a_clock_ahead_has_put_off_is_not_waited_for() {
+        const YEAR_MS: i64 = 365 * MOST_DELAY_MS;
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = JobTable::new(&State::in_folder(folder.path()));
+        jobs.queue(EXTRACTION, [1; 16], [7; 16], 10 * YEAR_MS, 10 * YEAR_MS).unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap().map(|(due, _)| due), Some(YEAR_MS));
+        assert!(jobs.claim(EXTRACTION, YEAR_MS).unwrap().is_some());
+        jobs.put_off(EXTRACTION, [1; 16], YEAR_MS + 5_000, false, "later").unwrap();
+        assert_eq!(next_due(&jobs, EXTRACTION, YEAR_MS).unwrap(), Some((YEAR_MS + 5_000, Some("later".into()))));
+    }
+}

@@ -1,0 +1,331 @@
+//! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
+
+use std::collections::BTreeSet;
+
+use super::write::EntryEdit;
+use super::{EntryStore, EntryWriter};
+use crate::base::config::MemoryConfig;
+use crate::base::path::VaultPath;
+use crate::memory::items::ItemError;
+use crate::text::derive::ItemEditError;
+use crate::text::derive::entries::{
+    EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
+    verify,
+};
+use crate::vault::disk::CheckpointId;
+use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+
+/// Maximum times that proposals are worked out anew because a line was edited in between.
+const TRIES: usize = 3;
+/// From such a confidence on what a line says word for word may be accepted by itself.
+const SURE: f64 = 0.9;
+/// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
+pub(crate) const REMOVED: &str = "removed";
+
+/// What is proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EntryProposal {
+    /// The entry.
+    pub(crate) entry: MemoryEntry,
+    /// How it is known that its sources say it.
+    pub(crate) evidence: Evidence,
+}
+
+/// How it is known that the sources of a proposal say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// By the word of who proposes it: it waits for the person, whatever `[memory] accept` says.
+    Claimed,
+    /// Its lines were read, and it quotes them.
+    Checked,
+    /// And it is, word for word, all that one line says.
+    Quoted,
+}
+
+/// What a proposal is held to.
+pub(crate) struct ProposeRules<'a> {
+    /// `[memory]`.
+    pub(crate) config: &'a MemoryConfig,
+    /// What was forgotten for good, held until all is written.
+    pub(crate) forgotten: &'a ForgottenLookup<'a>,
+    /// Whose tombstones count.
+    pub(crate) reach: TombstoneScope<'a>,
+    /// How alike two texts are, where a model that was measured is at work.
+    pub(crate) likeness: Option<Box<Likeness<'a>>>,
+}
+
+impl ProposeRules<'_> {
+    /// What a new entry is to those that count.
+    pub(crate) fn verdict(&self, entry: &MemoryEntry, known: &[&MemoryEntry]) -> Verdict {
+        if !self.config.verification {
+            let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
+            return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
+        }
+        let likeness = self.likeness.as_deref();
+        verify(entry, known, |new, known| Some(likeness?(new, known)? >= self.config.duplicate_meaning))
+    }
+}
+
+/// What became of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Proposed {
+    /// It waits under that name, new or again.
+    Pending(String),
+    /// It counts from now on, under that name.
+    Accepted(String),
+    /// The entry of that name says it already.
+    Duplicate(String),
+    /// The person did not want it.
+    Rejected,
+    /// It was forgotten for good; the tombstone.
+    Forgotten(i64),
+}
+
+/// What became of several, in their order, and what undoes it.
+#[derive(Debug, Default)]
+pub(crate) struct ProposedAll {
+    /// Of each.
+    pub(crate) outcomes: Vec<Proposed>,
+    /// What undoes the changes, the last first.
+    pub(crate) checkpoints: Vec<CheckpointId>,
+}
+
+impl EntryStore {
+    /// Puts proposals where they wait; those that may be are accepted by themselves.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn propose(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        proposals: Vec<EntryProposal>,
+        rules: &ProposeRules<'_>,
+    ) -> Result<ProposedAll, ItemError> {
+        let _one = self.one_proposes();
+        for _ in 0..TRIES {
+            match self.propose_once(writer, holder, proposals.clone(), rules) {
+                // Somebody has edited a line in between.
+                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) => {}
+                done => return done,
+            }
+        }
+        self.propose_once(writer, holder, proposals, rules)
+    }
+
+    fn propose_once(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        proposals: Vec<EntryProposal>,
+        rules: &ProposeRules<'_>,
+    ) -> Result<ProposedAll, ItemError> {
+        let mut all = ProposedAll::default();
+        let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
+        let archive = self.archive(holder)?;
+        let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
+        let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
+        let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
+            archive.entries().iter().partition(is_rejected);
+        let not_wanted: Vec<&MemoryEntry> = rejected.iter().filter(|entry| !is_removed(entry)).copied().collect();
+        // What was set aside, or something else has taken the place of, does not come back by itself.
+        let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
+        let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
+        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
+        let mut waiting = pending;
+        let (mut edits, mut accepted) = (Vec::new(), Vec::new());
+        for EntryProposal { mut entry, evidence } in proposals {
+            if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
+                all.outcomes.push(Proposed::Forgotten(left.tombstone));
+                continue;
+            }
+            entry.status = EntryStatus::Pending;
+            let is_same = |verdict: &Verdict| matches!(verdict, Verdict::Duplicate(_));
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
+                all.outcomes.push(Proposed::Duplicate(id));
+                continue;
+            }
+            let left_out = if evidence == Evidence::Claimed { &not_wanted } else { &rejected };
+            if is_same(&rules.verdict(&entry, left_out)) {
+                all.outcomes.push(Proposed::Rejected);
+                continue;
+            }
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &over) {
+                all.outcomes.push(Proposed::Duplicate(id));
+                continue;
+            }
+            let may = |entry: &MemoryEntry| {
+                evidence != Evidence::Claimed
+                    && rules.config.accept.contains(&entry.kind)
+                    && entry.trust >= TrustLevel::Agent
+                    && rules.verdict(entry, &active.iter().collect::<Vec<_>>()) == Verdict::New
+            };
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
+                let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
+                let before = there.clone();
+                // A conversation that was renamed is no second one.
+                there.sources.retain(|source| self.is_source_there(source));
+                for source in &entry.sources {
+                    if !there.sources.contains(source) {
+                        there.sources.push(source.clone());
+                    }
+                }
+                there.trust = there.trust.min(entry.trust);
+                let sources = there.sources.iter().filter(|source| self.is_source_there(source));
+                let sessions: BTreeSet<&str> = sources.map(|source| source_path(source)).collect();
+                if sessions.len() >= 2 && may(there) {
+                    active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
+                    accepted.push(id.clone());
+                    all.outcomes.push(Proposed::Accepted(id.clone()));
+                } else {
+                    all.outcomes.push(Proposed::Pending(id.clone()));
+                }
+                if *there != before {
+                    edits.push(EntryEdit::Change { was: before, now: Box::new(there.clone()) });
+                }
+                continue;
+            }
+            let is_taken = |id: &str| {
+                waiting.iter().chain(&active).any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
+            };
+            entry.id = made_id(&entry.text, is_taken);
+            let id = entry.id.clone();
+            edits.push(EntryEdit::Add(entry.clone()));
+            if evidence == Evidence::Quoted && entry.confidence >= SURE && may(&entry) {
+                accepted.push(id.clone());
+                active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
+                all.outcomes.push(Proposed::Accepted(id));
+            } else {
+                waiting.push(entry);
+                all.outcomes.push(Proposed::Pending(id));
+            }
+        }
+        let written = self.change(writer, holder, EntryShelf::Pending, &edits)?;
+        all.checkpoints.extend(written.checkpoint);
+        if !accepted.is_empty() {
+            let choices: Vec<Acceptance> = accepted.into_iter().map(Acceptance::of).collect();
+            all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
+        }
+        all.checkpoints.reverse();
+        Ok(all)
+    }
+
+    /// Whether a source is there: an event of an agent, or a file.
+    fn is_source_there(&self, source: &str) -> bool {
+        let is_file = |path: VaultPath| path.on_disk(&self.store.root).is_file();
+        traced(source).is_some() || VaultPath::new(source_path(source)).is_ok_and(is_file)
+    }
+
+    /// What waits, less what was accepted or rejected and is still in its old place because of a kill.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn waiting(&self, holder: &MemoryHolder) -> Result<Vec<MemoryEntry>, ItemError> {
+        let (known, pending, archive) = (self.entries(holder)?, self.pending(holder)?, self.archive(holder)?);
+        let is_decided = |entry: &&MemoryEntry| {
+            let same = |other: Option<&MemoryEntry>| other.is_some_and(|other| other.text == entry.text);
+            same(known.get(&entry.id))
+                || same(archive.get(&entry.id).filter(|other| matches!(other.status, EntryStatus::Rejected(_))))
+        };
+        Ok(pending.entries().iter().filter(|entry| !is_decided(entry)).cloned().collect())
+    }
+
+    /// Accepts proposals; those that are not there any more are left out. What each takes the place of stays, and says so.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn accept(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        choices: &[Acceptance],
+        rules: &ProposeRules<'_>,
+    ) -> Result<Vec<CheckpointId>, ItemError> {
+        let (known, pending) = (self.entries(holder)?, self.pending(holder)?);
+        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
+        let (mut edits, mut done) = (Vec::new(), Vec::new());
+        for choice in choices {
+            let Some(waits) = pending.get(&choice.id) else { continue };
+            let mut entry = MemoryEntry { status: EntryStatus::Active, ..waits.clone() };
+            if let Some(text) = &choice.text {
+                // The person's own words.
+                entry.text = crate::text::derive::entries::one_line(text);
+            }
+            entry.confidence = choice.confidence.unwrap_or(entry.confidence);
+            let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
+                Verdict::Supersedes(id) => Some(id),
+                _ => None,
+            };
+            let loser = choice.supersedes.clone().or_else(found);
+            edits.push(EntryEdit::Add(entry.clone()));
+            if let Some(at) = active.iter().position(|there| Some(&there.id) == loser.as_ref()) {
+                let loser = active.remove(at);
+                let status = EntryStatus::Superseded(entry.id.clone());
+                edits.push(EntryEdit::Change { now: Box::new(MemoryEntry { status, ..loser.clone() }), was: loser });
+            }
+            active.push(entry);
+            done.push(EntryEdit::Move(waits.clone()));
+        }
+        let known = self.change(writer, holder, EntryShelf::Known, &edits)?.checkpoint;
+        crate::base::fs::crash::point("entries-accepted");
+        let pending = self.change(writer, holder, EntryShelf::Pending, &done)?.checkpoint;
+        Ok(pending.into_iter().chain(known).collect())
+    }
+
+    /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts. With a reason
+    /// they are rejected, which the next proposals are held against; without one what they took the place of counts again.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn set_aside(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        from: EntryShelf,
+        ids: &[String],
+        rejected: Option<&str>,
+    ) -> Result<Vec<CheckpointId>, ItemError> {
+        let book = self.book(holder, from)?;
+        let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
+        let archive = self.archive(holder)?;
+        let add = |entry: &&MemoryEntry| {
+            let status = match (rejected, &entry.status) {
+                (Some(reason), _) => EntryStatus::Rejected(reason.to_owned()),
+                (None, EntryStatus::Active) => EntryStatus::Archived,
+                (None, status) => status.clone(),
+            };
+            let now = MemoryEntry { status, ..(*entry).clone() };
+            // It was there before, and came back.
+            match archive.get(&entry.id).filter(|before| before.text == now.text) {
+                Some(before) => EntryEdit::Change { was: before.clone(), now: Box::new(now) },
+                None => EntryEdit::Add(now),
+            }
+        };
+        let adds: Vec<EntryEdit> = there.iter().map(add).collect();
+        let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
+        let archive = self.change(writer, holder, EntryShelf::Archive, &adds)?.checkpoint;
+        crate::base::fs::crash::point("entries-set-aside");
+        let left = self.change(writer, holder, from, &moves)?.checkpoint;
+        Ok(left.into_iter().chain(archive).collect())
+    }
+}
+
+/// A proposal that is accepted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Acceptance {
+    /// Its name.
+    pub(crate) id: String,
+    /// What it is to say instead.
+    pub(crate) text: Option<String>,
+    /// How sure it is from now on.
+    pub(crate) confidence: Option<f64>,
+    /// The entry whose place it takes; else the one that it refines or corrects, if there is one.
+    pub(crate) supersedes: Option<String>,
+}
+
+impl Acceptance {
+    /// As it is.
+    pub(crate) fn of(id: String) -> Self {
+        Self { id, ..Self::default() }
+    }
+}

@@ -1,0 +1,204 @@
+//! Changing entries: the lines of one file, as one change.
+
+use super::{EntryStore, entries_path};
+use crate::base::fs::crash;
+use crate::base::path::VaultPath;
+use crate::memory::items::ItemError;
+use crate::memory::items::store::edit;
+use crate::text::derive::ItemEditError;
+use crate::text::derive::entries::{
+    EntriesFile, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries, with_sources,
+    without_entries, without_source,
+};
+use crate::text::note::{Note, with_property};
+use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit};
+
+/// Who changes entries.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryWriter<'a> {
+    /// Who writes the files.
+    pub(crate) files: &'a Files,
+    /// As whom the file is written.
+    pub(crate) act: Act<'a>,
+    /// Whether it is no person, so that it may not drop more than a quarter of the entries at once.
+    pub(crate) is_program: bool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum EntryEdit {
+    /// It is added; where its name is taken by an entry of the same text, it is there already.
+    Add(MemoryEntry),
+    /// An entry says something else; refused where its line is not as it was read.
+    Change {
+        /// As it was read.
+        was: MemoryEntry,
+        /// What it says from now on.
+        now: Box<MemoryEntry>,
+    },
+    /// The entry of that name goes; it is no error where it is gone.
+    Remove(String),
+    /// An entry goes, after it was put into another file; one whose line is not as it was read stays.
+    Move(MemoryEntry),
+    /// The list of sources names that note no more, unless an entry cites it.
+    Unlist(String),
+}
+
+/// What became of a file of entries.
+#[derive(Debug, Default)]
+pub(crate) struct EntriesWritten {
+    /// Undoes it; `None` where the file says what it said.
+    pub(crate) checkpoint: Option<CheckpointId>,
+    /// The names of what was added, in the order of the edits.
+    pub(crate) added: Vec<String>,
+}
+
+impl EntryStore {
+    /// Makes changes to one file, all or none of them.
+    ///
+    /// # Errors
+    /// When the file cannot be changed so, a program would drop too much, or the disk refuses.
+    pub(crate) fn change(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        shelf: EntryShelf,
+        edits: &[EntryEdit],
+    ) -> Result<EntriesWritten, ItemError> {
+        let mut added = Vec::new();
+        let moved: Vec<&str> = edits
+            .iter()
+            .filter_map(|edit| match edit {
+                EntryEdit::Move(entry) => Some(entry.id.as_str()),
+                _ => None,
+            })
+            .collect();
+        let checkpoint = self.write(writer, (holder, shelf), &moved, |text| {
+            let (now, names) = edited(text, shelf, edits)?;
+            added = names;
+            Ok(now)
+        })?;
+        Ok(EntriesWritten { checkpoint, added })
+    }
+
+    /// Writes another text in the place of a whole file.
+    ///
+    /// # Errors
+    /// As [`EntryStore::change`].
+    pub(crate) fn rewrite(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryHolder,
+        shelf: EntryShelf,
+        text: &str,
+    ) -> Result<EntriesWritten, ItemError> {
+        let checkpoint = self.write(writer, (holder, shelf), &[], |_| Ok(text.to_owned()))?;
+        Ok(EntriesWritten { checkpoint, added: Vec::new() })
+    }
+
+    /// Works out what a file says after a change, and writes that over what it said. What was `moved` to another file is not lost.
+    fn write(
+        &self,
+        writer: &EntryWriter<'_>,
+        (holder, shelf): (&MemoryHolder, EntryShelf),
+        moved: &[&str],
+        mut change: impl FnMut(&str) -> Result<String, ItemEditError>,
+    ) -> Result<Option<CheckpointId>, ItemError> {
+        let _one = self.store.one_change();
+        let path = entries_path(holder, shelf)?;
+        let written = edit(writer.files, &path, writer.act, |text| {
+            let before = text.unwrap_or(head_of(shelf));
+            let now = change(before).map_err(|source| ItemError::edit(&path, source))?;
+            if now == before {
+                return Ok(NoteEdit::Stays);
+            }
+            if writer.is_program {
+                may_lose(&path, shelf, before, &now, moved)?;
+            }
+            let now = match shelf {
+                EntryShelf::Known => with_sources(&now, before, shelf),
+                EntryShelf::Pending | EntryShelf::Archive => kept_private(&now).ok_or(ItemEditError::Frontmatter),
+            };
+            now.map(NoteEdit::Text).map_err(|source| ItemError::edit(&path, source))
+        })?;
+        if written.is_some() {
+            crash::point("entries-written");
+        }
+        Ok(written)
+    }
+}
+
+/// Refuses a change that drops more than a quarter of what a file knows.
+fn may_lose(path: &VaultPath, shelf: EntryShelf, before: &str, now: &str, moved: &[&str]) -> Result<(), ItemError> {
+    let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
+    let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
+    let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
+    let of = before.entries.len();
+    if lost.len() * 4 > of { Err(ItemError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
+}
+
+/// The text after all edits, and the names of what was added.
+fn edited(text: &str, shelf: EntryShelf, edits: &[EntryEdit]) -> Result<(String, Vec<String>), ItemEditError> {
+    let (mut text, mut added) = (text.to_owned(), Vec::new());
+    let mut rest = edits;
+    while let Some(first) = rest.first() {
+        // What comes or goes together is one change: a file of thousands is read once for all of them.
+        let together = |edit: &&EntryEdit| match first {
+            EntryEdit::Add(_) => matches!(edit, EntryEdit::Add(_)),
+            EntryEdit::Remove(_) | EntryEdit::Move(_) => matches!(edit, EntryEdit::Remove(_) | EntryEdit::Move(_)),
+            EntryEdit::Change { .. } | EntryEdit::Unlist(_) => false,
+        };
+        let length = rest.iter().take_while(together).count().max(1);
+        let (run, after) = rest.split_at(length);
+        rest = after;
+        match first {
+            EntryEdit::Add(_) => {
+                let adds =
+                    run.iter().filter_map(|edit| if let EntryEdit::Add(entry) = edit { Some(entry) } else { None });
+                let (now, names) = with_entries(&text, shelf, adds)?;
+                text = now;
+                added.extend(names);
+            }
+            EntryEdit::Remove(_) | EntryEdit::Move(_) => {
+                let file = EntriesFile::read(&text, shelf);
+                let goes = run.iter().filter_map(|edit| match edit {
+                    EntryEdit::Remove(id) => file.get(id).map(|entry| entry.id.as_str()),
+                    EntryEdit::Move(was) => file.get(&was.id).filter(|is| is_as_read(is, was)).map(|is| is.id.as_str()),
+                    _ => None,
+                });
+                text = without_entries(&text, shelf, &goes.collect())?;
+            }
+            EntryEdit::Unlist(path) => text = without_source(&text, shelf, path)?,
+            EntryEdit::Change { was, now } => {
+                if EntriesFile::read(&text, shelf).get(&was.id).is_some_and(|is| !is_as_read(is, was)) {
+                    return Err(ItemEditError::Changed);
+                }
+                text = with_changed(&text, shelf, &was.id, now)?;
+            }
+        }
+    }
+    Ok((text, added))
+}
+
+/// Whether an entry says what it said, wherever in the file it stands.
+fn is_as_read(is: &MemoryEntry, was: &MemoryEntry) -> bool {
+    let placed = MemoryEntry { line_start: is.line_start, line_end: is.line_end, ..was.clone() };
+    *is == placed
+}
+
+/// What a new file begins with.
+fn head_of(shelf: EntryShelf) -> &'static str {
+    match shelf {
+        EntryShelf::Known => "# Entries\n",
+        EntryShelf::Pending => "---\nprivate: true\n---\n\n# Proposals\n",
+        EntryShelf::Archive => "---\nprivate: true\n---\n\n# Archive\n",
+    }
+}
+
+/// The text as no agent reads it.
+fn kept_private(text: &str) -> Option<String> {
+    match Note::parse(text, "").is_private() {
+        true => Some(text.to_owned()),
+        false => with_property(text, "private", &true.into()),
+    }
+}

@@ -1,0 +1,181 @@
+//! The facts of one memory scope, as they were read.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blake3::{Hash, Hasher};
+use jiff::Timestamp;
+
+use super::{copies_of_history, history_of};
+use crate::base::path::VaultPath;
+use crate::memory::items::ItemError;
+use crate::memory::items::store::{ItemSnapshot, ReadStamps, if_there, source, stamp_of};
+use crate::text::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, NoticedBy};
+use crate::vault::disk::{Stamp, read_lines};
+
+/// Maximum size of a history, which only ever grows.
+const MAX_HISTORY_BYTES: u64 = 1 << 30;
+/// Maximum time by which a line of a history may be ahead of the clock, in milliseconds: clocks of two machines differ.
+const AHEAD_MS: i64 = 3_600_000;
+
+/// The facts of one memory scope and their history.
+#[derive(Debug)]
+pub(crate) struct FactsSnapshot {
+    /// The file of the facts.
+    pub(crate) path: VaultPath,
+    /// What it says.
+    pub(crate) facts: Arc<FactsFile>,
+    /// What the history beside it says.
+    pub(crate) history: Arc<FactsHistory>,
+    /// The stamp of the file that was read; `None` where there is none.
+    pub(crate) stamp: Option<Stamp>,
+    /// BLAKE3 of the file.
+    pub(super) hash: Option<Hash>,
+    /// BLAKE3 of the hashes of the history and of its copies.
+    history_hash: Hash,
+    /// What sync services have made of the history, which is read with it.
+    copies: Vec<VaultPath>,
+    /// What is wrong with the history and its copies: in which file, which line, and what.
+    strange: Vec<(VaultPath, Option<usize>, String)>,
+    stamps: ReadStamps,
+    /// Whether the history has all that the file says.
+    pub(super) is_noticed: AtomicBool,
+    /// Whether all but facts that have gone only just is noted, and no commit has taken those away.
+    pub(super) waits: AtomicBool,
+}
+
+impl FactsSnapshot {
+    /// Reads the files; what has not changed since `known` is taken from there.
+    pub(super) fn read(root: &Path, path: &VaultPath, max: u64, known: Option<&Self>) -> Result<Self, ItemError> {
+        let mut stamps = ReadStamps::now();
+        let found = source(root, path, max)?;
+        let (stamp, hash) = (found.as_ref().map(|source| source.stamp), found.as_ref().map(|source| source.hash));
+        let on_disk = path.on_disk(root);
+        stamps.add(on_disk.clone(), stamp);
+        // A copy comes or goes with another time of the folder.
+        let folder = on_disk.parent().unwrap_or(root).to_owned();
+        stamps.add(folder.clone(), stamp_of(&folder));
+        let copies = copies_of_history(root, path);
+        let (mut text, mut hasher, mut begins) = (String::new(), Hasher::new(), Vec::new());
+        let (mut strange, mut of_copies) = (Vec::new(), Vec::new());
+        for file in std::iter::once(history_of(path)).chain(copies.iter().cloned()) {
+            let read = if_there(&file, read_lines(root, &file, MAX_HISTORY_BYTES));
+            let is_copy = copies.contains(&file);
+            if let (Err(error), true) = (&read, is_copy) {
+                stamps.add(file.on_disk(root), stamp_of(&file.on_disk(root)));
+                let message = "this copy of the history cannot be read, and is left out; look into it, and delete it";
+                of_copies.push((file, None, format!("{message}: {error}")));
+                continue;
+            }
+            let read = read?;
+            stamps.add(file.on_disk(root), read.as_ref().map(|(source, _)| source.stamp));
+            let Some((source, no_text)) = read else { continue };
+            hasher.update(source.hash.as_bytes());
+            let message = "this line is not UTF-8 text, and is passed over";
+            strange.extend(no_text.into_iter().map(|line| (file.clone(), Some(line), message.to_owned())));
+            if is_copy {
+                // Two that noticed the same have named it alike: it counts once.
+                let message = "a sync service made this copy of the history, and it is read with it; put its lines at the end of \
+                    facts.history.md, and delete it";
+                of_copies.push((file.clone(), None, message.to_owned()));
+            }
+            begins.push((text.lines().count(), file));
+            text += &source.text;
+            text.push('\n');
+        }
+        let history_hash = hasher.finalize();
+        let same_facts = known.filter(|known| known.hash == hash);
+        let same_history = known.filter(|known| known.history_hash == history_hash);
+        let read_facts = || Arc::new(found.map(|source| FactsFile::read(&source.text)).unwrap_or_default());
+        let facts = same_facts.map_or_else(read_facts, |known| Arc::clone(&known.facts));
+        let latest = Timestamp::now().as_millisecond() + AHEAD_MS;
+        let read_history = || Arc::new(FactsHistory::read_until(&text, latest));
+        let history = same_history.map_or_else(read_history, |known| Arc::clone(&known.history));
+        for line in &history.ahead {
+            let Some((before, file)) = begins.iter().rev().find(|(before, _)| before < line) else { continue };
+            let message =
+                "this line says that it was noticed at a time that is yet to come, and is passed over; put it right";
+            strange.push((file.clone(), Some(line - before), message.to_owned()));
+        }
+        strange.extend(of_copies);
+        let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
+        Ok(Self {
+            path: path.clone(),
+            facts,
+            history,
+            stamp,
+            hash,
+            history_hash,
+            copies,
+            strange,
+            stamps,
+            is_noticed: AtomicBool::new(is_noticed),
+            waits: AtomicBool::new(false),
+        })
+    }
+
+    /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
+    /// is still to begin.
+    pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {
+        match fact.phase(at) {
+            Some(FactPhase::Current) => Some(&fact.text),
+            _ => self.history.standing(fact, at).map(|window| window.text),
+        }
+    }
+
+    /// The facts of the file that are true at a moment that is now, with their values as written.
+    pub(crate) fn true_at(&self, at: i64) -> impl Iterator<Item = (&Fact, &str)> {
+        self.facts.facts().filter_map(move |fact| Some((fact, self.value_at(fact, at)?)))
+    }
+
+    /// What the file says and a history does not.
+    pub(super) fn unnoticed(&self, history: &FactsHistory, learned: i64, by: &str) -> Vec<FactChange> {
+        history.unnoticed(&self.facts, &NoticedBy { learned, by, source: None })
+    }
+
+    /// What is wrong with the files: path, line, message.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = (String, Option<usize>, String)> {
+        let of_facts = self.facts.problems.iter();
+        let of_facts = of_facts.map(|problem| (self.path.to_string(), problem.line, problem.message.clone()));
+        let strange = self.strange.iter();
+        of_facts.chain(strange.map(|(path, line, message)| (path.to_string(), *line, message.clone())))
+    }
+
+    /// Whether the history that it has is the one of that hash, or none; copies of it may be behind that.
+    pub(super) fn is_of_history(&self, hash: Option<Hash>) -> bool {
+        let mut hasher = Hasher::new();
+        if let Some(hash) = hash {
+            hasher.update(hash.as_bytes());
+        }
+        self.history_hash == hasher.finalize() || !self.copies.is_empty()
+    }
+
+    /// The same for who sees the file and not its history.
+    pub(crate) fn without_history(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            facts: Arc::clone(&self.facts),
+            history: Arc::default(),
+            stamp: self.stamp,
+            hash: self.hash,
+            history_hash: self.history_hash,
+            copies: self.copies.clone(),
+            strange: self.strange.clone(),
+            stamps: ReadStamps::default(),
+            is_noticed: AtomicBool::default(),
+            waits: AtomicBool::default(),
+        }
+    }
+
+    /// The files that the history was read of, those included that sync services made; one may not be there.
+    pub(crate) fn history_paths(&self) -> impl Iterator<Item = VaultPath> {
+        std::iter::once(history_of(&self.path)).chain(self.copies.iter().cloned())
+    }
+}
+
+impl ItemSnapshot for FactsSnapshot {
+    fn stamps(&self) -> &ReadStamps {
+        &self.stamps
+    }
+}

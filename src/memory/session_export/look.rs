@@ -1,0 +1,660 @@
+//! A look at all files of sessions: what has come or grown is read, compared with what is known of it, and written; what is too old, or too
+//! many, goes to the trash. And the task that says when.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::channel::{ChannelStores, SessionChannel};
+use super::note::{NotExported, SessionAbout, SessionWriter, take_away, take_notes_away};
+use super::place::{GoneSessions, SessionPlace};
+use crate::access::request::Workspace;
+use crate::base::config::{ChannelScope, SessionProgram, SessionsConfig};
+use crate::base::fs::{FsError, crash};
+use crate::base::state::{Digest, SessionSource, SessionTable, StateError};
+use crate::base::tasks::{Task, TaskSignal};
+use crate::memory::imports::{SessionTranscript, SourceKind, is_beside_session, session, session_id, session_kind};
+use crate::serve::wire::{SessionsState, Skipped};
+use crate::vault::disk::{ElsewhereFile, Files, FilesElsewhere, FoldersWatcher, Identity};
+use crate::vault::forgotten::ForgottenLookup;
+
+/// Maximum number of problems that are kept.
+const MAX_PROBLEMS: usize = 100;
+
+/// The files of an entry of `memory.toml`.
+struct SessionsEntry {
+    config: SessionsConfig,
+    /// Its glob, or why it is none.
+    files: Result<FilesElsewhere, String>,
+    key: Digest,
+}
+
+/// What is known of the files, from look to look.
+struct SessionsLook {
+    entries: Vec<SessionsEntry>,
+    table: SessionTable,
+    stores: ChannelStores,
+    /// Files that are not kept, until they change: by their names, with what they were.
+    refused: HashMap<Digest, (u64, i64, String)>,
+    /// Those that are shorter than they were.
+    cut_short: HashSet<Digest>,
+    /// What the others are called, as far as that is known since the start.
+    told: HashMap<Digest, Option<ToldSession>>,
+}
+
+/// What a look came to.
+#[derive(Debug, Default)]
+struct SessionsSeen {
+    /// The folders in which more may come.
+    folders: BTreeSet<PathBuf>,
+    state: SessionsState,
+    /// Whether something is to be tried again soon.
+    again: bool,
+}
+
+impl SessionsLook {
+    /// For the entries of a vault's configuration.
+    fn new(workspace: &Workspace) -> Self {
+        let root = workspace.home().root();
+        let entry = |config: &SessionsConfig| SessionsEntry {
+            files: FilesElsewhere::new(root, &config.path).map_err(|error| error.to_string()),
+            key: digest_of(config.path.as_bytes()),
+            config: config.clone(),
+        };
+        Self {
+            entries: workspace.config().sessions.iter().map(entry).collect(),
+            table: SessionTable::new(workspace.state()),
+            stores: ChannelStores::default(),
+            refused: HashMap::new(),
+            cut_short: HashSet::new(),
+            told: HashMap::new(),
+        }
+    }
+
+    /// The folders in which files may come, without a look at the files.
+    fn folders(&self) -> BTreeSet<PathBuf> {
+        self.entries
+            .iter()
+            .filter_map(|entry| entry.files.as_ref().ok())
+            .flat_map(|files| files.find().folders)
+            .collect()
+    }
+
+    /// Looks at all files, and does what is to be done.
+    fn look(&mut self, workspace: &Workspace, is_over: &dyn Fn() -> bool) -> SessionsSeen {
+        let mut seen = SessionsSeen::default();
+        let mut taken = HashSet::new();
+        let Self { entries, table, stores, refused, cut_short, told } = self;
+        let mut there = HashSet::new();
+        for entry in entries.iter() {
+            let files = match &entry.files {
+                Ok(files) => files.find(),
+                Err(error) => {
+                    seen.problem(&entry.config.path, error);
+                    continue;
+                }
+            };
+            seen.folders.extend(files.folders);
+            for (path, problem) in files.problems {
+                seen.problem(&path.display().to_string(), &problem);
+            }
+            // What two entries name is the first one's.
+            let files: BTreeMap<Digest, ElsewhereFile> = files
+                .files
+                .into_iter()
+                .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
+                .filter(|(key, file)| !is_beside_session(&file.path.to_string_lossy()) && taken.insert(*key))
+                .collect();
+            there.extend(files.keys().copied());
+            seen.state.sources += files.len();
+            let gone = GoneSessions::default();
+            let seen = &mut seen;
+            let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
+            if let Err(error) = look.run(is_over) {
+                seen.again = true;
+                seen.problem(&entry.config.path, &error.to_string());
+            }
+            if is_over() {
+                break;
+            }
+        }
+        refused.retain(|key, _| there.contains(key));
+        cut_short.retain(|key| there.contains(key));
+        told.retain(|key, _| there.contains(key));
+        seen.state.cut_short = cut_short.len();
+        seen
+    }
+}
+
+impl SessionsSeen {
+    fn problem(&mut self, path: &str, reason: &str) {
+        if self.state.problems.len() < MAX_PROBLEMS {
+            self.state.problems.push(Skipped { path: path.to_owned(), reason: reason.to_owned() });
+        }
+    }
+}
+
+/// A look at the files of one entry.
+struct EntryLook<'l> {
+    workspace: &'l Workspace,
+    table: &'l SessionTable,
+    stores: &'l mut ChannelStores,
+    refused: &'l mut HashMap<Digest, (u64, i64, String)>,
+    cut_short: &'l mut HashSet<Digest>,
+    told: &'l mut HashMap<Digest, Option<ToldSession>>,
+    gone: GoneSessions,
+    entry: &'l SessionsEntry,
+    files: BTreeMap<Digest, ElsewhereFile>,
+    seen: &'l mut SessionsSeen,
+}
+
+impl EntryLook<'_> {
+    fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
+        let known = self.with_moved()?;
+        let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
+        let there = self.files.iter().map(|(key, file)| RankedSession {
+            mtime_ns: file.stamp.mtime_ns,
+            is_kept: is_kept(key),
+            path: Some(&file.path),
+            key: *key,
+        });
+        // Those that are gone count as well: the ones that changed last stay.
+        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key)).map(|(key, source)| RankedSession {
+            mtime_ns: source.mtime_ns,
+            is_kept: is_kept(key),
+            path: None,
+            key: *key,
+        });
+        let mut ranked: Vec<RankedSession<'_>> = there.chain(gone).collect();
+        rank(&mut ranked);
+        let ranked: Vec<(i64, Digest)> = ranked.into_iter().map(|session| (session.mtime_ns, session.key)).collect();
+        let SessionsConfig { keep_days, keep_count, .. } = self.entry.config;
+        let days = SignedDuration::from_hours(24 * i64::try_from(keep_days).unwrap_or_default());
+        let since = Timestamp::now().checked_sub(days).ok().filter(|_| keep_days > 0);
+        let since = since.and_then(|since| i64::try_from(since.as_nanosecond()).ok());
+        let mut at: u64 = 0;
+        for (time, key) in ranked {
+            if is_over() {
+                return Ok(());
+            }
+            // It is at another place now, and was there before.
+            if self.gone.has_moved(&key) {
+                continue;
+            }
+            let before = known.get(&key);
+            let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| time >= since);
+            at += 1;
+            match self.files.get(&key).cloned() {
+                _ if !stays => {
+                    if let Some((note, reason)) = take_away(self.workspace, self.table, &key, before)? {
+                        self.seen.again = true;
+                        self.seen.problem(&note, &reason);
+                    }
+                }
+                Some(file) => self.bring_up(&key, &file, before),
+                None => self.seen.state.gone += usize::from(is_kept(&key)),
+            }
+        }
+        for (_, source) in self.table.of_entry(&self.entry.key)? {
+            self.seen.state.begun_anew += source.generation as usize;
+            self.seen.state.sessions += usize::from(!source.is_out && source.turns > 0);
+        }
+        let edited = self.table.edited(&self.entry.key)?;
+        self.seen.state.edited += edited;
+        Ok(())
+    }
+
+    /// What is known of the files of the entry: of those of another as well, which named them before.
+    fn known(&self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
+        for (key, file) in &self.files {
+            // One that is refused has nothing that was kept.
+            let stamp = (file.stamp.size, file.stamp.mtime_ns);
+            let is_refused = self.refused.get(key).is_some_and(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
+            if is_refused || known.contains_key(key) {
+                continue;
+            }
+            if let Some(source) = self.table.source(key)? {
+                let source = SessionSource { entry: self.entry.key, ..source };
+                self.table.keep_source(key, &source)?;
+                known.insert(*key, source);
+            }
+        }
+        Ok(known)
+    }
+
+    /// The same, with those files that are new and as one was that is gone known as that one, where they are it: they take its place, and
+    /// not that of another.
+    fn with_moved(&mut self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        let may_have_moved: Vec<(Digest, ElsewhereFile)> = self
+            .files
+            .iter()
+            .filter(|(key, file)| {
+                known.get(*key).is_none_or(|before| before.is_out)
+                    && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
+            })
+            .map(|(key, file)| (*key, file.clone()))
+            .collect();
+        let mut has_moved = false;
+        for (key, file) in may_have_moved {
+            has_moved |= self.take_over(&key, &file, known.get(&key))?;
+        }
+        if !has_moved {
+            return Ok(known);
+        }
+        let known = self.known()?;
+        self.gone = self.gone_of(&known);
+        Ok(known)
+    }
+
+    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> GoneSessions {
+        GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
+    }
+
+    fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
+        let stamp = (file.stamp.size, file.stamp.mtime_ns);
+        let name = file.path.display().to_string();
+        let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
+        let before_as_is = before.filter(|before| is_known(before));
+        let is_done = before_as_is.is_some_and(|before| self.is_as_set(key, before, file));
+        // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
+        let refused = self.refused.get(key).filter(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
+        let reason = refused.filter(|_| is_done || before_as_is.is_none()).map(|(.., reason)| reason.clone());
+        if let Some(reason) = &reason {
+            self.seen.problem(&name, reason);
+        }
+        if is_done || reason.is_some() {
+            return;
+        }
+        self.refused.remove(key);
+        match self.export(key, file, before) {
+            Ok(outcome) => {
+                if outcome == SessionOutcome::CutShort {
+                    self.cut_short.insert(*key);
+                } else {
+                    self.cut_short.remove(key);
+                }
+            }
+            Err(NotExported::Lasting(reason)) => {
+                tracing::warn!("the session {name} is not kept, or not all of it: {reason}");
+                self.seen.problem(&name, &reason);
+                self.refused.insert(*key, (stamp.0, stamp.1, reason));
+            }
+            Err(NotExported::Passing(reason)) => {
+                self.seen.again = true;
+                self.seen.problem(&name, &format!("it is tried again: {reason}"));
+            }
+        }
+    }
+}
+
+/// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
+const MAX_SOURCE_BYTES: u64 = 256 << 20;
+
+/// What became of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionOutcome {
+    /// Its notes have what it has.
+    Kept,
+    /// Nobody has said anything in it.
+    Empty,
+    /// It is shorter than it was: what was kept of it stays.
+    CutShort,
+}
+
+/// What a session is called.
+#[derive(Debug)]
+struct ToldSession {
+    kind: SourceKind,
+    id: String,
+}
+
+/// The name of a file, of an entry or of settings in the tables.
+fn digest_of(bytes: &[u8]) -> Digest {
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
+    digest
+}
+
+impl EntryLook<'_> {
+    /// Brings the notes of a file up to date. `before` is how it was read last.
+    fn export(
+        &mut self,
+        key: &Digest,
+        file: &ElsewhereFile,
+        before: Option<&SessionSource>,
+    ) -> Result<SessionOutcome, NotExported> {
+        let unread = |error: io::Error| NotExported::Lasting(format!("it cannot be read: {error}"));
+        if file.stamp.size > MAX_SOURCE_BYTES {
+            return Err(NotExported::Lasting(format!("it has more than {} MB", MAX_SOURCE_BYTES >> 20)));
+        }
+        let mut opened = File::open(&file.path).map_err(unread)?;
+        // What is written behind that meanwhile is for the next look.
+        let (content, prefix) =
+            hashes(&mut opened, file.stamp.size, before.map_or(0, |before| before.length)).map_err(unread)?;
+        let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
+            return Err(NotExported::Lasting("it is no session of a program that is known".into()));
+        };
+        let moved = self.taken_over(key, file, before, &transcript)?;
+        let before = moved.as_ref().or(before);
+        let kind = transcript.kind;
+        let channel = self.stores.channel(kind, &transcript.id, &file.path);
+        self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
+        // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
+        let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
+        let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
+        let about = SessionAbout {
+            scope: told_scope.unwrap_or(self.entry.config.scope),
+            channel: told_name.clone().filter(|name| !name.is_empty()),
+            agent: self.entry.config.agent.clone(),
+        };
+        let (turns, settings) = (transcript.turns.len(), self.settings());
+        let seen = SessionSource {
+            entry: self.entry.key,
+            size: file.stamp.size,
+            mtime_ns: file.stamp.mtime_ns,
+            told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
+            told_name: told_name.unwrap_or_default(),
+            ..before.cloned().unwrap_or_default()
+        };
+        if turns == 0 {
+            self.table.keep_source(key, &SessionSource { settings, ..seen })?;
+            let was_more = before.is_some_and(|before| before.turns > 0);
+            return Ok(if was_more { SessionOutcome::CutShort } else { SessionOutcome::Empty });
+        }
+        let generation = match self.place(key, before, prefix, &transcript)? {
+            SessionPlace::Notes(generation) => generation,
+            SessionPlace::Said(generation) if generation == seen.generation => {
+                self.table.keep_source(key, &SessionSource { settings, ..seen })?;
+                return Ok(SessionOutcome::CutShort);
+            }
+            SessionPlace::Said(generation) => {
+                // By what it has now it is told from the next that has its place.
+                let (digest, turns, content) = (transcript.digest(turns), turns as u64, Digest::default());
+                let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
+                self.table.keep_source(key, &back)?;
+                return Ok(SessionOutcome::CutShort);
+            }
+        };
+        self.write(key, generation, &transcript, &about)?;
+        let now = SessionSource {
+            settings,
+            length: file.stamp.size,
+            content,
+            turns: turns as u64,
+            digest: transcript.digest(turns),
+            generation,
+            is_out: false,
+            ..seen
+        };
+        self.table.keep_source(key, &now)?;
+        crash::point("session-marked");
+        match transcript.remarks.iter().find(|remark| !remark.contains("is not whole")) {
+            // It is kept as far as it could be read.
+            Some(remark) => Err(NotExported::Lasting(remark.clone())),
+            None => Ok(SessionOutcome::Kept),
+        }
+    }
+
+    /// The session of a file, as far as it was written when that was looked at; `None` where it is of no program that is known.
+    fn transcript(&self, file: &ElsewhereFile, mut opened: File) -> io::Result<Option<SessionTranscript>> {
+        let Some(kind) = self.kind(&file.path, &mut opened)? else { return Ok(None) };
+        opened.rewind()?;
+        let at_ms = file.stamp.mtime_ns / 1_000_000;
+        Ok(Some(session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size))))
+    }
+
+    /// Has a file that is new be known as the one that it was before it moved; says whether there is such a one.
+    ///
+    /// # Errors
+    /// When the state cannot be read or written.
+    fn take_over(
+        &mut self,
+        key: &Digest,
+        file: &ElsewhereFile,
+        before: Option<&SessionSource>,
+    ) -> Result<bool, StateError> {
+        if file.stamp.size > MAX_SOURCE_BYTES {
+            return Ok(false);
+        }
+        // What cannot be read is said where it is to be kept.
+        let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
+        let Ok(Some(transcript)) = read else { return Ok(false) };
+        Ok(self.taken_over(key, file, before, &transcript)?.is_some())
+    }
+
+    fn taken_over(
+        &mut self,
+        key: &Digest,
+        file: &ElsewhereFile,
+        before: Option<&SessionSource>,
+        transcript: &SessionTranscript,
+    ) -> Result<Option<SessionSource>, StateError> {
+        // One whose notes went to the trash may have had others at another place since.
+        let is_free = before.is_none_or(|before| before.is_out);
+        if !is_free || before.is_some() && !self.table.all_notes(key)?.is_empty() {
+            return Ok(None);
+        }
+        let stamp = (file.stamp.size, file.stamp.mtime_ns);
+        let Some((from, source)) = self.gone.take(transcript, stamp, self.table)? else { return Ok(None) };
+        self.table.move_file(&from, key)?;
+        crash::point("session-moved");
+        Ok(Some(source))
+    }
+
+    fn kind(&self, path: &Path, opened: &mut File) -> io::Result<Option<SourceKind>> {
+        opened.rewind()?;
+        Ok(match self.entry.config.kind {
+            Some(SessionProgram::OpenClaw) => Some(SourceKind::OpenClaw),
+            Some(SessionProgram::Moltis) => Some(SourceKind::Moltis),
+            Some(SessionProgram::ClaudeCode) => Some(SourceKind::ClaudeCode),
+            Some(SessionProgram::Codex) => Some(SourceKind::Codex),
+            None => session_kind(path, opened),
+        })
+    }
+
+    /// Whether the notes of a file that has not changed say of it what they would say now.
+    fn is_as_set(&mut self, key: &Digest, before: &SessionSource, file: &ElsewhereFile) -> bool {
+        if before.settings != self.settings() {
+            return false;
+        }
+        if !self.told.contains_key(key) {
+            // As long as there is no store, none has changed.
+            if !self.stores.has_store(&file.path) {
+                return true;
+            }
+            self.told.insert(*key, self.named(file));
+        }
+        let Some(Some(ToldSession { kind, id })) = self.told.get(key) else { return true };
+        let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
+        scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
+    }
+
+    /// What the session of a file is called that was not read since the start, where a store may tell its channel.
+    fn named(&self, file: &ElsewhereFile) -> Option<ToldSession> {
+        let mut opened = File::open(&file.path).ok()?;
+        let kind = self.kind(&file.path, &mut opened).ok()??;
+        opened.rewind().ok()?;
+        (kind == SourceKind::OpenClaw).then(|| ToldSession { kind, id: session_id(&file.path, opened) })
+    }
+
+    /// What the notes are made by, besides the file.
+    fn settings(&self) -> Digest {
+        let SessionsConfig { agent, scope, .. } = &self.entry.config;
+        digest_of(format!("{agent:?} {scope} {}", self.workspace.redacts()).as_bytes())
+    }
+
+    fn place(
+        &self,
+        key: &Digest,
+        before: Option<&SessionSource>,
+        prefix: Option<Digest>,
+        transcript: &SessionTranscript,
+    ) -> Result<SessionPlace, NotExported> {
+        let generation = before.map_or(0, |before| before.generation);
+        let asked = self.workspace.forgotten().look()?;
+        self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)
+    }
+
+    fn write(
+        &self,
+        key: &Digest,
+        generation: u32,
+        transcript: &SessionTranscript,
+        about: &SessionAbout,
+    ) -> Result<(), NotExported> {
+        let files = self.workspace.files()?;
+        let _one = files.one_generation();
+        let asked = self.workspace.forgotten().ask()?;
+        let count =
+            self.writer(files, &asked, &self.entry.config.collection(), (key, generation), transcript).write(about)?;
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        match take_notes_away(self.workspace, self.table, key, is_behind)? {
+            Some((note, reason)) => Err(NotExported::Passing(format!("`{note}`: {reason}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn writer<'w>(
+        &'w self,
+        files: &'w Files,
+        asked: &'w ForgottenLookup<'w>,
+        collection: &'w str,
+        (key, generation): (&'w Digest, u32),
+        transcript: &'w SessionTranscript,
+    ) -> SessionWriter<'w> {
+        let Self { workspace, table, .. } = self;
+        SessionWriter { workspace, table, files, asked, collection, key, generation, transcript }
+    }
+}
+
+/// The digest of the first bytes of a file, and of the first so many of them where it has those.
+fn hashes(file: &mut File, size: u64, prefix: u64) -> io::Result<(Digest, Option<Digest>)> {
+    let cut = |hasher: &blake3::Hasher| {
+        let mut digest = Digest::default();
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        digest
+    };
+    let mut hasher = blake3::Hasher::new();
+    file.seek(SeekFrom::Start(0))?;
+    let first = prefix.min(size);
+    hasher.update_reader(Read::take(&mut *file, first))?;
+    let of_prefix = (first == prefix).then(|| cut(&hasher));
+    hasher.update_reader(Read::take(&mut *file, size - first))?;
+    Ok((cut(&hasher), of_prefix))
+}
+
+/// A session among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RankedSession<'f> {
+    /// When its file was changed, in nanoseconds since 1970.
+    mtime_ns: i64,
+    /// Whether it has a note.
+    is_kept: bool,
+    /// Its file; `None` where that is gone.
+    path: Option<&'f Path>,
+    /// The name of the file in the table.
+    key: Digest,
+}
+
+/// Puts those first that changed last. Of those that changed within one tick of the clock the ones that have a note stay, so that none takes
+/// the place of another for nothing, and then they go by their names; those whose files are gone come last.
+fn rank(sessions: &mut [RankedSession<'_>]) {
+    sessions.sort_unstable_by_key(|session| {
+        let RankedSession { mtime_ns, is_kept, path, key } = *session;
+        (Reverse(mtime_ns), !is_kept, path.is_none(), path, key)
+    });
+}
+
+/// Quiet period without a change before files are looked at: a session is written line by line.
+const QUIET_PERIOD: Duration = Duration::from_millis(200);
+/// Maximum time that such a quiet period is waited for.
+const MAX_QUIET_WAIT: Duration = Duration::from_secs(2);
+/// Delay until what failed in a way that may pass is tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// Maximum number of looks at new folders for those that were made in them meanwhile.
+const MAX_COVERS: usize = 8;
+
+/// Starts to look at the files that `[[sessions]]` names; `None` where it names none.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<SessionsState>>, FsError> {
+    if workspace.config().sessions.is_empty() {
+        return Ok(None);
+    }
+    let (vault, mut parts) = (Arc::clone(workspace), None);
+    let task = Task::start("sessions", TaskSignal::default(), move |signal, shown| {
+        let since = Instant::now();
+        while parts.is_some() && since.elapsed() < MAX_QUIET_WAIT && signal.pause(QUIET_PERIOD) {
+            if signal.is_stopped() {
+                return None;
+            }
+        }
+        let index = &vault.config().index;
+        let (look, watcher) = parts.get_or_insert_with(|| {
+            let changed = signal.clone();
+            (SessionsLook::new(&vault), FoldersWatcher::start(index.watch, Arc::new(move || changed.wake())))
+        });
+        // Listened to before it is looked at: what comes in between is heard of.
+        for _ in 0..MAX_COVERS {
+            if !watcher.cover(&look.folders()) {
+                break;
+            }
+        }
+        let mut again = false;
+        // A vault that is away, or another's now, is not written to.
+        if Identity::of_vault(vault.home().root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {
+            let mut seen = look.look(&vault, &|| signal.is_stopped());
+            again = seen.again;
+            let reason = watcher.needs_polling().map(str::to_owned);
+            seen.state.by = if reason.is_some() { "polling" } else { "events" }.into();
+            seen.state.reason = reason;
+            *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state;
+        }
+        let every = if watcher.needs_polling().is_some() { index.poll_seconds } else { index.reconcile_seconds };
+        let every = Duration::from_secs(every);
+        Some(if again { RETRY_DELAY.min(every) } else { every })
+    });
+    task.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_those_that_changed_at_once_the_ones_that_have_a_note_come_first_and_then_by_name() {
+        let session = |name: &'static str, mtime_ns, is_kept, key| RankedSession {
+            mtime_ns,
+            is_kept,
+            path: (!name.is_empty()).then_some(Path::new(name)),
+            key: [key; 16],
+        };
+        let ranked = [
+            session("z", 9, false, 1),
+            session("x", 7, true, 8),
+            session("y", 7, true, 2),
+            session("", 7, true, 1),
+            session("a", 7, false, 9),
+            session("b", 7, false, 3),
+            session("old", 1, true, 4),
+        ];
+        for turned in 0..ranked.len() {
+            let mut sessions = ranked;
+            sessions.rotate_left(turned);
+            rank(&mut sessions);
+            assert_eq!(sessions, ranked);
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! The notes of a session and their text: each is a part of it, written where nobody has edited what was written before, and added to where somebody has.
+
+use std::ops::Range;
+
+use blake3::Hash;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Map, Value};
+
+use crate::access::principal::{SESSION_AGENT, SESSION_SCOPE};
+use crate::access::request::{RequestError, Workspace};
+use crate::base::config::ChannelScope;
+use crate::base::fs::crash;
+use crate::base::path::VaultPath;
+use crate::base::redact::redact;
+use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
+use crate::memory::imports::{SessionTranscript, SessionTurn};
+use crate::text::derive::generated::TRUST;
+use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
+use crate::vault::disk::{Action, Files, WriteError, slug};
+use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+
+/// Who writes, as the log of changes says it.
+const BY: &str = "sessions";
+/// Names that are tried for a note.
+const NAMES: usize = 1000;
+/// What a note is about to be that goes to the trash for its age or number: one that is not there then was not taken away by the person.
+const TRASHED: &str = "trash";
+
+/// Why a session is not kept, as a sentence.
+#[derive(Debug)]
+pub(super) enum NotExported {
+    /// It is as it is until somebody changes something.
+    Lasting(String),
+    /// It may be kept with the next look.
+    Passing(String),
+}
+
+impl From<StateError> for NotExported {
+    fn from(error: StateError) -> Self {
+        Self::Passing(error.to_string())
+    }
+}
+
+impl From<RequestError> for NotExported {
+    fn from(error: RequestError) -> Self {
+        Self::Passing(error.message)
+    }
+}
+
+impl From<WriteError> for NotExported {
+    fn from(error: WriteError) -> Self {
+        Self::Passing(error.to_string())
+    }
+}
+
+/// Writes the notes of a session.
+pub(super) struct SessionWriter<'w> {
+    pub(super) workspace: &'w Workspace,
+    pub(super) table: &'w SessionTable,
+    pub(super) files: &'w Files,
+    /// Held until it is written: what is purged meanwhile would come back.
+    pub(super) asked: &'w ForgottenLookup<'w>,
+    /// Where the notes go.
+    pub(super) collection: &'w str,
+    /// The name of the file in the table, and how often it was begun anew.
+    pub(super) key: &'w Digest,
+    pub(super) generation: u32,
+    pub(super) transcript: &'w SessionTranscript,
+}
+
+impl SessionWriter<'_> {
+    /// Brings the notes up to date; says how many there are to be.
+    ///
+    /// # Errors
+    /// When one of them cannot be written.
+    pub(super) fn write(&self, about: &SessionAbout) -> Result<usize, NotExported> {
+        let known = self.table.notes(self.key, self.generation)?;
+        let parts = parts(&self.transcript.turns);
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
+            let note = known.iter().find(|note| note.part as usize == at);
+            let write = SessionPart { writer: self, about, at, part };
+            match note {
+                Some(note) => write.again(note.clone())?,
+                None => write.anew()?,
+            }
+        }
+        Ok(count)
+    }
+
+    /// Some turns of a part, without secrets and what was forgotten.
+    pub(super) fn said(&self, part: &Range<usize>, turns: Range<usize>) -> String {
+        let redacts = self.workspace.redacts();
+        let mut left = Vec::new();
+        for at in turns {
+            let text = &self.transcript.turns[at].text;
+            // A thought, whose place it keeps.
+            if text.is_empty() {
+                continue;
+            }
+            let text = if redacts { redact(text) } else { text.into() };
+            match self.asked.without(&text, TombstoneScope::All) {
+                None => left.push((at, text.into_owned())),
+                Some(without) => {
+                    let (whole, tombstone) = (without.text.is_none(), without.tombstone);
+                    self.workspace.forgotten().note(BY, self.collection, whole, tombstone);
+                    left.extend(without.text.map(|text| (at, text)));
+                }
+            }
+        }
+        said(self.transcript, part, left.iter().map(|(at, text)| (*at, text.as_str())))
+    }
+}
+
+/// A part of a session that is about to be written.
+struct SessionPart<'w> {
+    writer: &'w SessionWriter<'w>,
+    about: &'w SessionAbout,
+    at: usize,
+    part: Range<usize>,
+}
+
+impl SessionPart<'_> {
+    /// All of it.
+    fn text(&self) -> String {
+        let SessionWriter { transcript, asked, workspace, .. } = self.writer;
+        let title = transcript.title.as_deref().filter(|title| asked.without(title, TombstoneScope::All).is_none());
+        let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
+        let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
+        head + &self.writer.said(&self.part, self.part.clone())
+    }
+
+    /// Whether a note says of itself that it is this part of this session.
+    fn is_this(&self, text: &str) -> bool {
+        let note = Note::parse(text, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let part = note.metadata.get("part").and_then(Value::as_u64).unwrap_or(1);
+        says("source", SOURCE) && says("session", &self.writer.transcript.name()) && part == self.at as u64 + 1
+    }
+
+    /// A part that has no note yet. One that says that it is this one was made before the state was lost.
+    fn anew(&self) -> Result<(), NotExported> {
+        let (text, turns) = (self.text(), self.part.len() as u64);
+        let date = begun(self.writer.transcript, &self.part).date();
+        let number = if self.at > 0 { format!("-part-{}", self.at + 1) } else { String::new() };
+        let name = format!("{}/{date}-{}{number}", self.writer.collection, slug(&self.writer.transcript.id));
+        let mut edited = None;
+        for count in 1..=NAMES {
+            let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
+            let Ok(path) = VaultPath::new(path) else { break };
+            let row = SessionNote { part: self.at as u32, path: path.to_string(), ..SessionNote::default() };
+            match self.writer.files.read(&path) {
+                Ok(None) if edited.is_some() => break,
+                Ok(None) => match self.put(row, None, &text, turns) {
+                    // Somebody took the name at this very moment.
+                    Err(NotExported::Passing(_)) if self.writer.files.read(&path)?.is_some() => {}
+                    put => return put,
+                },
+                Ok(Some((bytes, hash))) => {
+                    let taken = self.writer.table.is_of_another(
+                        path.as_str(),
+                        self.writer.key,
+                        self.writer.generation,
+                        row.part,
+                    )?;
+                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there));
+                    let Some(there) = there else { continue };
+                    let after = hash.to_hex().to_string();
+                    if there == text {
+                        return self.done(SessionNote { after, turns, ..row });
+                    }
+                    if text.starts_with(&there) {
+                        return self.put(SessionNote { after, ..row }, Some((&there, hash)), &text, turns);
+                    }
+                    // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
+                    // of a session that the file had before.
+                    let turns = self.turns_in(&there);
+                    if edited.is_none() && turns > 0 {
+                        edited = Some(SessionNote { after, turns, is_edited: true, ..row });
+                    }
+                }
+                Err(WriteError::Refused { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match edited {
+            Some(row) => self.again(row),
+            None => {
+                Err(NotExported::Lasting(format!("no name is free for it: `{name}.md` and those like it are taken")))
+            }
+        }
+    }
+
+    /// How many turns there are up to the last that a note has as it is, behind those before it.
+    fn turns_in(&self, there: &str) -> u64 {
+        let (mut turns, mut from) = (0, 0);
+        for at in self.part.clone() {
+            let block = self.writer.said(&self.part, at..at + 1);
+            if let Some(end) = end_of_block(&there[from..], block.trim()) {
+                (turns, from) = (at + 1 - self.part.start, from + end);
+            }
+        }
+        turns as u64
+    }
+
+    /// A part that was written before.
+    fn again(&self, mut row: SessionNote) -> Result<(), NotExported> {
+        let turns = self.part.len() as u64;
+        // Forgotten for good.
+        let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
+        let Some((bytes, hash)) = self.writer.files.read(&path)? else {
+            // Not written yet, or taken away: then it stays away.
+            let is_owed = row.after.is_empty() || row.next == TRASHED;
+            return if is_owed { self.put(row, None, &self.text(), turns) } else { Ok(()) };
+        };
+        let now = hash.to_hex().to_string();
+        if now == row.next {
+            (row.after, row.turns) = (now, row.next_turns);
+        } else if row.after.is_empty() {
+            // It was never written, and the name is somebody else's.
+            return self.anew();
+        } else if now != row.after {
+            row.is_edited = true;
+        }
+        let Ok(there) = String::from_utf8(bytes) else {
+            return Err(NotExported::Lasting(format!("`{path}` was edited, and is no text: it stays as it is")));
+        };
+        if !row.is_edited {
+            let text = self.text();
+            return match text == there {
+                true => self.done(SessionNote { turns, ..row }),
+                false => self.put(row, Some((&there, hash)), &text, turns),
+            };
+        }
+        let from = self.part.start + row.turns as usize;
+        if from >= self.part.end {
+            return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
+        }
+        let more = self.writer.said(&self.part, from..self.part.end);
+        let end = if there.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{there}{end}{more}");
+        self.put(row, Some((&there, hash)), &text, turns)
+    }
+
+    /// Writes a text where that is, or nothing; what it is about to be is kept before, so that it is known after a kill.
+    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str, turns: u64) -> Result<(), NotExported> {
+        let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
+        let next = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
+        self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?;
+        crash::point("session-planned");
+        match there {
+            None => _ = self.writer.files.extend(&path, None, text, Action::Create.done_by(BY))?,
+            Some((before, hash)) if text.starts_with(before) => {
+                _ = self.writer.files.extend(&path, Some(hash), text, Action::Edit.done_by(BY))?;
+            }
+            Some((_, hash)) => _ = self.writer.files.replace(&path, hash, text, Action::Edit.done_by(BY))?,
+        }
+        crash::point("session-written");
+        self.done(SessionNote { after: next, turns, ..row })
+    }
+
+    fn done(&self, row: SessionNote) -> Result<(), NotExported> {
+        let row = SessionNote { next: String::new(), next_turns: 0, ..row };
+        Ok(self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?)
+    }
+}
+
+/// Where a block ends in a text that has it whole: on lines of its own, and with no more of its quote behind it.
+fn end_of_block(text: &str, block: &str) -> Option<usize> {
+    let ends = text.match_indices(block).filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    ends.map(|(at, _)| at + block.len()).find(|end| {
+        let behind = text[*end..].trim_start_matches([' ', '\t', '\r']);
+        !block.is_empty() && (behind.is_empty() || behind.strip_prefix('\n').is_some_and(|next| !next.starts_with('>')))
+    })
+}
+
+/// What says in frontmatter that a note is a session.
+pub(super) const SOURCE: &str = "session";
+/// Maximum size of the turns of one note, in bytes; a session with more goes on in another.
+const MAX_PART_BYTES: usize = 1 << 20;
+/// What a turn takes beside its text, at least.
+const TURN_BYTES: usize = 40;
+
+/// What a session is besides what was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SessionAbout {
+    pub(super) scope: ChannelScope,
+    pub(super) channel: Option<String>,
+    pub(super) agent: Option<String>,
+}
+
+/// The parts that a session is kept in: which of its turns are in which. What grows changes the last one alone.
+pub(super) fn parts(turns: &[SessionTurn]) -> Vec<Range<usize>> {
+    let (mut parts, mut from, mut bytes) = (Vec::new(), 0, 0);
+    for (at, turn) in turns.iter().enumerate() {
+        if bytes > MAX_PART_BYTES {
+            parts.push(from..at);
+            (from, bytes) = (at, 0);
+        }
+        bytes += turn.text.len() + TURN_BYTES;
+    }
+    if from < turns.len() {
+        parts.push(from..turns.len());
+    }
+    parts
+}
+
+/// When a part of a session began.
+pub(super) fn begun(transcript: &SessionTranscript, turns: &Range<usize>) -> Zoned {
+    let first = transcript.turns[turns.clone()].iter().find_map(|turn| turn.at);
+    first.unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
+}
+
+/// The frontmatter of a part, and its heading.
+fn head(
+    transcript: &SessionTranscript,
+    about: &SessionAbout,
+    title: Option<&str>,
+    (part, turns): (usize, &Range<usize>),
+) -> String {
+    let session = format!("Session {}", transcript.id);
+    let number = if part > 0 { format!(" ({})", part + 1) } else { String::new() };
+    let mut front = Map::new();
+    let mut set = |key: &str, value: Value| front.insert(key.to_owned(), value);
+    set("title", format!("{}{number}", title.unwrap_or(&session)).into());
+    set("created", written(&begun(transcript, turns)).into());
+    set("source", SOURCE.into());
+    set("session", transcript.name().into());
+    set(SESSION_SCOPE, about.scope.name().into());
+    if let Some(agent) = &about.agent {
+        set(SESSION_AGENT, agent.as_str().into());
+    }
+    if let Some(channel) = &about.channel {
+        set("channel", channel.as_str().into());
+    }
+    if about.scope != ChannelScope::Direct {
+        // Anybody may have said it.
+        set(TRUST, "untrusted".into());
+    }
+    if part > 0 {
+        set("part", (part + 1).into());
+    }
+    let heading = untagged(&guarded(&format!("# {session}{number}")), 0);
+    compose(&front, &format!("{heading}\n"))
+}
+
+/// Turns, each a paragraph of its own, to follow what stands before.
+fn said<'t>(
+    transcript: &'t SessionTranscript,
+    part: &Range<usize>,
+    turns: impl Iterator<Item = (usize, &'t str)>,
+) -> String {
+    let begun = begun(transcript, part);
+    let mut said = String::new();
+    for (at, text) in turns {
+        let turn = &transcript.turns[at];
+        let time = turn.at.map_or_else(|| begun.clone(), |at| at.to_zoned(TimeZone::system()));
+        said.push('\n');
+        said.push_str(&turn_block(&turn.role, text, &time, begun.date()));
+        said.push('\n');
+    }
+    said
+}
+
+/// Moves the notes of a session to the trash, but for those that somebody has edited. Gives the one that could not go, and why: then it is
+/// to be tried again.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub(super) fn take_away(
+    workspace: &Workspace,
+    table: &SessionTable,
+    key: &Digest,
+    before: Option<&SessionSource>,
+) -> Result<Option<(String, String)>, StateError> {
+    let Some(before) = before.filter(|before| !before.is_out) else { return Ok(None) };
+    if let Some(stays) = take_notes_away(workspace, table, key, |_, _| true)? {
+        return Ok(Some(stays));
+    }
+    table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })?;
+    Ok(None)
+}
+
+/// The same of those notes alone of which `goes` holds, given how often the file was begun and the part.
+///
+/// # Errors
+/// As [`take_away`].
+pub(super) fn take_notes_away(
+    workspace: &Workspace,
+    table: &SessionTable,
+    key: &Digest,
+    goes: impl Fn(u32, usize) -> bool,
+) -> Result<Option<(String, String)>, StateError> {
+    for (generation, note) in table.all_notes(key)? {
+        let (Ok(path), part) = (VaultPath::new(note.path.clone()), note.part) else { continue };
+        if !goes(generation, part as usize) {
+            continue;
+        }
+        match trash(workspace, table, (key, generation), &path, note) {
+            Ok(true) => table.drop_note(key, generation, part)?,
+            // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
+            Ok(false) => {}
+            Err(error) => return Ok(Some((path.to_string(), error))),
+        }
+    }
+    Ok(None)
+}
+
+/// Says whether it is in the trash.
+fn trash(
+    workspace: &Workspace,
+    table: &SessionTable,
+    (key, generation): (&Digest, u32),
+    path: &VaultPath,
+    note: SessionNote,
+) -> Result<bool, String> {
+    let files = workspace.files().map_err(|error| error.message)?;
+    let said = |error: WriteError| error.to_string();
+    let Some((_, hash)) = files.read(path).map_err(said)? else {
+        return Ok(note.after.is_empty() || note.next == TRASHED);
+    };
+    if note.is_edited || hash.to_hex().as_str() != note.after {
+        return Ok(false);
+    }
+    let note = SessionNote { next: TRASHED.into(), ..note };
+    table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
+    crash::point("session-trashing");
+    files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
+    crash::point("session-trashed");
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::imports::SourceKind;
+
+    #[test]
+    fn a_block_is_found_where_it_is_whole() {
+        let text = "**10:00 · user:** ok and more\n\n**10:00 · user:** ok  \n\n**10:01 · user:**\n> a\n> b\n";
+        let behind = |block: &str| end_of_block(text, block).map(|end| &text[end..]);
+        assert!(behind("**10:00 · user:** ok").is_some_and(|left| left.starts_with("  \n\n**10:01")));
+        assert_eq!(behind("**10:01 · user:**\n> a"), None);
+        assert_eq!(behind("**10:01 · user:**\n> a\n> b"), Some("\n"));
+        assert_eq!((behind(""), behind("user:** ok")), (None, None));
+    }
+
+    fn transcript(texts: &[&str]) -> SessionTranscript {
+        let turn = |text: &&str| SessionTurn {
+            role: "user".into(),
+            at: Some("2026-01-05T18:32:00Z".parse().unwrap()),
+            text: (*text).to_owned(),
+        };
+        SessionTranscript {
+            kind: SourceKind::OpenClaw,
+            id: "#1 %%<!-- **x**".into(),
+            title: None,
+            turns: texts.iter().map(turn).collect(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn text(transcript: &SessionTranscript, scope: ChannelScope) -> String {
+        let about = SessionAbout { scope, channel: None, agent: Some("ada".into()) };
+        let part = 0..transcript.turns.len();
+        let turns = transcript.turns.iter().map(|turn| turn.text.as_str()).enumerate();
+        head(transcript, &about, None, (0, &part)) + &said(transcript, &part, turns)
+    }
+
+    #[test]
+    fn what_grows_begins_with_what_it_was() {
+        let (before, after) =
+            (transcript(&["Hi", "你好 🐘"]), transcript(&["Hi", "你好 🐘", "# no heading\n\n#no-tag"]));
+        let (before, after) = (text(&before, ChannelScope::Direct), text(&after, ChannelScope::Direct));
+        assert!(after.starts_with(&before) && after.contains("user:** 你好 🐘"), "{after}");
+        let note = Note::parse(&after, "x");
+        assert!(note.tags.is_empty() && note.comments.is_empty() && note.problems.is_empty(), "{note:?}");
+        assert_eq!(note.headings.len(), 1);
+        assert_eq!(note.doubtful, ["@session/direct/ada"]);
+        assert!(
+            !after.contains("trust:") && text(&transcript(&["x"]), ChannelScope::Group).contains("trust: untrusted")
+        );
+    }
+
+    #[test]
+    fn a_long_session_is_kept_in_parts_that_stay_as_they_are() {
+        let long = "x".repeat(MAX_PART_BYTES / 3 - 100);
+        let all = [&*long; 9];
+        let of = |count: usize| parts(&transcript(&all[..count]).turns);
+        assert_eq!(of(9), [0..4, 4..8, 8..9]);
+        assert_eq!(of(8), [0..4, 4..8]);
+        assert!(of(0).is_empty());
+        assert_eq!(of(1).len(), 1);
+    }
+}

@@ -1,0 +1,247 @@
+//! What an event has to be: envelope v1 and the payloads of its kinds.
+
+use jiff::Timestamp;
+use serde_json::{Map, Number, Value, json};
+
+use crate::access::principal::Token;
+use crate::access::request::RequestError;
+use crate::memory::trace_files::is_time;
+use crate::serve::wire::{TRACE_VERSION, TraceParams};
+
+/// What a field of a payload holds, in words and as a check.
+type Holds = (&'static str, fn(&Value) -> bool);
+
+const TEXT: Holds = ("a text", Value::is_string);
+const LIST: Holds = ("a list", Value::is_array);
+const FIELDS: Holds = ("an object", Value::is_object);
+const YES_OR_NO: Holds = ("true or false", Value::is_boolean);
+const ANY: Holds = ("anything", |_| true);
+
+/// A kind: its name, the text that its payload has to have, and what else is known of that. Other fields are kept as they are.
+type TraceKind = (&'static str, &'static str, &'static [(&'static str, Holds)]);
+
+const KINDS: [TraceKind; 8] = [
+    ("message_in", "text", &[("from", TEXT), ("attachments", LIST), ("content_blocks", LIST)]),
+    ("message_out", "content", &[("content_blocks", LIST)]),
+    ("llm_call", "status", &[("messages", LIST), ("response", ANY), ("metadata", FIELDS)]),
+    ("tool_call", "tool", &[("args", FIELDS), ("caller", TEXT)]),
+    ("tool_result", "tool", &[("result", ANY), ("success", YES_OR_NO)]),
+    ("reasoning", "text", &[("block_type", TEXT)]),
+    ("error", "message", &[("stage", TEXT), ("traceback", TEXT)]),
+    ("lifecycle", "event", &[("reason", TEXT)]),
+];
+
+/// Maximum length of a name, in characters.
+const MAX_NAME: usize = 200;
+/// Maximum whole number, inclusive: 2^53, beyond which floating point numbers do not tell each from the next.
+const MAX_COUNT: u64 = 1 << 53;
+/// Maximum time by which a clock may be ahead, in seconds.
+const MAX_AHEAD_SECONDS: f64 = 24.0 * 3600.0;
+
+/// What is known of a kind.
+///
+/// # Errors
+/// When there is no such kind.
+pub(super) fn kind(name: &str) -> Result<&'static TraceKind, RequestError> {
+    KINDS.iter().find(|(kind, ..)| *kind == name).ok_or_else(|| {
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
+        let name: String = name.chars().take(MAX_NAME).collect();
+        RequestError::invalid(format!("`kind` is `{name}`; it takes {}", kinds.join(", ")))
+    })
+}
+
+/// The event that an agent or the person has sent, with all fields of the envelope.
+///
+/// # Errors
+/// When one of them is not right, by its name.
+pub(super) fn check(
+    params: &TraceParams,
+    agent: &str,
+    now: Timestamp,
+    max_payload: u64,
+) -> Result<Value, RequestError> {
+    if let Some(v) = params.v.as_ref().filter(|v| whole(v) != Some(TRACE_VERSION.into())) {
+        return Err(RequestError::invalid(format!("`v` is {v}; it takes {TRACE_VERSION}")));
+    }
+    let payload = payload(params, max_payload)?;
+    let seconds = now.as_millisecond() as f64 / 1000.0;
+    let said = params.created_at.as_ref().filter(|time| time.as_f64() != Some(0.0));
+    let created_at = said.cloned().or_else(|| Number::from_f64(seconds));
+    let time = created_at.as_ref().and_then(Number::as_f64).filter(|time| *time <= seconds + MAX_AHEAD_SECONDS);
+    if !time.is_some_and(is_time) {
+        let said = created_at.as_ref().map(Number::to_string).unwrap_or_default();
+        let message = format!("`created_at` is {said}; it takes seconds since 1970, and no time to come");
+        return Err(RequestError::invalid(message));
+    }
+    let id = match name("id", params.id.as_deref())? {
+        Some(id) => id.to_owned(),
+        None => random_id()?,
+    };
+    let duration = params.duration_ms.clone().or_else(|| {
+        let start = params.ts_start.as_ref().and_then(Number::as_f64)?;
+        Some(Number::from(((seconds - start) * 1000.0).max(0.0) as u64))
+    });
+    for (field, value) in [("duration_ms", &duration), ("cost_usd", &params.cost_usd)] {
+        if let Some(value) = value.as_ref().filter(|value| value.as_f64().is_none_or(|value| value < 0.0)) {
+            return Err(RequestError::invalid(format!("`{field}` is {value}; it takes 0 and more")));
+        }
+    }
+    Ok(json!({
+        "v": TRACE_VERSION,
+        "id": id,
+        "trace_id": name("trace_id", params.trace_id.as_deref())?,
+        "parent_id": name("parent_id", params.parent_id.as_deref())?,
+        "created_at": created_at,
+        "agent_name": agent,
+        "kind": params.kind,
+        "channel_id": name("channel_id", params.channel_id.as_deref())?,
+        "thread_id": name("thread_id", params.thread_id.as_deref())?,
+        "backend_name": name("backend_name", params.backend_name.as_deref())?,
+        "model": name("model", params.model.as_deref())?,
+        "duration_ms": duration,
+        "tokens_in": count("tokens_in", params.tokens_in.as_ref())?,
+        "tokens_out": count("tokens_out", params.tokens_out.as_ref())?,
+        "cost_usd": params.cost_usd,
+        "error": params.error,
+        "payload": payload,
+    }))
+}
+
+fn payload(params: &TraceParams, max: u64) -> Result<Map<String, Value>, RequestError> {
+    let (kind, needed, fields) = kind(&params.kind)?;
+    let payload = params.payload.clone().unwrap_or_default();
+    let has = |name: &str| payload.get(name).filter(|value| !value.is_null());
+    if has(needed).is_none() {
+        return Err(RequestError::invalid(format!("`payload.{needed}` of `{kind}` is missing")));
+    }
+    for (name, (holds, fits)) in [(*needed, TEXT)].iter().chain(*fields) {
+        if has(name).is_some_and(|value| !fits(value)) {
+            return Err(RequestError::invalid(format!("`payload.{name}` of `{kind}` is to be {holds}")));
+        }
+    }
+    let bytes = serde_json::to_vec(&payload).map_or(0, |json| json.len()) + params.error.as_deref().map_or(0, str::len);
+    match bytes as u64 > max {
+        true => Err(RequestError::invalid(format!("`payload` and `error` have {bytes} bytes, and take {max}"))),
+        false => Ok(payload),
+    }
+}
+
+/// A whole number, however it is written: programs that know floating point numbers alone write 3 as `3.0`.
+fn whole(number: &Number) -> Option<u64> {
+    let float = || number.as_f64().filter(|value| value.fract() == 0.0 && (0.0..=MAX_COUNT as f64).contains(value));
+    number.as_u64().or_else(|| float().map(|value| value as u64)).filter(|value| *value <= MAX_COUNT)
+}
+
+/// How many there were of something.
+fn count(field: &str, number: Option<&Number>) -> Result<Option<u64>, RequestError> {
+    let wrong = |number: &Number| {
+        RequestError::invalid(format!("`{field}` is {number}; it takes whole numbers from 0 to {MAX_COUNT}"))
+    };
+    number.map(|number| whole(number).ok_or_else(|| wrong(number))).transpose()
+}
+
+/// A name of something; nothing is none.
+fn name<'p>(field: &str, text: Option<&'p str>) -> Result<Option<&'p str>, RequestError> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
+        true => Ok(Some(text)),
+        false => Err(RequestError::invalid(format!("`{field}` takes {MAX_NAME} characters on one line"))),
+    }
+}
+
+/// A name that nothing has.
+fn random_id() -> Result<String, RequestError> {
+    let random = Token::random().map_err(|error| {
+        RequestError::unavailable(format!("the system gives no random numbers: {error}"), "send an `id`")
+    })?;
+    Ok(random.reveal().chars().take(32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(event: Value) -> Result<Value, String> {
+        let params: TraceParams = serde_json::from_value(event).unwrap();
+        let now = "2026-03-02T10:30:00Z".parse().unwrap();
+        check(&params, "ada", now, 1000).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn an_event_has_all_fields_and_its_numbers_as_they_were() {
+        let event = read(json!({
+            "id": "e1", "kind": "llm_call", "created_at": 1_772_446_200, "tokens_in": 7, "cost_usd": 0.25, "ts_start": 1_772_447_399.5,
+            "payload": { "status": "success", "messages": [{ "role": "user", "content": "Hi" }], "own": 1 }, "else": true,
+        }))
+        .unwrap();
+        let keys: Vec<&str> = event.as_object().unwrap().keys().map(String::as_str).collect();
+        let all = "v id trace_id parent_id created_at agent_name kind channel_id thread_id backend_name model duration_ms tokens_in \
+                   tokens_out cost_usd error payload";
+        assert_eq!(keys, all.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(event["created_at"].to_string(), "1772446200");
+        assert_eq!(
+            (&event["duration_ms"], &event["cost_usd"], &event["agent_name"]),
+            (&json!(500), &json!(0.25), &json!("ada"))
+        );
+        assert_eq!(event["payload"]["own"], 1);
+        let own = read(json!({ "kind": "lifecycle", "payload": { "event": "start" } })).unwrap();
+        assert_eq!((own["id"].as_str().unwrap().len(), own["created_at"].as_f64()), (32, Some(1_772_447_400.0)));
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_as_a_float() {
+        let event = |fields: &str| {
+            let text = format!("{{\"kind\":\"reasoning\",\"payload\":{{\"text\":\"x\"}},{fields}}}");
+            read(serde_json::from_str(&text).unwrap())
+        };
+        for (written, kept) in [
+            ("3", 3),
+            ("3.0", 3),
+            ("3e2", 300),
+            ("0", 0),
+            ("-0.0", 0),
+            ("9007199254740992.0", 9_007_199_254_740_992_u64),
+        ] {
+            let event = event(&format!("\"v\":1.0,\"tokens_in\":{written},\"tokens_out\":{written}")).unwrap();
+            for field in ["tokens_in", "tokens_out"] {
+                assert_eq!((&event[field], event[field].is_u64()), (&json!(kept), true), "{written}");
+            }
+            assert_eq!(event["v"], json!(1));
+        }
+        assert_eq!(event("\"tokens_in\":null").unwrap()["tokens_in"], Value::Null);
+        for wrong in ["3.5", "-1", "-1.0", "9007199254740993", "9007199254740994.0", "1e300", "18446744073709551615"] {
+            for field in ["tokens_in", "tokens_out", "v"] {
+                let error = event(&format!("\"{field}\":{wrong}")).unwrap_err();
+                assert!(error.starts_with(&format!("`{field}` is ")), "{field} {wrong}: {error}");
+            }
+        }
+        assert!(event("\"v\":1.5").is_err());
+        for strange in ["\"3\"", "\"NaN\"", "[3]", "true"] {
+            let text = format!("{{\"kind\":\"reasoning\",\"tokens_in\":{strange}}}");
+            assert!(serde_json::from_str::<TraceParams>(&text).is_err(), "{strange}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let payload = json!({ "text": "x" });
+        for (event, named) in [
+            (json!({ "kind": "thought", "payload": {} }), "`kind` is `thought`; it takes message_in, message_out"),
+            (json!({ "kind": "message_in", "payload": {} }), "`payload.text` of `message_in` is missing"),
+            (
+                json!({ "kind": "tool_call", "payload": { "tool": "x", "args": "y" } }),
+                "`payload.args` of `tool_call` is to be an object",
+            ),
+            (json!({ "kind": "reasoning", "v": 2, "payload": payload }), "`v` is 2"),
+            (json!({ "kind": "reasoning", "created_at": 1_772_447_399_500_i64, "payload": payload }), "`created_at`"),
+            (json!({ "kind": "reasoning", "created_at": -1, "payload": payload }), "`created_at`"),
+            (json!({ "kind": "reasoning", "duration_ms": -1, "payload": payload }), "`duration_ms`"),
+            (json!({ "kind": "reasoning", "id": "a\nb", "payload": payload }), "`id`"),
+            (json!({ "kind": "reasoning", "channel_id": "x".repeat(201), "payload": payload }), "`channel_id`"),
+            (json!({ "kind": "reasoning", "payload": { "text": "x".repeat(1000) } }), "`payload` and `error` have"),
+        ] {
+            let error = read(event).unwrap_err();
+            assert!(error.starts_with(named), "{named}: {error}");
+        }
+    }
+}

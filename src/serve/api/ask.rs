@@ -1,0 +1,184 @@
+//! How a handler comes to its answer: the body it is sent, and `{error: {code, message, hint?}}` with the right status.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{FromRequest, Query, Request};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
+
+use super::auth::{is_open, is_trace};
+use super::caller::Asking;
+use super::serve::is_late;
+use crate::access::request::{RequestError, Role};
+use crate::serve::app::App;
+
+pub(super) type AppState = Arc<App>;
+
+pub(super) type Answer<T> = Result<Json<T>, ApiError>;
+
+/// Answers a request with JSON, as [`answer`] does.
+pub(super) async fn ask<R: Role, T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
+) -> Answer<T> {
+    answer(app, asking, with).await.map(Json)
+}
+
+/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+pub(super) async fn answer<R: Role, T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let Asking { principal, turn, place, sees_saves, .. } = asking;
+    let answering = move || {
+        let told = principal.clone();
+        let request = app.request(principal, turn);
+        if sees_saves {
+            request.make_fresh();
+        }
+        let answer = R::of(request).and_then(|role| with(&role));
+        drop(place);
+        answer.map_err(|error| error.told_to(&told))
+    };
+    Ok(blocking(answering).await??)
+}
+
+/// Does what may wait for a disk on a thread that may block.
+///
+/// # Errors
+/// When it panics.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!("a request panicked: {error}");
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this")
+    })
+}
+
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+    query.map(|Query(params)| params).map_err(|rejection| RequestError::invalid(rejection.body_text()).into())
+}
+
+/// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
+/// in their order.
+pub(crate) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_json = kind.is_some_and(|kind| {
+            let kind = kind.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json") || kind.ends_with("+json")
+        });
+        if !is_json {
+            let message = "the body is to be JSON, with `Content-Type: application/json`";
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
+        }
+        let is_open = is_open(request.uri().path());
+        let is_trace = is_trace(request.uri().path());
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE if is_open => ApiError::too_large(MAX_OPEN_BODY_BYTES),
+            StatusCode::PAYLOAD_TOO_LARGE if is_trace => ApiError::too_large(MAX_TRACE_BYTES),
+            _ => JsonRejection::BytesRejection(rejection).into(),
+        })?;
+        let read = Json::from_bytes(&bytes);
+        let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
+        if !is_object && !matches!(read, Err(JsonRejection::JsonSyntaxError(_))) {
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body is to be a JSON object"));
+        }
+        let Json(value) = read?;
+        Ok(Self(value))
+    }
+}
+
+/// Maximum length of a request's body, in bytes.
+pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// Maximum length of the body with an event of an agent's work, in bytes: its payload has all that a model was given.
+pub(super) const MAX_TRACE_BYTES: usize = 1 << 24;
+
+/// Maximum length of a body at the addresses that need no token, in bytes: a code of the page has 64.
+pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
+
+/// What every failed request answers.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    error: ErrorDetail,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorDetail {
+    /// A word for programs.
+    code: &'static str,
+    /// A sentence for people.
+    message: String,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+/// A failed request.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    detail: ErrorDetail,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, detail: ErrorDetail { code, message: message.into(), hint: None } }
+    }
+
+    pub(super) fn too_large(at_most: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid", format!("the body has over {at_most} bytes"))
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.detail.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
+        let status = StatusCode::from_u16(error.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, detail: ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint } }
+    }
+}
+
+impl From<JsonRejection> for ApiError {
+    /// In words of ours: which field it is, or what the body has to be.
+    fn from(rejection: JsonRejection) -> Self {
+        if is_late(&rejection) {
+            return Self::new(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not come in time");
+        }
+        let said = rejection.body_text();
+        let message = match &rejection {
+            JsonRejection::BytesRejection(_) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                format!("the body has over {MAX_BODY_BYTES} bytes")
+            }
+            JsonRejection::MissingJsonContentType(_) => {
+                "the body is to be JSON, with `Content-Type: application/json`".into()
+            }
+            _ if said.contains("expected struct") => "the body is to be a JSON object".into(),
+            _ => said.rsplit_once("target type: ").map_or(said.as_str(), |(_, what)| what).to_owned(),
+        };
+        Self::new(rejection.status(), "invalid", message)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        (self.status, Json(ErrorBody { error: self.detail })).into_response()
+    }
+}

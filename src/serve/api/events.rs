@@ -1,0 +1,163 @@
+//! The routes that stream, or answer with something else than JSON and 200: progress, captured events, contexts.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures_util::{StreamExt, stream};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc, watch};
+use utoipa::ToSchema;
+
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
+use super::caller::Asking;
+use crate::access::request::{EventSender, Owner, Viewer};
+use crate::memory::capture::Event as CapturedEvent;
+use crate::serve::app::App;
+use crate::serve::jobs::{self, Following};
+use crate::serve::wire::{ContextParams, ContextView, EventsAccepted};
+
+/// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
+const MAX_STREAMS: usize = 16;
+/// The least time between two events: while a vault is imported the progress changes thousands of times a second.
+const PACE: Duration = Duration::from_millis(100);
+/// Interval at which a comment is sent while there is nothing new, which tells whether anyone still listens.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// Interval at which it is checked whether the stream is over.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The streams that are open, and when all must end.
+#[derive(Debug, Clone)]
+pub(super) struct Streams {
+    room: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Streams {
+    pub(super) fn new(stop: watch::Receiver<bool>) -> Self {
+        Self { room: Arc::new(Semaphore::new(MAX_STREAMS)), stop }
+    }
+}
+
+/// An event of the stream.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "says what is sent, which is text")]
+pub(super) struct ProgressEvent {
+    /// Always `progress`.
+    event: String,
+    /// `ProgressView`, as JSON.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+/// The progress of the index, now and at each change, as server-sent events named `progress`.
+#[utoipa::path(get, path = "/events",
+    responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
+    let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
+        let message = format!("{MAX_STREAMS} streams of events are open already");
+        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+        return error.hint("close some, or ask /status now and then").into_response();
+    };
+    let (sender, receiver) = mpsc::channel(1);
+    let following = match answer(app, asking, |owner: &Owner| Ok(jobs::follow(owner))).await {
+        Ok(following) => following,
+        Err(error) => return error.into_response(),
+    };
+    tokio::task::spawn_blocking(move || {
+        pump(following, &sender);
+        drop(room);
+    });
+    let mut stop = streams.stop;
+    let stopped = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let events = stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
+    });
+    // It ends with the daemon, which else would wait for it.
+    Sse::new(events.take_until(stopped)).keep_alive(KeepAlive::new().interval(KEEPALIVE_INTERVAL)).into_response()
+}
+
+/// Sends what is new until nobody listens, or nothing more can come.
+fn pump(mut following: Following, listener: &mpsc::Sender<Event>) {
+    while !listener.is_closed() {
+        match following.next(CHECK_INTERVAL) {
+            Some(progress) => {
+                let Ok(event) = Event::default().event("progress").json_data(&progress) else { return };
+                if listener.blocking_send(event).is_err() {
+                    return;
+                }
+                #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
+                std::thread::sleep(PACE);
+            }
+            None if following.is_over() => return,
+            None => {}
+        }
+    }
+}
+
+/// The route that programs with a capture token have.
+pub(super) fn capture_routes() -> Router<AppState> {
+    Router::new().route("/api/user-memory/events", post(capture))
+}
+
+/// One event, or up to 10,000.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
+pub(super) enum Events {
+    /// One.
+    One(CapturedEvent),
+    /// Several: all are taken, or none.
+    Several(Vec<CapturedEvent>),
+}
+
+/// Takes events. Once it answers they are safe on disk; a moment later they are in their files.
+#[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "events", request_body = Events,
+    responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn capture(
+    State(app): State<AppState>,
+    asking: Asking,
+    body: Result<Json<Value>, JsonRejection>,
+) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
+    let Json(body) = body?;
+    let vault = Arc::clone(&app);
+    let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
+    Ok((StatusCode::ACCEPTED, accepted))
+}
+
+/// The route, for the person and for agents.
+pub(super) fn context_routes() -> Router<AppState> {
+    Router::new().route("/api/context", post(context))
+}
+
+/// What a model should know for a question, or in any case: a block of lines with their sources, fenced as data, and a receipt. Where
+/// nothing is worth it, nothing. `If-None-Match` with the `ETag` of an earlier answer asks whether it is still the same.
+#[utoipa::path(post, path = "/api/context", tag = "context", request_body = ContextParams,
+    params(("If-None-Match" = Option<String>, Header, description = "the `ETag` of an earlier answer")),
+    responses((status = 200, body = ContextView), (status = 304, description = "It is the same"),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn context(
+    State(app): State<AppState>,
+    asking: Asking,
+    headers: HeaderMap,
+    JsonBody(params): JsonBody<ContextParams>,
+) -> Result<Response, ApiError> {
+    let vault = AppState::clone(&app);
+    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| vault.context(viewer, &params)).await?;
+    let etag = format!("\"{}\"", view.receipt.id);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
+    let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag || known.trim() == "*");
+    let tag = [(header::ETAG, etag)];
+    Ok(if is_known { (StatusCode::NOT_MODIFIED, tag).into_response() } else { (tag, Json(view)).into_response() })
+}

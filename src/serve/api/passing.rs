@@ -1,0 +1,281 @@
+//! The routes by which any OpenAI-compatible client has memory: requests to a chat model are passed on to the upstream that the person
+//! named, with what is worth knowing for the last message in that message. Whatever becomes of memory, the request goes on.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use hyper::body::Frame;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use super::ask::{ApiError, AppState, ErrorBody, answer};
+use super::caller::Asking;
+use crate::access::principal::Principal;
+use crate::access::request::Viewer;
+use crate::memory::context::ChatBody;
+use crate::models::{UpstreamAnswer, UpstreamError};
+use crate::serve::app::App;
+use crate::serve::wire::ContextParams;
+
+/// Says in an answer what memory was given, or why none was.
+const MEMORY: HeaderName = HeaderName::from_static("x-vault-memory");
+/// A request may name the agent that it is of. It can only be the token's.
+const NAMED_AGENT: &str = "x-osaurus-agent-id";
+/// A request may name its session; else it is of the one that began with the same words.
+const NAMED_SESSION: &str = "x-vault-session";
+/// Maximum number of requests that are passed on at a time, over all agents.
+const MAX_PASSED: usize = 32;
+/// Maximum number of requests of one agent that are passed on at a time.
+const MAX_PASSED_OF_ONE: usize = 8;
+/// Bytes that are read at a time, and how many of such reads may wait for a slow listener.
+const PART_BYTES: usize = 16 << 10;
+const WAITING_PARTS: usize = 8;
+
+static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_PASSED)));
+/// That of each agent, by its folder.
+static ROOMS: LazyLock<Mutex<HashMap<String, Arc<Semaphore>>>> = LazyLock::new(Mutex::default);
+
+/// What a request takes of the room of its agent, and of that of all, until nothing of its answer is left.
+struct PassingRoom {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+/// The routes, for agents alone.
+pub(super) fn routes(app: &App) -> Router<AppState> {
+    let most = usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX);
+    Router::new()
+        .route("/v1/chat/completions", post(complete))
+        .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::max(most))
+}
+
+/// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
+/// last message of the user's is put before what that says; `X-Vault-Memory` says what, or why nothing was.
+#[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
+    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; of another one no memory is given"),
+        ("X-Vault-Session" = Option<String>, Header, description = "names the conversation, for `prompt_memory_mode: frozen-at-session-start`; else it is that which began with the same message")),
+    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
+        (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn complete(
+    State(app): State<AppState>,
+    asking: Asking,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    // Before anything of the body is held.
+    let room = may_pass(&app, &asking)?;
+    let body = Bytes::from_request(request, &app).await.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::too_large(usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX))
+        }
+        status => ApiError::new(status, "invalid", rejection.body_text()),
+    })?;
+    let named = headers.get(NAMED_AGENT).map(|named| String::from_utf8_lossy(named.as_bytes()).trim().to_owned());
+    let session = headers.get(NAMED_SESSION).map(|session| String::from_utf8_lossy(session.as_bytes()).into_owned());
+    let (body, told) = with_memory(&app, asking, (named.filter(|named| !named.is_empty()), session), body).await;
+    let headers =
+        headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+    let headers: Vec<(String, String)> = headers.collect();
+    // The thread may outlive the daemon's other parts, and keeps none of them.
+    let upstream = app.upstream();
+    let asked = move || upstream?.complete(&headers, &body).map_err(Into::into);
+    let mut response = passed(room, asked).await.unwrap_or_else(IntoResponse::into_response);
+    response.headers_mut().insert(MEMORY, told);
+    Ok(response)
+}
+
+/// The models that the upstream has.
+#[utoipa::path(get, path = "/v1/models",
+    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
+        (status = 404, body = ErrorBody), (status = 502, body = ErrorBody), (status = 504, body = ErrorBody),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Result<Response, ApiError> {
+    let room = may_pass(&app, &asking)?;
+    let upstream = app.upstream();
+    passed(room, move || upstream?.models().map_err(Into::into)).await
+}
+
+/// Refuses who is no agent, and everybody where there is no upstream or no room.
+fn may_pass(app: &App, asking: &Asking) -> Result<PassingRoom, ApiError> {
+    let Principal::Agent(caller) = &asking.principal else {
+        let error = ApiError::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "requests to a chat model are passed on for agents alone",
+        );
+        return Err(error.hint("ask with an agent's token: `vault agent add`"));
+    };
+    if app.config().upstream.endpoint.is_empty() {
+        let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is named, so nothing is passed on");
+        return Err(error.hint("the person names one in memory.toml: `[upstream] endpoint`"));
+    }
+    let full = |most: usize| {
+        let message = format!("{most} requests are passed on already");
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    };
+    let own = {
+        let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Semaphore::new(MAX_PASSED_OF_ONE));
+        Arc::clone(rooms.entry(caller.slug.clone()).or_insert_with(new))
+    };
+    let own = own.try_acquire_owned().map_err(|_| full(MAX_PASSED_OF_ONE))?;
+    let of_all = Arc::clone(&ROOM).try_acquire_owned().map_err(|_| full(MAX_PASSED))?;
+    Ok(PassingRoom { _own: own, _of_all: of_all })
+}
+
+/// The body with memory in it, and what is told of that; the very same body where there is none.
+async fn with_memory(
+    app: &AppState,
+    asking: Asking,
+    (named, session): (Option<String>, Option<String>),
+    body: Bytes,
+) -> (Bytes, HeaderValue) {
+    let Asking { turn, .. } = &asking;
+    let patience = turn.left().unwrap_or_default();
+    let (vault, unchanged) = (Arc::clone(app), body.clone());
+    let remembering = answer(Arc::clone(app), asking, move |viewer: &Viewer| {
+        if let Some(named) = &named
+            && !vault.is_called(viewer, named)
+        {
+            return Ok(Err("another agent is named".to_owned()));
+        }
+        let chat = match ChatBody::read(&body) {
+            Ok(chat) => chat,
+            Err(why) => return Ok(Err(why.to_owned())),
+        };
+        let params =
+            ContextParams { query: Some(chat.question.clone()), unasked: Some(true), ..ContextParams::default() };
+        let frozen = match &chat.opening {
+            Some(opening) => {
+                let session =
+                    session.as_ref().map_or_else(|| format!("began {opening}"), |name| format!("named {name}"));
+                vault.frozen_context(viewer, &session, &params)?
+            }
+            None => None,
+        };
+        let is_frozen = frozen.is_some();
+        let view = frozen.map_or_else(|| vault.context(viewer, &params), Ok)?;
+        let receipt = &view.receipt;
+        let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
+        let body = match (view.text.is_empty(), is_frozen) {
+            (true, _) => body,
+            (false, true) => chat.with_at_first(&body, &view.text).into(),
+            (false, false) => chat.with(&body, &view.text).into(),
+        };
+        Ok(Ok((body, told)))
+    });
+    let skipped =
+        |why: &str| HeaderValue::from_str(&format!("skipped; {why}")).unwrap_or(HeaderValue::from_static("skipped"));
+    match tokio::time::timeout(patience, remembering).await {
+        Ok(Ok(Ok((body, told)))) => (body, HeaderValue::from_str(&told).unwrap_or(HeaderValue::from_static("given"))),
+        Ok(Ok(Err(why))) => (unchanged, skipped(&why)),
+        // What is wrong is in the log of the daemon; here it is enough that nothing was given.
+        Ok(Err(_)) => (unchanged, skipped("memory cannot answer now")),
+        Err(_) => (unchanged, skipped("memory took too long")),
+    }
+}
+
+/// Why nothing comes back.
+pub(super) enum NotPassed {
+    /// The upstream cannot be asked at all.
+    Unset(String),
+    /// It does not answer.
+    Failed(UpstreamError),
+}
+
+impl From<UpstreamError> for NotPassed {
+    fn from(error: UpstreamError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<String> for NotPassed {
+    fn from(reason: String) -> Self {
+        Self::Unset(reason)
+    }
+}
+
+impl From<NotPassed> for ApiError {
+    fn from(error: NotPassed) -> Self {
+        match error {
+            // It names what is in the person's environment.
+            NotPassed::Unset(reason) => {
+                tracing::warn!("nothing is passed on: {reason}");
+                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", "the upstream is not set up as it has to be")
+            }
+            NotPassed::Failed(error @ UpstreamError::TimedOut) => {
+                Self::new(StatusCode::GATEWAY_TIMEOUT, "timeout", error.to_string())
+            }
+            NotPassed::Failed(error @ UpstreamError::Failed(_)) => {
+                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", error.to_string())
+            }
+        }
+    }
+}
+
+/// Asks on a thread of its own, which ends with the answer or when nobody listens any more, and passes back what comes as it comes.
+async fn passed(
+    room: PassingRoom,
+    ask: impl FnOnce() -> Result<UpstreamAnswer, NotPassed> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let (head, answered) = oneshot::channel();
+    let (parts, receiver) = mpsc::channel(WAITING_PARTS);
+    let pass = move || {
+        let _room = room;
+        match ask() {
+            Err(error) => drop(head.send(Err(error))),
+            Ok(mut answer) => {
+                if head.send(Ok((answer.status, std::mem::take(&mut answer.headers)))).is_ok() {
+                    pump(&mut answer, &parts);
+                }
+            }
+        }
+    };
+    let failed =
+        || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the request cannot be passed on now");
+    std::thread::Builder::new().name("upstream".into()).spawn(pass).map_err(|_| failed())?;
+    let (status, headers) = answered.await.map_err(|_| failed())??;
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let mut response = (status, Body::new(PassedBody(receiver))).into_response();
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    Ok(response)
+}
+
+fn pump(answer: &mut UpstreamAnswer, parts: &mpsc::Sender<std::io::Result<Bytes>>) {
+    let mut room = vec![0; PART_BYTES];
+    loop {
+        let part = match answer.read(&mut room) {
+            Ok(0) => return,
+            Ok(read) => Ok(Bytes::copy_from_slice(&room[..read])),
+            Err(error) => Err(error),
+        };
+        let is_over = part.is_err();
+        if parts.blocking_send(part).is_err() || is_over {
+            return;
+        }
+    }
+}
+
+/// The body of an answer. Where the upstream's breaks off, so does this, and whoever listens is not led to take a part for the whole.
+struct PassedBody(mpsc::Receiver<std::io::Result<Bytes>>);
+
+impl HttpBody for PassedBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Frame<Bytes>>>> {
+        self.0.poll_recv(context).map(|part| part.map(|part| part.map(Frame::data)))
+    }
+}

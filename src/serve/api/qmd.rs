@@ -1,0 +1,407 @@
+//! The addresses and shapes of `qmd serve`, so that a program made for it finds the vault where it looks for its index.
+//!
+//! They are lenient where such programs differ: fields that are not known are passed over.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::{get, post};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::ask::{Answer, AppState, ErrorBody, JsonBody, ask};
+use super::caller::Asking;
+use super::endpoint::{Asked, wants_fresh};
+use crate::access::request::{RequestError, Viewer};
+use crate::base::config::Mode;
+use crate::serve::wire::{
+    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, ForgetParams, HitView, Object, SaveParams,
+    Saved, SearchQuery, SearchResponse, Stats, whole,
+};
+use crate::{memory::agent as memory, serve::jobs, vault::notes};
+
+/// The routes, for the person and for agents.
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/collections", get(collections)).route("/embed", post(embed))
+}
+
+/// What a search of one of the three kinds finds.
+pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> Result<QmdFound, RequestError> {
+    let is_local = a.is_local;
+    let mut params = a.params.into().params(mode)?;
+    params.fresh = wants_fresh(params.fresh, is_local);
+    notes::search_for_both_shapes(a.role, &params).map(QmdFound::of)
+}
+
+/// The collections, by name.
+#[utoipa::path(get, path = "/collections",
+    responses((status = 200, body = Vec<NamedCollection>), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> Answer<Vec<NamedCollection>> {
+    ask(app, asking, |viewer: &Viewer| notes::stats(viewer).map(NamedCollection::all)).await
+}
+
+/// Embeds `text`, or keeps `content` as `/ingest` does.
+#[utoipa::path(post, path = "/embed", request_body = Embed,
+    responses((status = 200, body = EmbedAnswer), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn embed(
+    State(app): State<AppState>,
+    asking: Asking,
+    JsonBody(asked): JsonBody<EmbedBody>,
+) -> Answer<EmbedAnswer> {
+    let asked = asked.read()?;
+    ask(app, asking, move |viewer: &Viewer| match asked {
+        Embed::Text(asked) => jobs::embed(viewer, &asked.text, asked.kind()).map(EmbedAnswer::Embedded),
+        Embed::Keep(asked) => keep(viewer, &asked.params()?).map(EmbedAnswer::Kept),
+    })
+    .await
+}
+
+/// Keeps a text.
+///
+/// # Errors
+/// As [`notes::save`] and [`memory::keep`].
+pub(crate) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, RequestError> {
+    match viewer.owner() {
+        Some(owner) => notes::save(&owner, params),
+        None => memory::keep(&viewer.memory_writer()?, params),
+    }
+}
+
+/// Drops the chunk with a hash, and says what brings it back.
+///
+/// # Errors
+/// As [`notes::forget`] and [`memory::drop_chunk`].
+pub(crate) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
+    match viewer.owner() {
+        Some(owner) => {
+            let params = ForgetParams { hash: Some(hash.to_owned()), ..ForgetParams::default() };
+            notes::forget(&owner, &params).map(|forgotten| forgotten.checkpoint_id)
+        }
+        None => memory::drop_chunk(&viewer.memory_writer()?, hash).map(|change| Some(change.checkpoint_id)),
+    }
+}
+
+/// Maximum length of a title or a tag, in characters; the rest of a longer one does not count.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// A search, in the address. Parameters that are not known are passed over.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Searching {
+    /// Words, `"phrases"` and `-exclusions`, or a question; also as `query`.
+    #[serde(alias = "query")]
+    q: String,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Only this collection.
+    collection: Option<String>,
+    /// Only notes with all these tags, or ones below them; with commas between them.
+    #[serde(alias = "tag")]
+    tags: Option<String>,
+    /// Which sides are asked, instead of the one that the address stands for.
+    mode: Option<Mode>,
+    /// Whether what was saved just before is waited for, a second at most.
+    fresh: Option<bool>,
+    #[serde(rename = "dbPath")]
+    #[param(ignore)]
+    db_path: Option<String>,
+}
+
+/// A search. Fields that are not known are passed over.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct SearchBody {
+    /// Words, `"phrases"` and `-exclusions`, or a question; also as `q`.
+    #[serde(alias = "q")]
+    query: String,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Only this collection.
+    collection: Option<String>,
+    /// Only notes with all these tags, or ones below them.
+    tags: Option<Vec<String>>,
+    /// Which sides are asked, instead of the one that the address stands for.
+    mode: Option<Mode>,
+    /// Whether what was saved just before is waited for, a second at most.
+    fresh: Option<bool>,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl From<Searching> for SearchBody {
+    fn from(asked: Searching) -> Self {
+        let Searching { q: query, limit, collection, tags, mode, fresh, db_path } = asked;
+        let tags = tags.map(|tags| tags.split(',').map(str::to_owned).collect());
+        Self { query, limit, collection, tags, mode, fresh, db_path }
+    }
+}
+
+impl SearchBody {
+    /// The search that is meant; `mode` where it does not say.
+    pub(crate) fn params(self, mode: Mode) -> Result<SearchQuery, RequestError> {
+        one_index(self.db_path.as_deref())?;
+        Ok(SearchQuery {
+            q: self.query,
+            mode: Some(self.mode.unwrap_or(mode)),
+            collection: said(self.collection),
+            tag: self.tags.map(|tags| tags.join(",")),
+            limit: self.limit,
+            fresh: self.fresh,
+            ..SearchQuery::default()
+        })
+    }
+}
+
+/// What was found: the same hits as `results` and as `items`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Found)]
+pub(crate) struct QmdFound {
+    #[serde(flatten)]
+    response: SearchResponse,
+    /// The hits once more.
+    items: Vec<HitView>,
+    /// How many hits these are.
+    total: usize,
+}
+
+impl QmdFound {
+    pub(crate) fn of(response: SearchResponse) -> Self {
+        Self { items: response.results.clone(), total: response.results.len(), response }
+    }
+}
+
+/// Which passages. Parameters that are not known are passed over.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Browsing {
+    /// Only this collection.
+    collection: Option<String>,
+    /// Passages at most, 1 to 1,000; 20 when it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Passages to leave out first.
+    #[param(minimum = 0)]
+    offset: Option<usize>,
+    #[serde(rename = "dbPath")]
+    #[param(ignore)]
+    db_path: Option<String>,
+}
+
+impl Browsing {
+    pub(crate) fn params(self) -> Result<BrowseParams, RequestError> {
+        one_index(self.db_path.as_deref())?;
+        let (limit, offset) = (self.limit, self.offset);
+        Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
+    }
+}
+
+/// A page of passages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Page {
+    /// This page.
+    chunks: Vec<ChunkView>,
+    /// How many passages there are on all pages.
+    total: usize,
+    /// How many were left out first.
+    offset: usize,
+}
+
+impl Page {
+    pub(crate) fn of(found: Browse, params: &BrowseParams) -> Self {
+        Self { chunks: found.chunks, total: found.total, offset: params.offset.unwrap_or(0) }
+    }
+}
+
+/// A collection, with its name.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NamedCollection {
+    /// Its name.
+    name: String,
+    #[serde(flatten)]
+    collection: Collection,
+}
+
+impl NamedCollection {
+    pub(crate) fn all(stats: Stats) -> Vec<Self> {
+        stats.details.into_iter().map(|(name, collection)| Self { name, collection }).collect()
+    }
+}
+
+/// A text to embed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmbedText {
+    /// Up to 50 KB. Of a longer text than the model reads, the rest does not count.
+    pub(crate) text: String,
+    /// How to embed it.
+    pub(crate) options: Option<EmbedOptions>,
+}
+
+impl EmbedText {
+    pub(crate) fn kind(&self) -> EmbeddedAs {
+        let is_query = self.options.as_ref().and_then(|options| options.is_query).unwrap_or_default();
+        if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document }
+    }
+}
+
+/// How to embed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmbedOptions {
+    /// Whether the text is a query; else it is embedded as a document is.
+    is_query: Option<bool>,
+}
+
+/// A text to keep. Fields that are not known are passed over.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct Ingest {
+    /// Markdown, up to 50 KB; also as `body` or `text`.
+    #[serde(alias = "body", alias = "text")]
+    content: String,
+    /// The note's title; the first line of the content when it is not said.
+    title: Option<String>,
+    /// The top-level folder that it goes to, `snippets` when it is not said; of an agent, the file in its `memory/`.
+    collection: Option<String>,
+    /// Tags; those of an agent are not kept.
+    tags: Option<Vec<String>>,
+    /// What else is to be in the frontmatter; not kept of an agent. What has a field of its own here, such as `title`, is taken for that.
+    metadata: Option<Map<String, Value>>,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl Ingest {
+    pub(crate) fn params(self) -> Result<SaveParams, RequestError> {
+        one_index(self.db_path.as_deref())?;
+        let mut metadata = self.metadata.unwrap_or_default();
+        if let Some(name) = metadata.keys().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
+            return Err(RequestError::invalid(format!("`metadata` has the key {name:?}")));
+        }
+        let mut named = |key: &str| metadata.remove(key);
+        let text = |value: Value| value.as_str().map(str::to_owned);
+        let (title, collection) = (named("title").and_then(text), named("collection").and_then(text));
+        let tags = named("tags").and_then(|tags| serde_json::from_value(tags).ok());
+        let tags = self.tags.or(tags).map(|tags: Vec<String>| tags.iter().filter_map(|tag| as_tag(tag)).collect());
+        Ok(SaveParams {
+            content: self.content,
+            title: self.title.and_then(|title| as_title(&title)).or_else(|| as_title(&title?)),
+            collection: said(self.collection).or_else(|| said(collection)),
+            tags,
+            metadata: Some(metadata),
+        })
+    }
+}
+
+/// A text to embed, or one to keep.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Embed {
+    /// To embed.
+    Text(EmbedText),
+    /// To keep.
+    Keep(Ingest),
+}
+
+/// Either, as it comes: what is wrong with it is told of the field.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmbedBody {
+    text: Option<String>,
+    options: Option<Object<EmbedOptions>>,
+    #[serde(alias = "body")]
+    content: Option<String>,
+    title: Option<String>,
+    collection: Option<String>,
+    tags: Option<Vec<String>>,
+    metadata: Option<Map<String, Value>>,
+    db_path: Option<String>,
+}
+
+impl EmbedBody {
+    pub(crate) fn read(self) -> Result<Embed, RequestError> {
+        let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
+        match (text, content) {
+            (Some(text), None) => Ok(Embed::Text(EmbedText { text, options: options.map(|Object(options)| options) })),
+            (None, Some(content)) => Ok(Embed::Keep(Ingest { content, title, collection, tags, metadata, db_path })),
+            _ => Err(RequestError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
+        }
+    }
+}
+
+/// The embedding, or where the text is kept.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum EmbedAnswer {
+    /// The text was embedded.
+    Embedded(Embedding),
+    /// The text was kept.
+    Kept(Saved),
+}
+
+/// A passage, or a note, by its hash.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct Named {
+    /// 16 hexadecimal digits.
+    hash: String,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl Named {
+    pub(crate) fn hash(self) -> Result<String, RequestError> {
+        one_index(self.db_path.as_deref())?;
+        Ok(self.hash)
+    }
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Deleted {
+    /// Always true.
+    ok: bool,
+    /// What brings it back; absent when nothing can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_id: Option<String>,
+}
+
+impl Deleted {
+    pub(crate) fn of(checkpoint_id: Option<String>) -> Self {
+        Self { ok: true, checkpoint_id }
+    }
+}
+
+/// Programs send empty texts for what they do not want to say.
+fn said(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Pages and files have titles of any form: one line of it, of the length that a title may have.
+fn as_title(title: &str) -> Option<String> {
+    let words: Vec<&str> =
+        title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
+    Some(title).filter(|title| !title.is_empty())
+}
+
+/// A tag as Obsidian has them: no `#` before it and no white space in it.
+fn as_tag(tag: &str) -> Option<String> {
+    let words = tag.trim_start_matches('#').split(|c: char| c.is_whitespace() || c.is_control());
+    let tag = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let tag: String = tag.trim_start_matches('#').chars().take(MAX_TITLE_CHARS).collect();
+    Some(tag).filter(|tag| !tag.is_empty())
+}
+
+/// `qmd serve` opens whatever index a request names. Here there is one, and to act on it in the place of another would be wrong.
+fn one_index(db_path: Option<&str>) -> Result<(), RequestError> {
+    match db_path {
+        Some(path) if !path.is_empty() => {
+            Err(RequestError::invalid("`dbPath` names another index; there is one here, which needs no name"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,282 @@
+//! One vault, opened: its parts and their threads, and the requests that are made of it.
+
+mod documents;
+mod open;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+pub(crate) use open::StartError;
+
+use crate::access::agents;
+use crate::access::policy::{AgentRegistry, agent_file};
+use crate::access::principal::{Principal, Turn};
+use crate::access::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
+use crate::base::config::Config;
+use crate::base::state::State;
+use crate::base::tasks::Task;
+use crate::index::sync::Shared;
+use crate::memory::capture::{self, Capture};
+use crate::memory::context::{self, ContextCache, FrozenContexts};
+use crate::memory::extraction::{self, Extraction};
+use crate::memory::items::FactsSeen;
+use crate::models::{LoadEmbedder, UpstreamClient};
+use crate::serve::wire::{
+    ClearParams, Cleared, ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams,
+    LibrarianView, ProcessingView, Retried, RetryParams, SessionsState, SummariesState, TurnsIngested, TurnsParams,
+};
+use crate::text::note::Note;
+use crate::vault::backup::BackupState;
+use crate::vault::disk::{Home, Lock};
+
+/// One vault, opened, until it is dropped.
+pub struct App {
+    /// Ends first: it may be asking a model.
+    worker: Option<Task>,
+    extraction: Arc<Extraction>,
+    /// All of them end before all else that they work with.
+    summaries: Option<Task<SummariesState>>,
+    fact_store: Option<Task<FactsSeen>>,
+    sessions: Option<Task<SessionsState>>,
+    _tasks: Vec<Task>,
+    capture: Option<Arc<Capture>>,
+    workspace: Arc<Workspace>,
+    contexts: ContextCache,
+    frozen: FrozenContexts,
+    /// Opened when it is asked first.
+    upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
+    /// Ends last: it may wait for git.
+    backup: Option<Task<BackupState>>,
+    /// Where a daemon that has this vault listens over TCP.
+    address: OnceLock<SocketAddr>,
+}
+
+impl App {
+    /// A request of somebody, who waits for it until `turn` is over.
+    pub fn request(&self, principal: Principal, turn: Turn) -> Request {
+        Request::new(Arc::clone(&self.workspace), principal, turn)
+    }
+
+    /// A request of the person, made by one of the person's own processes.
+    ///
+    /// # Panics
+    /// Never: the person is the owner.
+    pub fn owner(&self) -> Owner {
+        Owner::of(self.request(Principal::Owner, Turn::default())).expect("the person is the owner")
+    }
+
+    /// How much somebody gets; the person gets all.
+    pub fn limits_of(&self, principal: &Principal) -> Option<AgentLimits> {
+        AgentLimits::of(&self.config().agents, principal)
+    }
+
+    /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
+    ///
+    /// # Errors
+    /// When an event is not right, or none can be kept now.
+    pub fn accept(&self, sender: &EventSender, events: Value) -> Result<EventsAccepted, RequestError> {
+        self.is_of_this(sender.workspace())?;
+        let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
+        capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Takes what is imported: when it returns that is safe on disk.
+    ///
+    /// # Errors
+    /// When something of it is not right, or none can be kept now.
+    pub fn import(&self, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
+        capture::import(self.capture.as_ref().ok_or_else(elsewhere)?, owner, params)
+    }
+
+    /// Has the summaries looked at now: to them the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_at_summaries(&self) {
+        self.summaries.iter().for_each(Task::wake);
+    }
+
+    /// Takes turns of a conversation. When it returns they are safe on disk.
+    ///
+    /// # Errors
+    /// When a turn is not right, or none can be kept now.
+    pub fn ingest(&self, sender: &EventSender, params: &TurnsParams) -> Result<TurnsIngested, RequestError> {
+        let events = capture::turns(params, jiff::Timestamp::now())?;
+        if events.as_array().is_some_and(|events| !events.is_empty()) {
+            self.accept(sender, events)?;
+        }
+        Ok(TurnsIngested { status: "ok".to_owned(), turns_ingested: params.turns.len() })
+    }
+
+    /// What a model should know for a question, or in any case.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
+    pub fn context(&self, viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
+        self.is_of_this(viewer.workspace())?;
+        context::context(viewer, &self.contexts, params)
+    }
+
+    /// What a session was given with its first request, where the agent's page wants that; `None` where it wants memory as it is now.
+    ///
+    /// # Errors
+    /// As [`App::context`].
+    pub(crate) fn frozen_context(
+        &self,
+        viewer: &Viewer,
+        session: &str,
+        params: &ContextParams,
+    ) -> Result<Option<ContextView>, RequestError> {
+        self.is_of_this(viewer.workspace())?;
+        self.frozen.of(viewer, session, &self.contexts, params)
+    }
+
+    /// Where requests to chat models are passed on.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, for the person.
+    pub(crate) fn upstream(&self) -> Result<Arc<UpstreamClient>, String> {
+        let config = &self.config().upstream;
+        let open = || {
+            let timeout = std::time::Duration::from_millis(config.timeout_ms);
+            let client = UpstreamClient::open(&config.endpoint, &config.api_key_env, timeout);
+            client.map(Arc::new).map_err(|error| error.to_string())
+        };
+        self.upstream.get_or_init(open).clone()
+    }
+
+    /// Whether the agent that asks is called so: by its folder, or by the title of its page.
+    pub(crate) fn is_called(&self, viewer: &Viewer, name: &str) -> bool {
+        let Some(slug) = viewer.agent() else { return false };
+        let title = || {
+            let source = self.workspace.source(&agent_file(slug)?).ok()?;
+            Some(Note::parse(&source.text, slug).title)
+        };
+        name == slug || title().is_some_and(|title| title == name)
+    }
+
+    /// Refuses a role in another vault.
+    fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
+        let refused = || RequestError::internal("a request came to another vault than it was made for");
+        Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
+    }
+
+    /// What the model of the memory does and costs.
+    ///
+    /// # Errors
+    /// When the state cannot be read; so all that follow.
+    pub fn processing(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.processing(owner)
+    }
+
+    /// Has what was put aside tried again.
+    ///
+    /// # Errors
+    /// Also when no dead letter can have that name.
+    pub fn retry_processing(&self, owner: &Owner, params: &RetryParams) -> Result<Retried, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.retry(owner, params)
+    }
+
+    /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
+    ///
+    /// # Errors
+    /// As [`App::processing`].
+    pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.sync(owner, self.worker.is_none())
+    }
+
+    /// How the librarian of an agent is.
+    ///
+    /// # Errors
+    /// Also when there is no such agent.
+    pub fn librarian(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.librarian_view(owner, slug)
+    }
+
+    /// Switches the librarian of an agent on or off, or has it read what waits.
+    ///
+    /// # Errors
+    /// Also when the model is another than that of `[memory]`, or the agent's page cannot be written.
+    pub fn change_librarian(
+        &self,
+        owner: &Owner,
+        slug: &str,
+        params: &LibrarianParams,
+    ) -> Result<LibrarianView, RequestError> {
+        let view = self.librarian(owner, slug)?;
+        if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
+            let message = "`model` is that of `[memory]` in memory.toml, for all agents: name it there";
+            return Err(RequestError::invalid(message));
+        }
+        agents::set_librarian(owner, slug, params)?;
+        if params.run == Some(true) {
+            self.extraction.run_librarian(owner)?;
+        }
+        self.librarian(owner, slug)
+    }
+
+    /// Clears the derived layers.
+    ///
+    /// # Errors
+    /// When the vault cannot be written.
+    pub fn clear_memory(&self, owner: &Owner, params: &ClearParams) -> Result<Cleared, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        extraction::clear(owner, params)
+    }
+
+    /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
+    /// be loaded.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        self.workspace.replace_model(load.into());
+    }
+
+    /// Whether another process writes the index, and this one only reads it.
+    pub fn is_read_only(&self) -> bool {
+        self.workspace.is_read_only()
+    }
+
+    /// Says where the daemon listens, for the status to tell.
+    pub fn listens_at(&self, address: SocketAddr) {
+        // A daemon listens at one address all its life.
+        let _ = self.address.set(address);
+    }
+
+    /// The vault's place.
+    pub fn home(&self) -> &Home {
+        self.workspace.home()
+    }
+
+    /// The right to write the index, when this process has it.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.workspace.lock()
+    }
+
+    /// The vault's configuration.
+    pub fn config(&self) -> &Config {
+        self.workspace.config()
+    }
+
+    /// What is not derived.
+    pub fn state(&self) -> &Arc<State> {
+        self.workspace.state()
+    }
+
+    /// The agents' pages and tokens.
+    pub fn agents(&self) -> &Arc<AgentRegistry> {
+        self.workspace.agents()
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        self.workspace.shared()
+    }
+}

@@ -1,0 +1,276 @@
+//! Wires a vault to its listeners: start, serve, drain, stop. Many vaults in one process are a [`VaultHost`].
+
+mod host;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::access::principal::{OwnerToken, Token};
+use crate::base::config::Config;
+use crate::base::fs::{Context, FsError, create_private_dir};
+use crate::memory::capture::CaptureTokens;
+use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
+use crate::serve::app::{App, StartError};
+use crate::serve::mcp;
+use crate::vault::disk::{DaemonInfo, Home, HomeError};
+
+pub(crate) use host::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
+
+/// Why the daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DaemonError {
+    /// The vault cannot be opened, or another daemon serves it.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The vault could not be opened.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Others than this machine could reach the address, and nobody said that they may.
+    #[error(
+        "{0} can be reached from other machines, over plain HTTP. `--allow-remote` serves there all the same; \
+         docs/security.md says what to put in front"
+    )]
+    Remote(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}. `--port 0` takes any free port")]
+    Listen {
+        /// The address asked for.
+        address: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A daemon that listens and indexes.
+pub(crate) struct Daemon {
+    app: Arc<App>,
+    tcp: Option<(TcpListener, SocketAddr, Guard)>,
+    socket: PathBuf,
+    unix: UnixListener,
+    announced: Announced,
+}
+
+/// Where a daemon serves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Serves {
+    /// Over TCP too, and to other machines where that is allowed.
+    Network { allow_remote: bool },
+    /// On its Unix socket alone: for a program that is to be reached by nobody but the person's own.
+    Locally,
+}
+
+/// What the daemon says of itself in the vault.
+#[derive(Clone)]
+struct Announced {
+    daemon: DaemonInfo,
+    token: Token,
+}
+
+/// Two seconds after it was told to stop the process is gone; its end takes a moment too.
+const STOPS_WITHIN: Duration = Duration::from_millis(1800);
+
+/// Interval at which what was announced is looked for: whoever deletes and restores a vault deletes it too.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Daemon {
+    /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket. It blocks for as long as the disk
+    /// does: for a thread that may, of the runtime in which it is to run.
+    ///
+    /// # Errors
+    /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
+    /// `allow_remote`.
+    ///
+    /// # Panics
+    /// On a thread that runs tasks, and outside of a runtime.
+    pub(crate) fn start(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
+        let lock = home.lock()?;
+        let token = home.owner_token()?;
+        let tcp = match serves {
+            Serves::Network { allow_remote } => Some(listen(&config.server.host, config.server.port, allow_remote)?),
+            Serves::Locally => None,
+        };
+        let socket = home.socket();
+        let unix = listen_locally(&socket)?;
+        let address = tcp.as_ref().map_or_else(|| socket.display().to_string(), |(_, address)| address.to_string());
+        let daemon = DaemonInfo { pid: std::process::id(), address, socket: socket.clone() };
+        home.announce(&lock, &daemon)?;
+        let announced = Announced { daemon, token: token.clone() };
+        let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
+        let app = Arc::new(App::start(home, config, lock, true)?);
+        let captures = Arc::new(CaptureTokens::new(app.state()));
+        tcp.iter().for_each(|(_, address)| app.listens_at(*address));
+        let agents = Arc::clone(app.agents());
+        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
+        let tcp = tcp.map(|(listener, address)| (listener, address, guard));
+        Ok(Self { app, tcp, socket, unix, announced })
+    }
+
+    /// Where it listens over TCP, if it does.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().map(|(_, address, _)| *address)
+    }
+
+    /// What it serves.
+    pub(crate) fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
+    /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
+    pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
+        let Self { app, tcp, socket, unix, announced } = self;
+        let (stopping, stopped) = watch::channel(false);
+        let live = Live::new(stopped.clone());
+        let outside = serve_outside(Arc::clone(&app), &live, tcp, stopped.clone());
+        let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
+        let outside_vault = Home::socket_outside(app.home().root()).filter(|path| *path != socket);
+        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped);
+        let stop = async {
+            stop.await;
+            let _ = stopping.send(true);
+            tokio::time::Instant::now()
+        };
+        let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
+        // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
+        // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
+        let closing = tokio::task::spawn_blocking(move || {
+            app.home().withdraw();
+            for path in [Some(socket), outside_vault].into_iter().flatten() {
+                #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+                let _ = std::fs::remove_file(path);
+            }
+            drop(app);
+        });
+        let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
+        if !closed {
+            tracing::warn!("the index could not be closed in time; the next start checks it");
+        }
+        closed
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
+    let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
+    let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
+    if !address.ip().is_loopback() {
+        if !allow_remote {
+            return Err(DaemonError::Remote(address));
+        }
+        tracing::warn!("listening on {address}: whoever reaches this address and has a token can read the vault");
+    }
+    let listener = Handle::current().block_on(TcpListener::bind(address)).map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok((listener, address))
+}
+
+/// Serves over TCP, where it listens there.
+async fn serve_outside(
+    app: Arc<App>,
+    live: &Live,
+    tcp: Option<(TcpListener, SocketAddr, Guard)>,
+    stopped: watch::Receiver<bool>,
+) {
+    if let Some((listener, _, guard)) = tcp {
+        let more = mcp::router(Arc::clone(&app));
+        serve(listener, guarded(app, live, guard, more), ConnectionLimits::default(), stopped).await;
+    }
+}
+
+/// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
+/// without them.
+async fn serve_locally(
+    app: Arc<App>,
+    live: &Live,
+    announced: Announced,
+    unix: UnixListener,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let (mut listener, socket) = (unix, announced.daemon.socket.clone());
+    loop {
+        let (close, closed) = watch::channel(false);
+        let router = local(Arc::clone(&app), live, mcp::router(Arc::clone(&app)));
+        let serving = serve(listener, router, ConnectionLimits::default(), closed);
+        let lost = async {
+            let found = loop {
+                tokio::select! {
+                    _ = stopped.wait_for(|stopped| *stopped) => break None,
+                    () = tokio::time::sleep(ANNOUNCE_INTERVAL) => {}
+                }
+                let (app, announced) = (Arc::clone(&app), announced.clone());
+                // Files may be on a disk that does not answer.
+                let socket = socket.clone();
+                let again = tokio::task::spawn_blocking(move || {
+                    announce_again(&app, &announced).then(|| listen_locally(&socket).ok()).flatten()
+                });
+                if let Ok(Some(listener)) = again.await {
+                    break Some(listener);
+                }
+            };
+            let _ = close.send(true);
+            found
+        };
+        match tokio::join!(serving, lost).1 {
+            Some(found) => listener = found,
+            None => return,
+        }
+    }
+}
+
+/// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
+/// less.
+async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
+    let listening = tokio::task::spawn_blocking(move || {
+        let socket = socket?;
+        create_private_dir(socket.parent()?).ok()?;
+        listen_locally(&socket).ok()
+    });
+    if let Ok(Some(listener)) = listening.await {
+        let more = mcp::router(Arc::clone(&app));
+        serve(listener, local(app, live, more), ConnectionLimits::default(), stopped).await;
+    }
+}
+
+/// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
+#[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+fn announce_again(app: &App, announced: &Announced) -> bool {
+    let (home, daemon) = (app.home(), &announced.daemon);
+    let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };
+    if home.daemon().as_ref() != Some(daemon)
+        && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
+    {
+        tracing::warn!("the command line cannot find this daemon: {error}");
+    }
+    !daemon.socket.exists()
+}
+
+/// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.
+fn listen_locally(socket: &Path) -> Result<UnixListener, FsError> {
+    // It is made where nobody else can come, and moved to its place when it is private: the mask of new files is the whole
+    // process's, and would be that of notes which are written at this moment.
+    let private = socket.with_extension("d");
+    let _ = std::fs::remove_dir_all(&private);
+    std::fs::DirBuilder::new().mode(0o700).create(&private).on("make", &private)?;
+    let made = private.join("s");
+    let listener = UnixListener::bind(&made).on("listen on", &made)?;
+    std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o600)).on("protect", &made)?;
+    std::fs::rename(&made, socket).on("listen on", socket)?;
+    let _ = std::fs::remove_dir(&private);
+    Ok(listener)
+}

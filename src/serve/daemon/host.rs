@@ -1,0 +1,426 @@
+//! Many vaults in one process: each is opened when somebody wants it, on the socket that it would have alone, and closed by
+//! itself. Models are loaded once for all of them. It is asked on a socket of its own: a line of JSON each way.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::future::Future;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::{Daemon, DaemonError, Serves, listen_locally};
+use crate::base::config::Config;
+use crate::base::fs::{Context, FsError, create_private_dir};
+use crate::models::model_loads;
+use crate::vault::disk::{Home, HomeError};
+
+/// Between two looks whether something is to be closed.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Between two tries to take a lock.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Maximum time for whoever has a lock to let go of it.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
+
+/// Timeout of reading from a connection, and of writing to it.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum number of connections that are answered at a time; more wait.
+const AT_A_TIME: usize = 64;
+
+/// How the vaults of a process are kept.
+pub(crate) struct HostOptions {
+    /// Where its socket and its lock are; it is made private where it is not there.
+    pub folder: PathBuf,
+    /// Whether the open vault of a folder is to be closed: nobody has asked it for a while, or its folder is gone.
+    pub is_unused: Box<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// How long it goes on without a vault, so that one which is opened anew finds it.
+    pub lingers: Duration,
+}
+
+impl HostOptions {
+    /// The socket of the process whose files are in a folder.
+    pub(crate) fn socket(folder: &Path) -> PathBuf {
+        folder.join("host.sock")
+    }
+}
+
+/// The one process of many vaults.
+pub(crate) struct VaultHost {
+    options: HostOptions,
+    /// Held as long as it lives, by the process that listens on the socket.
+    _lock: File,
+    listener: UnixListener,
+}
+
+impl VaultHost {
+    /// Listens, if no other process does; `None` where one does.
+    ///
+    /// # Errors
+    /// When the socket or the lock cannot be made.
+    pub(crate) async fn start(options: HostOptions) -> Result<Option<Self>, FsError> {
+        blocking(move || {
+            let Some((lock, listener)) = only_one(&options.folder)? else { return Ok(None) };
+            Ok(Some(Self { options, _lock: lock, listener }))
+        })
+        .await
+    }
+
+    /// Answers until `stop` is done, or it has had no vault for a while. Says whether the stores of all vaults could be closed.
+    pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
+        let Self { options, _lock, listener } = self;
+        let socket = HostOptions::socket(&options.folder);
+        let (stopping, stopped) = watch::channel(false);
+        let house = Arc::new(House { options, vaults: Mutex::default(), all_closed: AtomicBool::new(true), stopped });
+        let free = Arc::new(Semaphore::new(AT_A_TIME));
+        let mut stop = std::pin::pin!(stop);
+        let mut removed = std::pin::pin!(removed(&socket));
+        let (mut asked, mut empty_since) = (JoinSet::new(), Instant::now());
+        loop {
+            while asked.try_join_next().is_some() {}
+            tokio::select! {
+                () = &mut stop => break,
+                // Nobody finds it any more, and another begins.
+                () = &mut removed => break,
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+                Ok((stream, _)) = listener.accept() => {
+                    let (house, free) = (Arc::clone(&house), Arc::clone(&free));
+                    asked.spawn(async move {
+                        let Ok(_turn) = free.acquire_owned().await else { return };
+                        house.answer(stream).await;
+                    });
+                    continue;
+                }
+            }
+            if !house.vaults().open.is_empty() {
+                empty_since = Instant::now();
+            }
+            if empty_since.elapsed() > house.options.lingers && house.ends_if_empty() {
+                break;
+            }
+        }
+        house.vaults().ending = true;
+        drop(listener);
+        let place = socket.clone();
+        #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+        let _ = spawn_blocking(move || std::fs::remove_file(place)).await;
+        let _ = stopping.send(true);
+        let mut tasks = std::mem::take(&mut house.vaults().tasks);
+        while tasks.join_next().await.is_some() {}
+        // Whoever waits is told.
+        while asked.join_next().await.is_some() {}
+        house.all_closed.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs what waits for a disk, and panics where that does.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    spawn_blocking(work).await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+}
+
+/// Takes the lock of the one process and listens on its socket; `None` where another does.
+fn only_one(folder: &Path) -> Result<Option<(File, UnixListener)>, FsError> {
+    create_private_dir(folder)?;
+    let (path, socket) = (folder.join("host.lock"), HostOptions::socket(folder));
+    let lock = File::options().write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+    let started = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
+            // One that listens answers; one that is about to end lets go of the lock in a moment.
+            Err(TryLockError::WouldBlock) => {
+                let answer = ask_host(&socket, &HostRequest::Status, IO_TIMEOUT).on("ask", &socket)?;
+                let is_there = answer.is_some_and(|answer| answer != HostAnswer::Ending);
+                if is_there || started.elapsed() > LETS_GO_WITHIN {
+                    return Ok(None);
+                }
+                #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+                std::thread::sleep(TRY_AGAIN);
+            }
+        }
+    }
+    Ok(Some((lock, listen_locally(&socket)?)))
+}
+
+/// Done when a file is not there any more.
+async fn removed(file: &Path) {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let looked_for = file.to_owned();
+        #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+        if !spawn_blocking(move || looked_for.exists()).await.unwrap_or(true) {
+            return;
+        }
+    }
+}
+
+/// What all connections share.
+struct House {
+    options: HostOptions,
+    vaults: Mutex<HostedVaults>,
+    all_closed: AtomicBool,
+    stopped: watch::Receiver<bool>,
+}
+
+#[derive(Default)]
+struct HostedVaults {
+    open: BTreeMap<PathBuf, watch::Receiver<HostedState>>,
+    tasks: JoinSet<()>,
+    /// Nothing is opened any more.
+    ending: bool,
+}
+
+/// How a vault is.
+#[derive(Debug, Clone)]
+enum HostedState {
+    Opening,
+    Open,
+    Closing,
+    Refused(String),
+}
+
+impl House {
+    fn vaults(&self) -> MutexGuard<'_, HostedVaults> {
+        // No code that can panic runs under this lock.
+        self.vaults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that nothing is opened any more, where nothing is open.
+    fn ends_if_empty(&self) -> bool {
+        let mut vaults = self.vaults();
+        vaults.ending |= vaults.open.is_empty();
+        vaults.ending
+    }
+
+    async fn answer(self: &Arc<Self>, stream: UnixStream) {
+        let read = || {
+            let stream = stream.into_std()?;
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(IO_TIMEOUT))?;
+            stream.set_write_timeout(Some(IO_TIMEOUT))?;
+            let request = read_line(&stream)?;
+            std::io::Result::Ok((stream, request))
+        };
+        let Ok(Ok((stream, Some(request)))) = spawn_blocking(read).await else { return };
+        let answer = match request {
+            HostRequest::Open(folder) => self.open(folder).await,
+            HostRequest::Status => self.status(),
+        };
+        // Who does not wait for the answer has no use for it.
+        let _ = spawn_blocking(move || write_line(&stream, &answer)).await;
+    }
+
+    fn status(&self) -> HostAnswer {
+        let vaults = self.vaults();
+        if vaults.ending {
+            return HostAnswer::Ending;
+        }
+        let vaults = vaults.open.keys().cloned().collect();
+        HostAnswer::Status(HostStatus { pid: std::process::id(), vaults, model_loads: model_loads() })
+    }
+
+    /// Opens a vault, and waits until it is served.
+    async fn open(self: &Arc<Self>, folder: PathBuf) -> HostAnswer {
+        loop {
+            let mut state = {
+                let mut vaults = self.vaults();
+                if vaults.ending {
+                    return HostAnswer::Ending;
+                }
+                match vaults.open.get(&folder) {
+                    Some(state) => state.clone(),
+                    None => {
+                        let (tell, state) = watch::channel(HostedState::Opening);
+                        vaults.open.insert(folder.clone(), state.clone());
+                        vaults.tasks.spawn(Arc::clone(self).keep(folder.clone(), tell));
+                        state
+                    }
+                }
+            };
+            let settled = state.wait_for(|state| !matches!(state, HostedState::Opening)).await;
+            match settled.map(|state| state.clone()) {
+                Ok(HostedState::Open) => return HostAnswer::Opened,
+                Ok(HostedState::Refused(why)) => return HostAnswer::Refused(why),
+                // It is opened anew when it is closed.
+                Ok(HostedState::Closing | HostedState::Opening) | Err(_) => {
+                    tokio::time::sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Keeps a vault open until it is to be closed. Whatever becomes of it, the others go on.
+    async fn keep(self: Arc<Self>, folder: PathBuf, tell: watch::Sender<HostedState>) {
+        let tell = Arc::new(tell);
+        let serving = tokio::spawn(Arc::clone(&self).serve(folder.clone(), Arc::clone(&tell)));
+        let ended = serving.await;
+        self.vaults().open.remove(&folder);
+        match ended {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => self.all_closed.store(false, Ordering::Relaxed),
+            Ok(Err(why)) => {
+                tracing::warn!("{} cannot be opened: {why}", folder.display());
+                tell.send_replace(HostedState::Refused(why));
+            }
+            Err(panicked) => {
+                tracing::error!("{} is closed, as it failed unexpectedly: {panicked}", folder.display());
+                self.all_closed.store(false, Ordering::Relaxed);
+                tell.send_replace(HostedState::Refused("it failed unexpectedly; please report this".into()));
+            }
+        }
+    }
+
+    /// Serves a vault. Says whether its stores could be closed.
+    async fn serve(self: Arc<Self>, folder: PathBuf, tell: Arc<watch::Sender<HostedState>>) -> Result<bool, String> {
+        // Its disk may not answer, and the others are not to wait for it.
+        let Some((home, daemon)) = blocking(move || open(&folder)).await? else {
+            tell.send_replace(HostedState::Open);
+            return Ok(true);
+        };
+        let mut is_over = self.is_over(&home).await;
+        tell.send_replace(HostedState::Open);
+        let over = async {
+            let mut stopped = self.stopped.clone();
+            while !is_over {
+                tokio::select! {
+                    _ = stopped.wait_for(|stopped| *stopped) => break,
+                    () = tokio::time::sleep(LOOK_AGAIN) => {}
+                }
+                is_over = self.is_over(&home).await;
+            }
+            tell.send_replace(HostedState::Closing);
+        };
+        Ok(daemon.run(over).await)
+    }
+
+    /// Whether an open vault is to be closed.
+    async fn is_over(self: &Arc<Self>, home: &Home) -> bool {
+        let (house, home) = (Arc::clone(self), home.clone());
+        blocking(move || home.is_lock_wanted() || (house.options.is_unused)(home.root())).await
+    }
+}
+
+/// Opens a vault; `None` where another process serves it already.
+fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
+    let started = Instant::now();
+    let said = |error: &dyn std::fmt::Display| error.to_string();
+    loop {
+        let home = Home::open(folder).map_err(|error| said(&error))?;
+        let config = Config::load(home.root()).map_err(|error| said(&error))?;
+        match Daemon::start(home.clone(), config, Serves::Locally) {
+            Ok(daemon) => return Ok(Some((home, daemon))),
+            Err(DaemonError::Home(HomeError::Held(Some(daemon))))
+                if std::os::unix::net::UnixStream::connect(&daemon.socket).is_ok() =>
+            {
+                return Ok(None);
+            }
+            // It is just being closed, or changed.
+            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => {
+                #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+                std::thread::sleep(TRY_AGAIN);
+            }
+            Err(error) => return Err(said(&error)),
+        }
+    }
+}
+
+/// Maximum length of a line.
+const MAX_LINE_BYTES: u64 = 64 * 1024;
+
+/// What it is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HostRequest {
+    /// To serve the vault in a folder, if it does not.
+    Open(PathBuf),
+    /// What it does.
+    Status,
+}
+
+/// What it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HostAnswer {
+    /// The vault is served, on the vault's own socket.
+    Opened,
+    /// It cannot be, for this reason.
+    Refused(String),
+    /// The process is about to end; another is to be started.
+    Ending,
+    /// What it does.
+    Status(HostStatus),
+}
+
+/// What the process of many vaults does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HostStatus {
+    /// Its id.
+    pub pid: u32,
+    /// The folders of the vaults that it serves.
+    pub vaults: Vec<PathBuf>,
+    /// How often it has loaded a model.
+    pub model_loads: u64,
+}
+
+/// Asks the process that listens on a socket; `None` where none does. The answer is waited for so long.
+///
+/// # Errors
+/// When it does not answer in time, or not as it should.
+pub(crate) fn ask_host(
+    socket: &Path,
+    request: &HostRequest,
+    patience: Duration,
+) -> std::io::Result<Option<HostAnswer>> {
+    let stream = match BlockingStream::connect(socket) {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    stream.set_write_timeout(Some(patience))?;
+    stream.set_read_timeout(Some(patience))?;
+    match write_line(&stream, request).and_then(|()| read_line(&stream)) {
+        // It ended in the middle.
+        Ok(None) => Ok(Some(HostAnswer::Ending)),
+        Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+            Ok(Some(HostAnswer::Ending))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(std::io::Error::new(ErrorKind::TimedOut, format!("no answer within {patience:?}")))
+        }
+        answer => answer,
+    }
+}
+
+/// Reads a line; `None` at the end.
+///
+/// # Errors
+/// When it is too long, is no such thing, or does not come in the stream's time.
+pub(super) fn read_line<T: DeserializeOwned>(stream: &BlockingStream) -> std::io::Result<Option<T>> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(&line).map(Some).map_err(std::io::Error::from)
+}
+
+/// Writes a line.
+///
+/// # Errors
+/// When it does not go in the stream's time.
+pub(super) fn write_line(mut stream: &BlockingStream, said: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}

@@ -1,0 +1,175 @@
+//! The work of the machine: indexing and checking, how far it is, models, and embedding for others.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::access::request::{Owner, RequestError, Viewer, rfc3339, text};
+use crate::base::config::Config;
+use crate::index::engine::Reader;
+use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use crate::models::{Document, ModelChoice, ModelConfig, ModelError};
+use crate::serve::wire::{
+    EmbeddedAs, Embedding, KeptVectors, Model, ModelReloaded, ProgressView, Reindexing, Verification,
+};
+
+/// Starts to compare every note with the index, or with `full` to build it from nothing.
+///
+/// # Errors
+/// When another process writes the index, or it cannot be written.
+pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
+    owner.workspace().syncer()?.reindex(full)?;
+    Ok(Reindexing { ok: true })
+}
+
+/// Compares everything in the index with its checksums. What is damaged is mended from then on.
+///
+/// # Errors
+/// When another process writes the index, or it cannot be read.
+pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
+    Ok(verification(owner.workspace().syncer()?.verify()?))
+}
+
+/// What a check came to, as it is told.
+pub(crate) fn verification(verified: Verified) -> Verification {
+    let Verified { at_ms, took_ms, counts: [files, chunks, embeddings], damage } = verified;
+    Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
+}
+
+/// Loads the model that `memory.toml` names now, or does without one. The one there was serves until the vectors of that one are there.
+///
+/// # Errors
+/// When another process writes the index, or `memory.toml` is not right.
+pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
+    let workspace = owner.workspace();
+    workspace.syncer()?;
+    let config = Config::load(workspace.home().root()).map_err(|error| RequestError::invalid(error.to_string()))?;
+    let choice = ModelChoice::of(&ModelConfig::of(&config), workspace.home().root(), workspace.index_dir());
+    match choice {
+        None => workspace.drop_model()?,
+        Some(choice) if workspace.shared().embedder().is_some() => {
+            workspace.replace_model(ModelChoice { former: None, ..choice });
+        }
+        Some(choice) => workspace.replace_model(choice),
+    }
+    workspace.switches().took_model(&config.embed);
+    Ok(ModelReloaded { model: config.embed.model })
+}
+
+/// Drops the vectors of models that are not in use.
+///
+/// # Errors
+/// When another process writes the index, while a model is being loaded, or when the index cannot be written.
+pub fn drop_kept_vectors(owner: &Owner) -> Result<KeptVectors, RequestError> {
+    Ok(KeptVectors { dropped: owner.workspace().syncer()?.drop_kept_vectors()? })
+}
+
+/// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.
+pub struct Following {
+    shared: Arc<Shared>,
+    last: Option<ProgressView>,
+    seen: Option<SyncProgress>,
+}
+
+/// Interval at which the index's state is looked at while the progress stays as it is.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Follows the progress from now on.
+pub fn follow(owner: &Owner) -> Following {
+    Following { shared: Arc::clone(owner.workspace().shared()), last: None, seen: None }
+}
+
+impl Following {
+    /// The next state that differs from the last, at once the first time; `None` when there is none within `patience`.
+    pub fn next(&mut self, patience: Duration) -> Option<ProgressView> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let seen = self.seen.take();
+            let progress = self.shared.wait(left.min(CHECK_INTERVAL), |progress| seen.as_ref() != Some(progress));
+            let view = view(&progress, self.shared.snapshot().as_deref());
+            self.seen = Some(progress);
+            if self.last.as_ref() != Some(&view) {
+                self.last = Some(view.clone());
+                return Some(view);
+            }
+            if left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Whether nothing will come any more.
+    pub fn is_over(&self) -> bool {
+        self.seen.as_ref().is_some_and(|progress| progress.phase == Phase::Stopped)
+    }
+}
+
+fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+    ProgressView {
+        phase: phase(progress.phase).into(),
+        caught_up: progress.caught_up,
+        seq: snapshot.map_or(0, Reader::generation),
+        files: snapshot.map_or(0, |snapshot| snapshot.files().len()),
+        embeddable,
+        embedded,
+        expired_facts: progress.expired_facts,
+        pending_files: progress.pending_files,
+        files_done: progress.files_done,
+        pending_embeddings: to_embed(progress, snapshot),
+        embeddings_done: progress.embeddings_done,
+        model: Model::with_others(progress.model.clone(), progress.next.clone(), progress.kept_vectors),
+        failure: progress.failure.clone(),
+    }
+}
+
+/// How many chunks wait to be embedded, by the model that serves or by the next one, which makes another set of vectors beside its. The model
+/// is handed each text once, however many chunks have it, so its own count is another, and tells when nothing waits.
+pub(crate) fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+    let without = embeddable.saturating_sub(embedded);
+    let serving = match progress.model {
+        ModelStatus::Loading => without,
+        ModelStatus::Ready { .. } if progress.pending_embeddings > 0 => without.max(progress.pending_embeddings),
+        ModelStatus::Ready { .. } | ModelStatus::Off | ModelStatus::Failed(_) => 0,
+    };
+    let next = progress.next.as_ref().filter(|next| matches!(next.model, ModelStatus::Ready { .. }));
+    serving.max(next.map_or(0, |next| next.of.saturating_sub(next.embedded)))
+}
+
+/// A phase of the indexer in a word.
+pub(crate) fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "starting",
+        Phase::Indexing => "indexing",
+        Phase::Embedding => "embedding",
+        Phase::Idle => "idle",
+        Phase::Failing => "failing",
+        Phase::Stopped => "stopped",
+    }
+}
+
+/// Embeds a text of at most 50 KB. Of a longer one than the model reads, the rest does not count.
+///
+/// # Errors
+/// When the text is empty or too long, or no model is ready.
+pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<Embedding, RequestError> {
+    let content = text("text", content)?;
+    let model = viewer.workspace().shared().embedder().ok_or_else(|| {
+        let Model { state, detail, .. } = Model::of(viewer.workspace().shared().progress().model);
+        let why = detail.filter(|_| state == "failed").unwrap_or_else(|| format!("the model is {state}"));
+        RequestError::unavailable(format!("there is no embedding: {why}"), "`vault status` says how the model is")
+    })?;
+    let embedded = match kind {
+        EmbeddedAs::Query => model.embed_query(&content, viewer.turn().until_when()),
+        EmbeddedAs::Document => {
+            let document = Document { context: String::new(), text: content, ..Document::default() };
+            let one = |mut vectors: Vec<Vec<f32>>| vectors.pop().ok_or(ModelError::Stopped);
+            model.embed_documents(&[document], viewer.turn().until_when()).and_then(one)
+        }
+    };
+    let embedding = embedded.map_err(|error| {
+        RequestError::unavailable(format!("there is no embedding: {error}"), "try again, or with another text")
+    })?;
+    Ok(Embedding { dimension: embedding.len(), embedding, model: model.name().to_owned(), kind })
+}

@@ -1,0 +1,13 @@
+//! How it is reached: HTTP, MCP, `qmd`, the page, and the daemon that serves them.
+
+#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
+pub mod api;
+pub mod app;
+#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
+pub(crate) mod daemon;
+pub mod jobs;
+#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
+pub(crate) mod mcp;
+pub(crate) mod page;
+pub(crate) mod qmd;
+pub mod wire;

@@ -1,0 +1,353 @@
+//! The file of the documents: told from another program's, made, and opened.
+
+use std::cell::{RefCell, RefMut};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::place::QmdError;
+use crate::base::fs::{Context, FsError, create_private_dir, move_new};
+
+/// `vqmd`: whose database it is.
+const APPLICATION: i64 = 0x7671_6d64;
+
+/// Raised when a table is another than before.
+const VERSION: i64 = 4;
+
+/// How long a connection waits for another's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum number of files that are put aside because they stood in the place of ours.
+const MAX_SET_ASIDE: usize = 100;
+
+const SCHEMA: &str = "
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, hash TEXT NOT NULL,
+    created_at TEXT NOT NULL, modified_at TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1, owner TEXT NOT NULL,
+    UNIQUE(owner, collection, path));
+CREATE INDEX documents_by_hash ON documents(hash);
+CREATE TABLE stamps(
+    document INTEGER PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
+    inode INTEGER NOT NULL, derived INTEGER NOT NULL);
+CREATE TRIGGER stamps_go AFTER DELETE ON documents BEGIN DELETE FROM stamps WHERE document = OLD.id; END;
+CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
+";
+
+/// The database of the documents at a path. What it is opened upon is the file that stands there, also where that was replaced or
+/// removed since: rows that are written into a file which is not there any more would stay as they were in the one that is.
+pub(super) struct DocumentsDatabase {
+    file: PathBuf,
+    open: RefCell<OpenDatabase>,
+}
+
+struct OpenDatabase {
+    connection: Connection,
+    is: DatabaseFileId,
+}
+
+/// Which file it is, by whatever name: its device and its inode.
+type DatabaseFileId = (u64, u64);
+
+impl DocumentsDatabase {
+    /// Opens the one at a path, and makes it where there is none of ours.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn open(file: &Path) -> Result<Self, QmdError> {
+        Ok(Self { file: file.to_owned(), open: RefCell::new(open(file)?) })
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Whether another file stands at its path than the one that is open, or none.
+    pub(super) fn is_replaced(&self) -> bool {
+        identity(&self.file) != Some(self.open.borrow().is)
+    }
+
+    /// The connection to the file that is there now. Where that is another, what it holds is as whoever put it there has left it, and
+    /// where there was none, nothing.
+    ///
+    /// # Errors
+    /// When it cannot be opened anew.
+    pub(super) fn connection(&self) -> Result<RefMut<'_, Connection>, QmdError> {
+        if self.is_replaced() {
+            let anew = open(&self.file)?;
+            tracing::info!("{} was replaced, and is opened anew", self.file.display());
+            self.open.replace(anew);
+        }
+        Ok(RefMut::map(self.open.borrow_mut(), |open| &mut open.connection))
+    }
+
+    /// Puts the database that is open aside, which cannot be read, and opens one that is empty. Where another process was quicker, that is
+    /// the one that it has made.
+    ///
+    /// # Errors
+    /// When nothing can be renamed or written there.
+    pub(super) fn put_damaged_aside(&self) -> Result<(), QmdError> {
+        let damaged = self.open.borrow().is;
+        put_damaged_aside(&self.file, damaged)?;
+        self.connection().map(drop)
+    }
+}
+
+fn identity(file: &Path) -> Option<DatabaseFileId> {
+    let meta = file.symlink_metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    create_private_dir(folder)?;
+    loop {
+        if !is_ours(file) {
+            // Whoever has an index in this folder waits for the same lock, so that nobody puts aside what another has just made.
+            let guard = File::open(folder).on("open", folder)?;
+            guard.lock().on("lock", folder)?;
+            if !is_ours(file) {
+                set_aside(file)?;
+                make(file)?;
+            }
+        }
+        // Else it was replaced while it was opened.
+        let Some(before) = identity(file) else { continue };
+        match connect(file) {
+            Err(error) if error.is_damage() => put_damaged_aside(file, before)?,
+            connected => {
+                let connection = connected?;
+                if identity(file) == Some(before) {
+                    return Ok(OpenDatabase { connection, is: before });
+                }
+            }
+        }
+    }
+}
+
+/// Puts a database of ours aside that cannot be read, if it is still there, and makes one that is empty.
+fn put_damaged_aside(file: &Path, damaged: DatabaseFileId) -> Result<(), QmdError> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let guard = File::open(folder).on("open", folder)?;
+    guard.lock().on("lock", folder)?;
+    if identity(file) != Some(damaged) {
+        return Ok(());
+    }
+    tracing::warn!("{} is damaged, and is made anew", file.display());
+    set_aside(file)?;
+    make(file)
+}
+
+/// Whether a database of ours is at a path. It is asked as one that does not change: so SQLite takes no lock, and reads the mark also where
+/// a writer is at work or was killed. (To open and close the file beside SQLite would release the locks that this process has on it.)
+fn is_ours(file: &Path) -> bool {
+    if !file.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return false;
+    }
+    let mut address = b"file://".to_vec();
+    for byte in file.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => address.extend(format!("%{byte:02x}").bytes()),
+            byte => address.push(*byte),
+        }
+    }
+    address.extend(b"?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mark = Connection::open_with_flags(std::ffi::OsString::from_vec(address), flags)
+        .and_then(|connection| connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)));
+    mark.is_ok_and(|mark| mark == APPLICATION)
+}
+
+/// Connects to a database of ours; one of another version is emptied, as all of it is derived.
+fn connect(file: &Path) -> Result<Connection, QmdError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connect = || {
+        let mut connection = Connection::open_with_flags(file, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_transaction_behavior(TransactionBehavior::Immediate);
+        connection.pragma_update(None, "journal_mode", "DELETE")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        if version(&connection)? != VERSION {
+            let transaction = connection.transaction()?;
+            // Another process may have been quicker.
+            if version(&transaction)? != VERSION {
+                transaction.execute_batch(
+                    "DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS stamps;
+                     DROP TABLE IF EXISTS rules;",
+                )?;
+                transaction.execute_batch(SCHEMA)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(connection)
+    };
+    connect().map_err(QmdError::of(file))
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Makes the database beside its place and moves it there whole.
+fn make(file: &Path) -> Result<(), QmdError> {
+    let beside = crate::base::fs::write_beside(file.parent().unwrap_or(Path::new("/")), b"", Some(0o600))?;
+    let made = Connection::open(&beside).and_then(|connection| {
+        connection.pragma_update(None, "application_id", APPLICATION)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+        connection.execute_batch(SCHEMA)
+    });
+    if let Err(error) = made {
+        drop(fs::remove_file(&beside));
+        return Err(QmdError::of(file)(error));
+    }
+    Ok(move_new(&beside, file)?)
+}
+
+/// Renames what stands at a path, with what SQLite keeps beside it.
+fn set_aside(file: &Path) -> Result<(), FsError> {
+    if file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let with = |path: &Path, end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    for number in 0..MAX_SET_ASIDE {
+        let to = with(file, &if number == 0 { ".before".into() } else { format!(".before-{number}") });
+        match move_new(file, &to) {
+            Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
+            moved => {
+                moved?;
+                for end in ["-wal", "-shm", "-journal"] {
+                    // Most of them are not there.
+                    drop(move_new(&with(file, end), &with(&to, end)));
+                }
+                tracing::warn!("{} cannot be used, and is now {}", file.display(), to.display());
+                return Ok(());
+            }
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into()).on("rename", file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_damaged_is_put_aside_and_another_serves() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("index.sqlite");
+        drop(DocumentsDatabase::open(&file).unwrap());
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[4096..].fill(0);
+        fs::write(&file, &bytes).unwrap();
+        let (one, other) = (DocumentsDatabase::open(&file).unwrap(), DocumentsDatabase::open(&file).unwrap());
+        let asked = |database: &DocumentsDatabase| {
+            let connection = database.connection().unwrap();
+            let found = connection.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0));
+            found.map_err(QmdError::of(&file))
+        };
+        for database in [&one, &other] {
+            // Whoever comes second takes the one that is there.
+            if asked(database).is_err_and(|error| error.is_damage()) {
+                database.put_damaged_aside().unwrap();
+            }
+            assert_eq!(asked(database).unwrap(), 0);
+            assert!(!database.is_replaced());
+        }
+        assert!(folder.path().join("index.sqlite.before").exists());
+        assert!(!folder.path().join("index.sqlite.before-1").exists());
+    }
+
+    #[test]
+    fn one_of_another_version_is_emptied_and_serves() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("index.sqlite");
+        let former = DocumentsDatabase::open(&file).unwrap();
+        former
+            .connection()
+            .unwrap()
+            .execute_batch("DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;")
+            .unwrap();
+        drop(former);
+        let now = DocumentsDatabase::open(&file).unwrap();
+        let rows: i64 =
+            now.connection().unwrap().query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
+        assert!(!folder.path().join("index.sqlite.before").exists());
+    }
+
+    #[test]
+    fn what_is_another_program_s_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("cache/index.sqlite");
+        create_private_dir(place.parent().unwrap()).unwrap();
+        let foreign = Connection::open(&place).unwrap();
+        foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
+        drop(foreign);
+        let before = fs::read(&place).unwrap();
+        drop(DocumentsDatabase::open(&place).unwrap());
+        let aside = place.with_extension("sqlite.before");
+        assert_eq!(fs::read(&aside).unwrap(), before);
+        drop(DocumentsDatabase::open(&place).unwrap());
+        assert!(!place.with_extension("sqlite.before-1").exists(), "ours is not");
+        for foreign in ["not a database, and long enough to be none of SQLite's, whatever it looks like", ""] {
+            fs::write(&place, foreign).unwrap();
+            drop(DocumentsDatabase::open(&place).unwrap());
+        }
+        assert!(place.with_extension("sqlite.before-2").exists());
+        // A link leads nowhere that is written.
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "mine").unwrap();
+        fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
+        drop(DocumentsDatabase::open(&place).unwrap());
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+    }
+
+    #[test]
+    fn what_was_replaced_or_removed_while_it_was_open_is_opened_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        // As people name folders.
+        let place = folder.path().join("a?b#c%20/index.sqlite");
+        let open = DocumentsDatabase::open(&place).unwrap();
+        let kept = folder.path().join("kept");
+        fs::copy(&place, &kept).unwrap();
+        let rules = |open: &DocumentsDatabase| {
+            let connection = open.connection().unwrap();
+            connection.query_row("SELECT COUNT(*) FROM rules", [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let mark = |open: &DocumentsDatabase| {
+            open.connection().unwrap().execute("INSERT INTO rules VALUES ('a', 'b')", []).unwrap()
+        };
+        mark(&open);
+        assert!(!open.is_replaced() && rules(&open) == 1);
+        fs::remove_file(&place).unwrap();
+        assert!(open.is_replaced());
+        assert_eq!(rules(&open), 0, "it is made anew");
+        mark(&open);
+        fs::rename(&kept, &place).unwrap();
+        assert_eq!(rules(&open), 0, "a copy of before");
+        mark(&open);
+        // What is not ours is set aside, and written by nobody.
+        let foreign = folder.path().join("foreign");
+        let other = Connection::open(&foreign).unwrap();
+        other.execute_batch("CREATE TABLE rules(x); INSERT INTO rules VALUES (7)").unwrap();
+        drop(other);
+        let theirs = fs::read(&foreign).unwrap();
+        fs::rename(&foreign, &place).unwrap();
+        assert_eq!(rules(&open), 0);
+        mark(&open);
+        assert_eq!(fs::read(place.with_extension("sqlite.before")).unwrap(), theirs);
+        assert!(is_ours(&place) && !open.is_replaced());
+    }
+}

@@ -1,0 +1,441 @@
+//! The documents of an index in a small SQLite database, where other programs look up which file a hash means.
+//!
+//! It holds names, titles, hashes and times, of no note that a search would not give, and is kept true by transactions with a rollback journal: a
+//! program that has it open reads what was there before or after one. What stands in its place and is another program's is
+//! renamed, never written.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use sha2::{Digest as _, Sha256};
+
+use super::collections::QmdCollections;
+use super::database::DocumentsDatabase;
+use super::place::{IndexPlace, QmdError};
+use super::seen::SeenFiles;
+use crate::base::config::CollectionConfig;
+use crate::base::path::VaultPath;
+use crate::vault::disk::Stamp;
+
+/// What has changed since the documents were looked at last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DocumentChanges {
+    /// New ones.
+    pub new: usize,
+    /// Those whose text is another.
+    pub updated: usize,
+    /// Those that are as they were.
+    pub unchanged: usize,
+    /// Those that are gone, or private now.
+    pub removed: usize,
+}
+
+/// The documents of one index.
+pub(crate) struct QmdDocuments {
+    database: DocumentsDatabase,
+    /// Whose rows are this index's: its folder. Another index may have the same file.
+    owner: String,
+    collections: Vec<CollectionConfig>,
+    files: SeenFiles,
+    root: PathBuf,
+    names: BTreeMap<String, String>,
+    /// Whether it is just being made anew.
+    is_healing: Cell<bool>,
+}
+
+impl QmdDocuments {
+    /// Opens the database of an index, and makes it where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the collections make no sense together.
+    pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
+        let in_vault = collections.in_vault();
+        let names = collections.collections.iter();
+        let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
+        if place.database.symlink_metadata().is_err() {
+            place.keep_from_repository()?;
+        }
+        Ok(Self {
+            database: DocumentsDatabase::open(&place.database)?,
+            owner: place.folder.to_string_lossy().into_owned(),
+            files: SeenFiles::of(&place.folder, &in_vault)?,
+            collections: in_vault,
+            root: place.folder.clone(),
+            names,
+            is_healing: Cell::new(false),
+        })
+    }
+
+    /// Whether another file stands in the place of the database than the one that is open, or none: what is done next is done in that one,
+    /// which has not all of the documents.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.database.is_replaced()
+    }
+
+    /// Whether all documents of the database were looked at by the rules of now.
+    fn is_current(&self) -> Result<bool, QmdError> {
+        let asked = "SELECT digest FROM rules WHERE owner = ?";
+        let digest = self.ask_whole(|connection| {
+            connection.query_row(asked, [&self.owner], |row| row.get::<_, String>(0)).optional()
+        })?;
+        Ok(digest.as_deref() == Some(self.files.rules_digest()))
+    }
+
+    /// Asks the database. One that turns out to be damaged is put aside, made anew from the files, and asked again: all of it is derived.
+    fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        let once = || {
+            let mut connection = self.database.connection()?;
+            ask(&mut connection).map_err(QmdError::of(self.database.path()))
+        };
+        match once() {
+            Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
+                let healed = self.database.put_damaged_aside().and_then(|()| self.compare().map(drop));
+                self.is_healing.set(false);
+                healed?;
+                once()
+            }
+            asked => asked,
+        }
+    }
+
+    /// Reads the rules anew: the person may have changed them.
+    fn look_at_rules(&mut self) -> Result<(), QmdError> {
+        self.files = SeenFiles::of(&self.root, &self.collections)?;
+        Ok(())
+    }
+
+    /// Where a document is on disk.
+    pub(crate) fn on_disk(&self, document: &QmdDocument) -> Option<PathBuf> {
+        Some(self.files.on_disk(&self.vault_path(&document.collection, &document.path)?))
+    }
+
+    fn vault_path(&self, collection: &str, path: &str) -> Option<VaultPath> {
+        VaultPath::new(format!("{}/{path}", self.names.get(collection)?)).ok()
+    }
+
+    /// The text of a document, as it is on disk; `None` where it is gone, or private now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn text(&self, document: &QmdDocument) -> Result<Option<String>, QmdError> {
+        let Some(path) = self.vault_path(&document.collection, &document.path) else { return Ok(None) };
+        Ok(self.files.read(&path).map(|read| read.text))
+    }
+
+    /// The document at a path, looked at anew if its file is another; `None` where there is none to be seen.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn look(&mut self, collection: &str, path: &str) -> Result<Option<QmdDocument>, QmdError> {
+        let Some(in_vault) = self.vault_path(collection, path) else { return Ok(None) };
+        let on_disk = self.files.on_disk(&in_vault);
+        let stamp = on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
+        let known = self.at(collection, path)?;
+        if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
+            && before == stamp
+            && !derived
+            && self.is_current()?
+        {
+            return Ok(Some(document.clone()));
+        }
+        let (mut fresh, mut gone) = (Vec::new(), Vec::new());
+        match self.files.read(&in_vault) {
+            Some(read) => fresh.push((path.to_owned(), read)),
+            None if known.is_none() => return Ok(None),
+            None => gone.push(path.to_owned()),
+        }
+        self.write_changes(collection, &fresh, &gone)?;
+        Ok(self.at(collection, path)?.map(|(document, ..)| document))
+    }
+
+    /// Compares all documents with the files, and gives what has changed in each collection.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+        self.look_at_rules()?;
+        self.compare()
+    }
+
+    /// The same, by the rules as they were read last.
+    fn compare(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+        let is_current = self.is_current()?;
+        let mut all = BTreeMap::new();
+        for (name, in_vault) in &self.names {
+            let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
+            let (changes, fresh, gone) = self.differences(name, &start, is_current)?;
+            self.write_changes(name, &fresh, &gone)?;
+            all.insert(name.clone(), changes);
+        }
+        self.drop_other_collections()?;
+        self.drop_other_indexes()?;
+        if !is_current {
+            let row = [self.owner.as_str(), self.files.rules_digest()];
+            self.write(|transaction| transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", row))?;
+        }
+        Ok(all)
+    }
+
+    /// Writes those documents of a collection that were read, and takes those away that are gone.
+    fn write_changes(&self, collection: &str, fresh: &[(String, SeenText)], gone: &[String]) -> Result<(), QmdError> {
+        if fresh.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        let is_now = |path: &str, stamp: &Stamp| {
+            let on_disk = self.vault_path(collection, path).map(|path| self.files.on_disk(&path));
+            let meta = on_disk.and_then(|path| path.symlink_metadata().ok());
+            meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
+        };
+        self.write(|transaction| {
+            // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
+            for (path, read) in fresh.iter().filter(|(path, read)| is_now(path, &read.stamp)) {
+                put(transaction, [&self.owner, collection, path], read)?;
+            }
+            // Their stamps go with them.
+            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ? AND path = ?";
+            gone.iter().try_for_each(|path| transaction.execute(sql, [&*self.owner, collection, path]).map(drop))
+        })
+    }
+
+    /// How the documents of a collection differ from its files: what has changed, those to be written by their paths, and the paths of those
+    /// to be taken away.
+    #[allow(clippy::type_complexity, reason = "used once")]
+    fn differences(
+        &self,
+        name: &str,
+        start: &VaultPath,
+        is_current: bool,
+    ) -> Result<(DocumentChanges, Vec<(String, SeenText)>, Vec<String>), QmdError> {
+        let scan = self.files.scan(start);
+        let mut changes = DocumentChanges::default();
+        let known = self.stamps(name)?;
+        let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
+        for found in &scan.files {
+            let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
+                continue;
+            };
+            match known.get(path) {
+                Some((stamp, derived)) if *stamp == found.stamp && is_current && !derived => {
+                    changes.unchanged += 1;
+                }
+                before => match self.files.read(&found.path) {
+                    // By other rules, or as what it was made of is seen still.
+                    Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
+                    Some(read) => {
+                        *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
+                        fresh.push((path.to_owned(), read));
+                    }
+                    None => continue,
+                },
+            }
+            seen.insert(path.to_owned());
+        }
+        // While a folder cannot be listed, its files are unknown, not gone.
+        let unknown = |path: &str| {
+            scan.unreadable.iter().any(|folder| {
+                let rest = folder.as_str().strip_prefix(start.as_str()).map(|rest| rest.trim_start_matches('/'));
+                rest.is_some_and(|rest| rest.is_empty() || path.starts_with(&format!("{rest}/")))
+            })
+        };
+        let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
+        changes.removed = gone.len();
+        Ok((changes, fresh, gone))
+    }
+
+    /// Those whose hash begins so.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn by_hash(&self, prefix: &str) -> Result<Vec<QmdDocument>, QmdError> {
+        if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(Vec::new());
+        }
+        let (first, end) = (prefix.to_ascii_lowercase(), format!("{}g", prefix.to_ascii_lowercase()));
+        self.ask("owner = ?1 AND hash >= ?2 AND hash < ?3", params![self.owner, first, end])
+    }
+
+    /// All, or those of a collection, by their paths.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn all(&self, collection: Option<&str>) -> Result<Vec<QmdDocument>, QmdError> {
+        self.ask("owner = ?1 AND (?2 IS NULL OR collection = ?2)", params![self.owner, collection])
+    }
+
+    fn ask(&self, condition: &str, params: impl rusqlite::Params + Copy) -> Result<Vec<QmdDocument>, QmdError> {
+        let sql = format!("SELECT {COLUMNS} FROM documents WHERE {condition} ORDER BY collection, path");
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(&sql)?;
+            asked.query_map(params, QmdDocument::of)?.collect()
+        })
+    }
+
+    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
+        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
+                   FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
+        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(sql)?;
+            asked.query_row([&*self.owner, collection, path], row).optional()
+        })
+    }
+
+    /// The stamp of each document of a collection, and whether it was made of others.
+    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
+        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
+                   WHERE owner = ? AND collection = ?";
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(sql)?;
+            let row = |row: &Row<'_>| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?)));
+            asked.query_map([&*self.owner, collection], row)?.collect()
+        })
+    }
+
+    fn write<T>(&self, change: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        self.ask_whole(|connection| {
+            let transaction = connection.transaction()?;
+            let done = change(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
+    }
+
+    /// Drops what is left of indexes whose folder is gone.
+    fn drop_other_indexes(&self) -> Result<(), QmdError> {
+        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        owners.iter().filter(|owner| !Path::new(owner).exists()).try_for_each(|owner| {
+            self.write(|transaction| {
+                transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
+                transaction.execute("DELETE FROM documents WHERE owner = ?", [owner]).map(drop)
+            })
+        })
+    }
+
+    /// Drops the documents of collections that there are no more. Tells how many.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
+        let mut dropped = 0;
+        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
+        for name in listed.iter().filter(|name| !self.names.contains_key(*name)) {
+            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+            dropped += self.write(|transaction| transaction.execute(sql, [&self.owner, name]))?;
+        }
+        Ok(dropped)
+    }
+
+    /// A column of texts, of a question about this index.
+    fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare(sql)?;
+            asked.query_map([&self.owner], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Looks at every page; a database that is damaged anywhere is made anew.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub(crate) fn check(&self) -> Result<(), QmdError> {
+        self.ask_whole(|connection| {
+            let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+            let corrupt = || rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            if said == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(corrupt(), Some(said))) }
+        })
+    }
+}
+
+/// What a document is read from.
+const COLUMNS: &str = "collection, path, title, hash, modified_at";
+
+/// SHA-256 in hex.
+const HASH_DIGITS: usize = 64;
+
+/// A file of a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QmdDocument {
+    /// Its collection.
+    pub collection: String,
+    /// Its path there.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// SHA-256 of its bytes, 64 hex digits.
+    pub hash: String,
+    /// When it was last changed, as RFC 3339.
+    pub modified_at: String,
+}
+
+impl QmdDocument {
+    /// The name by which it is given: six digits of its hash.
+    pub(crate) fn docid(&self) -> &str {
+        &self.hash[..6]
+    }
+
+    /// Its address: `qmd://collection/path`.
+    pub(crate) fn address(&self) -> String {
+        format!("qmd://{}/{}", self.collection, self.path)
+    }
+
+    /// That of a row which begins with [`COLUMNS`].
+    ///
+    /// # Errors
+    /// When it holds none.
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let hash: String = row.get(3)?;
+        if hash.len() != HASH_DIGITS || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let why = format!("{hash:?} is no hash").into();
+            return Err(rusqlite::Error::FromSqlConversionFailure(3, Type::Text, why));
+        }
+        Ok(Self { collection: row.get(0)?, path: row.get(1)?, title: row.get(2)?, hash, modified_at: row.get(4)? })
+    }
+}
+
+/// What was read of a note that programs may see.
+#[derive(Debug)]
+pub(super) struct SeenText {
+    pub(super) text: String,
+    pub(super) stamp: Stamp,
+    pub(super) title: String,
+    /// Whether it was made of other notes, so that it is seen where those are, though it is as it was.
+    pub(super) derived: bool,
+}
+
+/// A stamp, from a column on.
+///
+/// # Errors
+/// When the columns hold none.
+fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
+    // SQLite has no numbers without a sign.
+    let bits = |number: i64| number as u64;
+    Ok(Stamp {
+        mtime_ns: row.get(at)?,
+        ctime_ns: row.get(at + 1)?,
+        size: bits(row.get(at + 2)?),
+        inode: bits(row.get(at + 3)?),
+    })
+}
+
+/// Writes a document, with the stamp of the file that it was read from.
+///
+/// # Errors
+/// When the database cannot be written.
+fn put(transaction: &Transaction<'_>, [owner, collection, path]: [&str; 3], read: &SeenText) -> rusqlite::Result<()> {
+    let SeenText { text, stamp, title, derived } = read;
+    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
+    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6)
+               ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
+               RETURNING id";
+    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
+    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64, derived];
+    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5, ?6)", stamp).map(drop)
+}

@@ -1,0 +1,577 @@
+//! The entries of a file: the items of its outermost lists, and what the file says after a change. Pure: exactly one line becomes another,
+//! comes or goes; all else stays to the byte.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+use super::entry::{EntryShelf, EntryStatus, MemoryEntry, one_line};
+use super::item::{EntryItem, written};
+use crate::text::derive::list_items::{
+    CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, replaced, without_conflict_marks,
+};
+use crate::text::derive::words::plain_words;
+use crate::text::note::{Note, Problem, with_property};
+
+/// Maximum length of an item. What is longer is prose, and reported.
+pub(crate) const MAX_ENTRY_BYTES: usize = 8 * 1024;
+
+/// The entries of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct EntriesFile {
+    /// In the order of the file.
+    pub(crate) entries: Vec<MemoryEntry>,
+    /// Of each entry the bytes of its item, its marker included.
+    pub(super) spans: Vec<Range<usize>>,
+    /// Entries in whose line a comment stands, so that it is for a person alone to change.
+    pub(super) mixed: BTreeSet<usize>,
+    by_id: HashMap<String, usize>,
+    /// Names by which entries say that one took their place, and that none has any more.
+    gone: BTreeSet<String>,
+    /// What could not be read as it was meant, with its line.
+    pub(crate) problems: Vec<Problem>,
+    /// Whether a merge left its marks, so that nobody but a person knows which side counts.
+    pub(crate) has_conflict: bool,
+}
+
+impl EntriesFile {
+    /// Reads a file. No input makes it fail.
+    pub(crate) fn read(source: &str, shelf: EntryShelf) -> Self {
+        let (plain, has_conflict) = without_conflict_marks(source);
+        let note = Note::parse(&plain, "");
+        let mut file = Self { has_conflict, ..Self::default() };
+        if has_conflict {
+            file.problems.push(Problem { line: None, message: CONFLICT.to_owned() });
+        }
+        let mut found = Vec::new();
+        for item in list_items(&note, &plain) {
+            let (text, line) = (item.text(), item.line);
+            if text.len() > MAX_ENTRY_BYTES {
+                file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, and no entry"));
+                continue;
+            }
+            let Some(EntryItem { mut entry, own_id, problems }) = EntryItem::read(text, shelf) else { continue };
+            problems.into_iter().for_each(|problem| file.report(line, problem));
+            (entry.line_start, entry.line_end) = (line, item.last_line);
+            found.push((entry, own_id, item.block.span.clone(), item.is_mixed()));
+        }
+        // Names that stand there go first, so that none that is made is taken for one of them.
+        for (at, (entry, own_id, ..)) in found.iter().enumerate() {
+            let Some(id) = own_id else { continue };
+            if let Some(first) = file.by_id.insert(id.clone(), at) {
+                file.by_id.insert(id.clone(), first);
+                let message = format!("`^{id}` is also at line {}, which keeps the name", found[first].0.line_start);
+                file.report(entry.line_start, message);
+            }
+        }
+        for (at, (mut entry, own_id, span, is_mixed)) in found.into_iter().enumerate() {
+            let keeps = own_id.is_some_and(|id| file.by_id.get(&id) == Some(&at));
+            if !keeps {
+                entry.id = made_id(&entry.text, |id| file.by_id.contains_key(id));
+                file.by_id.insert(entry.id.clone(), at);
+            }
+            if is_mixed {
+                file.mixed.insert(at);
+            }
+            file.entries.push(entry);
+            file.spans.push(span);
+        }
+        if shelf == EntryShelf::Known {
+            file.wake();
+        }
+        file
+    }
+
+    /// What was superseded counts again where the entry that took its place is gone, and so does the first of several that take each
+    /// other's.
+    fn wake(&mut self) {
+        // From which start an entry was come by first, counted from 1.
+        let mut met = vec![0; self.entries.len()];
+        for start in 0..self.entries.len() {
+            let (mut way, mut at) = (Vec::new(), start);
+            while met[at] == 0 {
+                met[at] = start + 1;
+                way.push(at);
+                let EntryStatus::Superseded(by) = &self.entries[at].status else { break };
+                match self.by_id.get(by) {
+                    Some(winner) => at = *winner,
+                    None => {
+                        self.gone.insert(by.clone());
+                        self.entries[at].status = EntryStatus::Active;
+                    }
+                }
+            }
+            // Where it has come back to where it was.
+            let circle = way.iter().position(|known| *known == at).map_or(&way[..0], |from| &way[from..]);
+            if let Some(first) = circle.iter().min().copied()
+                && matches!(self.entries[first].status, EntryStatus::Superseded(_))
+            {
+                self.entries[first].status = EntryStatus::Active;
+                if circle.len() > 1 {
+                    let names: Vec<String> = circle.iter().map(|at| format!("`^{}`", self.entries[*at].id)).collect();
+                    let line = self.entries[first].line_start;
+                    self.report(
+                        line,
+                        format!("each of {} says that another took its place; this one counts", names.join(", ")),
+                    );
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, line: usize, message: String) {
+        self.problems.push(Problem { line: Some(line), message });
+    }
+
+    /// The entry of a name.
+    pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
+        self.position(id).map(|at| &self.entries[at])
+    }
+
+    /// Whether a name is none for another entry: one has it, or took the place of one that is there under it.
+    pub(crate) fn is_taken(&self, id: &str) -> bool {
+        self.by_id.contains_key(id) || self.gone.contains(id)
+    }
+
+    pub(super) fn position(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+}
+
+/// A name for an entry, made of its text; another where it is taken.
+pub(crate) fn made_id(text: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut id = String::new();
+    for turn in 0u32.. {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(text.to_lowercase().as_bytes());
+        if turn > 0 {
+            hasher.update(&turn.to_le_bytes());
+        }
+        id = format!("e-{}", &hasher.finalize().to_hex()[..8]);
+        if !is_taken(&id) {
+            break;
+        }
+    }
+    id
+}
+
+/// The text with more entries at the end of its last list. One without a name gets one, and one that is there already is not added; gives
+/// the text and the names, in their order.
+///
+/// # Errors
+/// When the file cannot be changed so.
+pub(crate) fn with_entries<'e>(
+    source: &str,
+    shelf: EntryShelf,
+    entries: impl Iterator<Item = &'e MemoryEntry>,
+) -> Result<(String, Vec<String>), ItemEditError> {
+    let file = changeable(source, shelf)?;
+    let mut new: Vec<MemoryEntry> = Vec::new();
+    let mut names = Vec::new();
+    // Names that are there, or will be, with what they say.
+    let mut taken: HashMap<String, String> =
+        file.entries.iter().map(|entry| (entry.id.clone(), entry.text.clone())).collect();
+    for entry in entries {
+        let mut entry = entry.clone();
+        if taken.get(&entry.id).is_some_and(|text| *text == entry.text) {
+            names.push(entry.id);
+            continue;
+        }
+        if entry.id.is_empty() || taken.contains_key(&entry.id) {
+            entry.id = made_id(&entry.text, |id| taken.contains_key(id) || file.is_taken(id));
+        }
+        taken.insert(entry.id.clone(), entry.text.clone());
+        names.push(entry.id.clone());
+        new.push(entry);
+    }
+    if new.is_empty() {
+        return Ok((source.to_owned(), names));
+    }
+    let lines = new.iter().map(|entry| Ok(format!("- {}", line_of(entry)?)));
+    let lines = lines.collect::<Result<Vec<String>, ItemEditError>>()?;
+    let text = match file.spans.last() {
+        Some(last) => added_after(source, last, &lines),
+        None => {
+            let end = line_ending(source);
+            let before = source.trim_end_matches(['\r', '\n']);
+            let blank =
+                if before.trim_start_matches('\u{feff}').is_empty() { String::new() } else { format!("{end}{end}") };
+            format!("{before}{blank}{}{end}", lines.join(end))
+        }
+    };
+    let now = EntriesFile::read(&text, shelf);
+    let found: HashMap<&str, &MemoryEntry> = now.entries.iter().map(|entry| (entry.id.as_str(), entry)).collect();
+    let ids: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
+    let is_well = new.iter().all(|entry| found.get(entry.id.as_str()).is_some_and(|found| is_same(found, entry)))
+        && others(&file, &ids).eq(others(&now, &ids));
+    if is_well { Ok((text, names)) } else { Err(ItemEditError::Hidden) }
+}
+
+/// The text with an entry in the place of the one called `id`. An entry that has no name in its line gets its own there.
+///
+/// # Errors
+/// When it is not there, or the file cannot be changed so.
+pub(crate) fn with_changed(
+    source: &str,
+    shelf: EntryShelf,
+    id: &str,
+    entry: &MemoryEntry,
+) -> Result<String, ItemEditError> {
+    let file = changeable(source, shelf)?;
+    let at = position(&file, id)?;
+    let entry = MemoryEntry { id: id.to_owned(), ..entry.clone() };
+    let span = &file.spans[at];
+    let item = &source[span.clone()];
+    let indentation = item.len() - item.trim_start_matches([' ', '\t']).len();
+    let marker = &item[..indentation + 1];
+    let blank: String = item[indentation + 1..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+    let text = replaced(source, span.clone(), &format!("{marker}{blank}{}", line_of(&entry)?));
+    let now = EntriesFile::read(&text, shelf);
+    let ids = HashSet::from([id]);
+    let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, &ids).eq(others(&now, &ids));
+    if is_well { Ok(text) } else { Err(ItemEditError::Hidden) }
+}
+
+/// The text without some entries; those that are not there are left out.
+///
+/// # Errors
+/// When the file cannot be changed so.
+pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&str>) -> Result<String, ItemEditError> {
+    if ids.is_empty() {
+        return Ok(source.to_owned());
+    }
+    let file = changeable(source, shelf)?;
+    let goes: BTreeSet<usize> = ids.iter().filter_map(|id| file.position(id)).collect();
+    let (mut text, mut from) = (String::new(), 0);
+    for at in goes.iter().copied() {
+        if file.mixed.contains(&at) {
+            return Err(ItemEditError::Mixed);
+        }
+        let lines = lines_alone(source, &file.spans[at]).ok_or(ItemEditError::Parent)?;
+        text.push_str(source.get(from..lines.start).ok_or(ItemEditError::Hidden)?);
+        from = lines.end;
+    }
+    text.push_str(&source[from..]);
+    let now = EntriesFile::read(&text, shelf);
+    // One with the same text and no name in its line is called after its place among them.
+    let left = file.entries.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, entry)| &entry.text);
+    if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(ItemEditError::Hidden) }
+}
+
+/// What of a file another does not have: neither with its text, nor under its name with a fair share of its words and of its sources.
+pub(crate) fn lost_entries<'f>(before: &'f EntriesFile, now: &EntriesFile) -> Vec<&'f MemoryEntry> {
+    let left: HashSet<&str> = now.entries.iter().map(|entry| entry.text.as_str()).collect();
+    let has = |entry: &MemoryEntry| {
+        left.contains(entry.text.as_str()) || now.get(&entry.id).is_some_and(|now| is_kept(entry, now))
+    };
+    before.entries.iter().filter(|entry| !has(entry)).collect()
+}
+
+/// Whether at least half of what an entry said, and of where it was learned, is still there.
+fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
+    let has_half =
+        |before: BTreeSet<String>, now: BTreeSet<String>| before.intersection(&now).count() * 2 >= before.len();
+    let words = |entry: &MemoryEntry| plain_words(&entry.text, false).into_iter().collect();
+    let sources = |entry: &MemoryEntry| entry.source_paths().map(str::to_owned).collect();
+    has_half(words(before), words(now)) && has_half(sources(before), sources(now))
+}
+
+/// The text with exactly those sources in its frontmatter that its entries cite, beside those that it listed and none of `before` cites:
+/// `before` is the text as it was.
+///
+/// # Errors
+/// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
+pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Result<String, ItemEditError> {
+    let cited = |text: &str| {
+        let file = EntriesFile::read(text, shelf);
+        let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
+        paths
+    };
+    let (was, now) = (cited(before), cited(source));
+    let listed = Note::parse(source, "").metadata.get("sources").cloned();
+    let had: Vec<String> = match &listed {
+        None => Vec::new(),
+        Some(serde_json::Value::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<_>>().ok_or(ItemEditError::Frontmatter)?
+        }
+        Some(_) => return Err(ItemEditError::Frontmatter),
+    };
+    let (cites, cited): (HashSet<&String>, HashSet<&String>) = (now.iter().collect(), was.iter().collect());
+    let stays = |path: &&String| cites.contains(path) || !cited.contains(path);
+    let mut sources: Vec<String> = had.iter().filter(stays).cloned().collect();
+    let mut listed: HashSet<&String> = had.iter().filter(stays).collect();
+    sources.extend(now.iter().filter(|path| listed.insert(path)).cloned());
+    if sources == had {
+        return Ok(source.to_owned());
+    }
+    with_property(source, "sources", &sources.into()).ok_or(ItemEditError::Frontmatter)
+}
+
+/// The text without a note in the list of its sources, unless an entry cites it.
+///
+/// # Errors
+/// When the frontmatter cannot be changed so.
+pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Result<String, ItemEditError> {
+    let listed = Note::parse(source, "").metadata.get("sources").cloned();
+    let is_cited =
+        || EntriesFile::read(source, shelf).entries.iter().any(|entry| entry.source_paths().any(|at| at == path));
+    let Some(serde_json::Value::Array(items)) = listed else { return Ok(source.to_owned()) };
+    if !items.iter().any(|item| item == path) || is_cited() {
+        return Ok(source.to_owned());
+    }
+    let left: Vec<_> = items.into_iter().filter(|item| item != path).collect();
+    with_property(source, "sources", &left.into()).ok_or(ItemEditError::Frontmatter)
+}
+
+fn line_of(entry: &MemoryEntry) -> Result<String, ItemEditError> {
+    if one_line(&entry.text).is_empty() {
+        return Err(ItemEditError::Empty);
+    }
+    let line = written(entry);
+    if line.len() > MAX_ENTRY_BYTES { Err(ItemEditError::Long) } else { Ok(line) }
+}
+
+fn changeable(source: &str, shelf: EntryShelf) -> Result<EntriesFile, ItemEditError> {
+    let file = EntriesFile::read(source, shelf);
+    if file.has_conflict { Err(ItemEditError::Conflict) } else { Ok(file) }
+}
+
+fn position(file: &EntriesFile, id: &str) -> Result<usize, ItemEditError> {
+    let at = file.position(id).ok_or(ItemEditError::Absent("entry"))?;
+    if file.mixed.contains(&at) { Err(ItemEditError::Mixed) } else { Ok(at) }
+}
+
+/// Whether a line says what it is to say. A pending one says nothing of its status.
+fn is_same(found: &MemoryEntry, meant: &MemoryEntry) -> bool {
+    (found.kind, found.confidence, found.trust) == (meant.kind, meant.confidence, meant.trust)
+        && found.text == one_line(&meant.text)
+        && (&found.tags, &found.sources, &found.window) == (&meant.tags, &meant.sources, &meant.window)
+}
+
+/// What every other entry says.
+fn others<'f>(file: &'f EntriesFile, ids: &HashSet<&str>) -> impl Iterator<Item = (&'f str, &'f [String])> {
+    let others = file.entries.iter().filter(move |entry| !ids.contains(entry.id.as_str()));
+    others.map(|entry| (entry.text.as_str(), entry.sources.as_slice()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "---\nsources: [notes/a.md]\n---\n# What is known\n\nProse: this is none.\n\n- [preference] Prefers tabs (confidence 0.9) ^e-1\n\
+        - Uses Rust\n  since long\n  - nested: no\n- Uses Rust since long\n1. numbered: no\n\n## More\n\n* [decision] Ship on Friday #work\n\n```\n- code: no\n```\n\n\
+        > - quoted: no\n\n- Old (superseded by e-1) ^e-2\n";
+
+    #[test]
+    fn entries_are_items_of_outermost_lists() {
+        let file = EntriesFile::read(FILE, EntryShelf::Known);
+        let shown: Vec<String> = file
+            .entries
+            .iter()
+            .map(|entry| format!("{} {} @{}", entry.kind.word(), entry.text, entry.line_start))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "preference Prefers tabs @8", "fact Uses Rust since long @9", "fact Uses Rust since long @12",
+                "decision Ship on Friday @17", "fact Old @25"
+            ]
+        );
+        assert_eq!(file.problems, []);
+        assert_eq!(file.get("e-2").unwrap().status, EntryStatus::Superseded("e-1".into()));
+        assert_ne!(file.entries[1].id, file.entries[2].id);
+        assert_eq!(EntriesFile::read(FILE, EntryShelf::Known), file);
+    }
+
+    #[test]
+    fn line_ends_do_not_matter_and_a_name_given_twice_is_the_first_ones() {
+        let ids = |text: &str| {
+            EntriesFile::read(text, EntryShelf::Known)
+                .entries
+                .iter()
+                .map(|entry| (entry.id.clone(), entry.text.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(FILE), ids(&FILE.replace('\n', "\r\n")));
+        let file = EntriesFile::read("-\ta ^e-1\n-\tb ^e-1\n", EntryShelf::Known);
+        assert_eq!(file.get("e-1").unwrap().text, "a");
+        assert_ne!(file.entries[1].id, "e-1");
+        assert_eq!(file.problems.len(), 1);
+    }
+
+    #[test]
+    fn of_entries_that_take_each_others_place_the_first_counts() {
+        let superseded = |lines: &[(&str, &str)]| {
+            let text: String =
+                lines.iter().map(|(id, by)| format!("- entry {id} (superseded by e-{by}) ^e-{id}\n")).collect();
+            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryShelf::Known);
+            let active = file.entries.iter().filter(|entry| entry.status == EntryStatus::Active);
+            (active.map(|entry| entry.id.clone()).collect::<Vec<_>>(), file.problems.len())
+        };
+        for (lines, counts, problems) in [
+            (&[("1", "2"), ("2", "1")][..], &["e-1", "e-9"][..], 1),
+            // Two lead into a circle of three.
+            (&[("1", "2"), ("2", "4"), ("3", "5"), ("4", "3"), ("5", "4")], &["e-3", "e-9"], 1),
+            (&[("1", "1")], &["e-1", "e-9"], 0),
+            (&[("1", "7"), ("2", "1")], &["e-1", "e-9"], 0),
+            (&[("1", "9"), ("2", "1")], &["e-9"], 0),
+        ] {
+            assert_eq!(superseded(lines), (counts.iter().map(ToString::to_string).collect(), problems), "{lines:?}");
+        }
+        // A chain of thousands is followed once.
+        let long: String = (0..20_000).map(|at| format!("- n{at} (superseded by e-{}) ^e-{at}\n", at + 1)).collect();
+        let file = EntriesFile::read(&long, EntryShelf::Known);
+        assert_eq!(file.entries.iter().filter(|entry| entry.status == EntryStatus::Active).count(), 1);
+    }
+
+    #[test]
+    fn both_sides_of_a_conflict_are_read() {
+        let file = EntriesFile::read("<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", EntryShelf::Known);
+        assert!(file.has_conflict);
+        assert_eq!(file.entries.len(), 2);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_edits {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+    use crate::base::config::MemoryKind;
+    use crate::text::derive::entries::EntryStatus;
+
+    fn with_entry(source: &str, shelf: EntryShelf, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
+        let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
+        Ok((text, names.into_iter().next().unwrap()))
+    }
+
+    fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, ItemEditError> {
+        without_entries(source, shelf, &HashSet::from([id]))
+    }
+
+    #[test]
+    fn several_come_and_go_at_once() {
+        let all = ["One", "Two", "One"].map(|text| MemoryEntry::new(crate::base::config::MemoryKind::Fact, text));
+        let (text, names) = with_entries("# K\n", EntryShelf::Known, all.iter()).unwrap();
+        let file = EntriesFile::read(&text, EntryShelf::Known);
+        assert_eq!(file.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>(), names);
+        assert_ne!(names[0], names[2]);
+        let goes = HashSet::from([names[0].as_str(), names[1].as_str(), "e-none"]);
+        let left = without_entries(&text, EntryShelf::Known, &goes).unwrap();
+        assert_eq!(left, format!("# K\n\n- [fact] One ^{}\n", names[2]));
+    }
+
+    const FILE: &str = "# Known\n\nProse.\n\n- Tea ^e-1\n- Coffee\n  - because\n\nAfter.\n";
+
+    fn entry(text: &str) -> MemoryEntry {
+        MemoryEntry::new(MemoryKind::Fact, text)
+    }
+
+    #[test]
+    fn exactly_one_line_comes_becomes_another_or_goes() {
+        let (text, id) = with_entry(FILE, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(text, FILE.replace("  - because\n", &format!("  - because\n- [fact] Milk ^{id}\n")));
+        let superseded = MemoryEntry { status: EntryStatus::Superseded("e-9".into()), ..entry("Tea") };
+        let text = with_changed(FILE, EntryShelf::Known, "e-1", &superseded).unwrap();
+        assert_eq!(text, FILE.replace("- Tea ^e-1", "- [fact] Tea (superseded by e-9) ^e-1"));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
+        let coffee = EntriesFile::read(FILE, EntryShelf::Known).entries[1].id.clone();
+        assert_eq!(without_entry(FILE, EntryShelf::Known, &coffee), Err(ItemEditError::Parent));
+        let named = with_changed(FILE, EntryShelf::Known, &coffee, &entry("Coffee")).unwrap();
+        assert_eq!(named, FILE.replace("- Coffee\n", &format!("- [fact] Coffee ^{coffee}\n")));
+        let crlf = FILE.replace('\n', "\r\n");
+        let (text, _) = with_entry(&crlf, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert!(text.ends_with("\r\n\r\nAfter.\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
+        let (text, id) = with_entry("", EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(text, format!("- [fact] Milk ^{id}\n"));
+        let (text, _) = with_entry(&text, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(EntriesFile::read(&text, EntryShelf::Known).entries.len(), 2);
+    }
+
+    #[test]
+    fn a_name_alone_keeps_no_entry() {
+        let was = "- [fact] Moved to Bonn with Anna (source conversations/a.md#L3) ^e-1\n";
+        let before = EntriesFile::read(was, EntryShelf::Known);
+        assert_eq!(before.entries[0].sources, ["conversations/a.md#L3"]);
+        for (now, is_lost) in [
+            (was.to_owned(), false),
+            ("- [fact] Moved to Bonn with Anna ^e-7\n".to_owned(), false),
+            (was.replace("#L3", "#L7").replace("with Anna", "with Berta"), false),
+            ("- [fact] x ^e-1\n".to_owned(), true),
+            (was.replace("Moved to Bonn with Anna", "Likes tea"), true),
+            (was.replace(" (source conversations/a.md#L3)", "").replace("with Anna", "with Berta"), true),
+            (String::new(), true),
+        ] {
+            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryShelf::Known)).len();
+            assert_eq!(lost == 1, is_lost, "{now}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_one_that_is_gone_but_is_named_is_not_given_again() {
+        let (text, id) = with_entry("", EntryShelf::Known, &entry("Green tea")).unwrap();
+        let tea = format!("- [fact] Tea (superseded by {id}) ^e-1\n");
+        let (again, other) = with_entry(&tea, EntryShelf::Known, &entry("Green tea")).unwrap();
+        assert_ne!(other, id);
+        assert_eq!(EntriesFile::read(&again, EntryShelf::Known).get("e-1").unwrap().status, EntryStatus::Active);
+        assert!(EntriesFile::read(&tea, EntryShelf::Known).is_taken(&id) && !text.is_empty());
+    }
+
+    #[test]
+    fn what_is_for_a_person_is_left() {
+        let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
+        assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(ItemEditError::Conflict));
+        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(ItemEditError::Mixed));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7").unwrap(), FILE);
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(ItemEditError::Empty));
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
+        for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {
+            let source = "- a ^e-1\n- d %%x%% ^e-2\n";
+            match with_changed(source, EntryShelf::Known, "e-1", &entry(text)) {
+                Ok(text) => assert!(EntriesFile::read(&text, EntryShelf::Known).get("e-2").is_some(), "{text}"),
+                Err(error) => assert_eq!(error, ItemEditError::Hidden),
+            }
+        }
+        assert_eq!(with_entry("```\n- code\n", EntryShelf::Known, &entry("x")), Err(ItemEditError::Hidden));
+    }
+
+    #[test]
+    fn sources_are_listed_while_an_entry_cites_them() {
+        let cites = |path: &str| MemoryEntry { sources: vec![path.to_owned()], ..entry(path) };
+        let (one, first) = with_entry("# K\n", EntryShelf::Known, &cites("notes/a.md#L1")).unwrap();
+        let one = with_sources(&one, "# K\n", EntryShelf::Known).unwrap();
+        assert!(one.starts_with("---\nsources: [\"notes/a.md\"]\n---\n# K\n"), "{one}");
+        let (two, _) = with_entry(&one, EntryShelf::Known, &cites("notes/b.md#L2-L3")).unwrap();
+        let two = with_sources(&two, &one, EntryShelf::Known).unwrap();
+        assert!(two.contains("sources: [\"notes/a.md\",\"notes/b.md\"]"), "{two}");
+        let by_hand = two.replace("\"notes/a.md\"", "mine.md, \"notes/a.md\"");
+        let without = without_entry(&by_hand, EntryShelf::Known, &first).unwrap();
+        let without = with_sources(&without, &by_hand, EntryShelf::Known).unwrap();
+        assert!(without.contains("sources: [\"mine.md\",\"notes/b.md\"]"), "{without}");
+        let odd = "+++\nx = 1\n+++\n";
+        let (text, _) = with_entry(odd, EntryShelf::Known, &cites("notes/a.md")).unwrap();
+        assert_eq!(with_sources(&text, odd, EntryShelf::Known), Err(ItemEditError::Frontmatter));
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn any_entry_can_be_put_anywhere_and_taken_out_again(
+            source in "([-#*> ab:~`\\[\\]\n]|- a \\^e-1\n|## n\n|\r\n){0,30}",
+            text in "\\PC{1,12}",
+        ) {
+            if let Ok((with, id)) = with_entry(&source, EntryShelf::Known, &entry(&text)) {
+                let file = EntriesFile::read(&with, EntryShelf::Known);
+                prop_assert_eq!(&file.get(&id).unwrap().text, &entry(&text).text);
+                let without = without_entry(&with, EntryShelf::Known, &id).unwrap();
+                let (was, now) = (EntriesFile::read(&source, EntryShelf::Known), EntriesFile::read(&without, EntryShelf::Known));
+                prop_assert_eq!(
+                    was.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>(),
+                    now.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! Checks an answer against the conversation: an entry has a quote of its lines, and its numbers, dates and names are in that quote. Whether
+//! what was said is meant, denied or over is for the person to judge, who reviews it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::answer::ExtractionAnswer;
+use super::prompt::{MOST_ENTRIES, ends_of};
+use crate::base::config::MemoryKind;
+use crate::base::redact::redact;
+use crate::text::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
+use crate::text::derive::conversation::Voice;
+use crate::text::derive::plain;
+use crate::text::derive::words::{fold, is_parted_within, is_the_person, numerals};
+
+/// Maximum length of an entry or a line of a summary, in characters.
+const MOST_CHARS: usize = 300;
+/// Lines that one of them may come from.
+const MOST_LINES: usize = 40;
+/// Tags of an entry, and characters of one.
+const MOST_TAGS: usize = 5;
+const MOST_TAG_CHARS: usize = 30;
+/// Entries of an answer that are looked at, and lines of each list of its summary.
+const MOST_LOOKED_AT: usize = 64;
+pub(super) const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
+/// Lines of each list of a summary: as many as rules give.
+const MOST_LISTED: usize = 8;
+/// Signs of a line that asks, or that has somebody else's words.
+const UNSURE: [char; 11] = ['?', '？', '؟', '>', '"', '“', '”', '„', '«', '「', '『'];
+/// Where the model does not say how sure it is.
+const USUAL_CONFIDENCE: f64 = 0.8;
+
+/// What of an answer stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct CheckedAnswer {
+    /// The entries, in the order of the conversation.
+    pub(crate) entries: Vec<CheckedEntry>,
+    /// The lists of the summary: `text`, `topics`, `decisions`, `dates`, `actions`.
+    pub(crate) summary: Vec<(&'static str, Vec<CheckedLine>)>,
+    /// Why others were dropped, and how many for each reason.
+    pub(crate) dropped: BTreeMap<&'static str, usize>,
+}
+
+/// An entry that the conversation says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CheckedEntry {
+    /// What it is.
+    pub(crate) kind: MemoryKind,
+    /// It, in one line.
+    pub(crate) text: String,
+    /// How sure the model is, from 0 to 1.
+    pub(crate) confidence: f64,
+    /// Single words.
+    pub(crate) tags: Vec<String>,
+    /// From when on it is so, as `2026-01-31`, where the lines say that.
+    pub(crate) valid_from: Option<String>,
+    /// The first and the last of its lines.
+    pub(crate) lines: (usize, usize),
+    /// Whether it is, word for word, all that its line says.
+    pub(crate) is_whole_line: bool,
+    /// Who said it; of several the one who is trusted least.
+    pub(crate) voice: Voice,
+}
+
+/// A line of a summary that the conversation says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CheckedLine {
+    /// It, in one line.
+    pub(crate) text: String,
+    /// The first and the last of its lines.
+    pub(crate) lines: (usize, usize),
+}
+
+/// The lines that were shown, by their numbers.
+type ShownLines = BTreeMap<usize, (Voice, String)>;
+
+/// Holds an answer against the lines that were shown. `date` is that of the conversation. `None` where somebody stops it.
+pub(crate) fn check_extraction(
+    answer: &ExtractionAnswer,
+    shown: &ShownLines,
+    date: Option<&str>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Option<CheckedAnswer> {
+    let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
+    let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
+    let mut checked = CheckedAnswer::default();
+    let mut entries = Vec::new();
+    let mut said = HashSet::new();
+    // What nobody asked for is not looked at, whatever it would cost.
+    let listed = answer.summary.iter().map(|(_, items)| items.len().saturating_sub(MOST_LOOKED_AT_IN_A_LIST));
+    let unread = answer.entries.len().saturating_sub(MOST_LOOKED_AT) + listed.sum::<usize>();
+    if unread > 0 {
+        *checked.dropped.entry("too many").or_default() += unread;
+    }
+    for entry in answer.entries.iter().take(MOST_LOOKED_AT) {
+        if is_stopped() {
+            return None;
+        }
+        match checked_entry(entry, (shown, names), date) {
+            Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
+            Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
+            Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+        }
+    }
+    entries.sort_by(|one, two| two.confidence.total_cmp(&one.confidence));
+    if entries.len() > MOST_ENTRIES {
+        *checked.dropped.entry("too many").or_default() += entries.len() - MOST_ENTRIES;
+        entries.truncate(MOST_ENTRIES);
+    }
+    entries.sort_by_key(|entry| entry.lines);
+    checked.entries = entries;
+    for (name, items) in &answer.summary {
+        let mut list = Vec::new();
+        for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
+            if is_stopped() {
+                return None;
+            }
+            match checked_line(item, (shown, names)) {
+                Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
+                Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
+                Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+            }
+        }
+        checked.summary.push((name, list));
+    }
+    Some(checked)
+}
+
+/// What the model was sent of a line: of a long one its head and its tail.
+pub(super) fn as_sent(text: &str) -> String {
+    ends_of(text).map_or_else(|| text.to_owned(), |(head, _, tail)| format!("{head}\n{tail}"))
+}
+
+fn checked_entry(
+    entry: &Value,
+    (shown, names): (&ShownLines, &SpokenNames),
+    date: Option<&str>,
+) -> Result<CheckedEntry, &'static str> {
+    let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
+    let (CheckedLine { text, lines }, said) = checked_line(entry, (shown, names))?;
+    let voice = voices(shown, lines).min().ok_or("no such lines")?;
+    if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
+        return Err("not said by the person");
+    }
+    let quote = entry.get("quote").and_then(Value::as_str).unwrap_or_default();
+    let words = plain(quote);
+    if words.is_empty() || !plain(&said).contains(&words) {
+        return Err("quote not in its lines");
+    }
+    is_said(&text, quote, names)?;
+    let confidence = entry.get("confidence").and_then(Value::as_f64).unwrap_or(USUAL_CONFIDENCE);
+    let valid_from = entry.get("valid_from").and_then(Value::as_str).map(str::trim);
+    Ok(CheckedEntry {
+        kind,
+        confidence: (confidence.clamp(0.0, 1.0) * 100.0).round() / 100.0,
+        tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
+        valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
+        lines,
+        is_whole_line: is_whole_line(&text, shown, lines),
+        text,
+        voice,
+    })
+}
+
+/// Whether a text is, word for word, all that one line says. A line below one that ends with a colon may be anybody's.
+fn is_whole_line(text: &str, shown: &ShownLines, (first, last): (usize, usize)) -> bool {
+    let Some((voice, line)) = shown.get(&first).filter(|_| first == last) else { return false };
+    let above = (first.saturating_sub(MOST_LINES)..first).rev().map_while(|above| shown.get(&above));
+    let is_pasted =
+        above.take_while(|(other, _)| other == voice).any(|(_, text)| text.trim_end().ends_with([':', '：']));
+    plain(text) == plain(line) && !line.contains(UNSURE) && !is_pasted
+}
+
+/// A text with the lines that it names, and what those say.
+fn checked_line(
+    item: &Value,
+    (shown, names): (&ShownLines, &SpokenNames),
+) -> Result<(CheckedLine, String), &'static str> {
+    let text = short_text(item)?;
+    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
+    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
+    let said = said.join("\n");
+    is_said(&text, &said, names)?;
+    Ok((CheckedLine { text, lines }, said))
+}
+
+/// The text of an item, on one line.
+pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
+    let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.trim_start_matches(['-', '*', ' ']);
+    let text: String = text.chars().filter(|character| !character.is_control() && !misleads(*character)).collect();
+    if text.is_empty() || text.chars().count() > MOST_CHARS {
+        return Err("no short text");
+    }
+    Ok(text)
+}
+
+/// Whether a sign is not seen and turns what is around it, or hides words.
+fn misleads(sign: char) -> bool {
+    matches!(sign, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether the numbers, dates and names of a text were said, in a session with these names; else why it is dropped.
+pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
+    if redact(text) != text || text.contains("[redacted") {
+        return Err("a secret");
+    }
+    let numbers = numerals(said);
+    if !numerals(text).iter().all(|number| number.is_among(&numbers)) {
+        return Err("number not said");
+    }
+    if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
+        return Err("date not said");
+    }
+    if names.lacking(text, said).is_some() {
+        return Err("name not said");
+    }
+    Ok(())
+}
+
+fn lines_of(lines: Option<&Value>, shown: &ShownLines) -> Option<(usize, usize)> {
+    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
+    let (first, last) = match lines? {
+        Value::Array(both) => (number(both.first()?)?, number(both.last()?)?),
+        one => (number(one)?, number(one)?),
+    };
+    let is_there = shown.contains_key(&first) && shown.contains_key(&last);
+    (is_there && first <= last && last - first < MOST_LINES).then_some((first, last))
+}
+
+fn voices(shown: &ShownLines, (first, last): (usize, usize)) -> impl Iterator<Item = Voice> {
+    shown.range(first..=last).map(|(_, (voice, _))| *voice)
+}
+
+fn checked_tags(tags: &[Value]) -> Vec<String> {
+    let is_tag = |tag: &String| {
+        let letters = tag.chars().any(char::is_alphabetic);
+        letters
+            && tag.chars().count() <= MOST_TAG_CHARS
+            && tag.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let tags = tags.iter().filter_map(|tag| Some(tag.as_str()?.trim().trim_start_matches('#').to_lowercase()));
+    // What hides a note is the person's to say.
+    let mut tags: Vec<String> = tags.filter(is_tag).filter(|tag| tag != "private").take(MOST_TAGS).collect();
+    tags.dedup();
+    tags
+}
+
+/// Whether a date is that of the conversation, or its day and year are in the lines.
+fn is_said_date(from: &str, said: &str, date: Option<&str>) -> bool {
+    let Ok(day) = from.parse::<jiff::civil::Date>() else { return false };
+    let there = numerals(said);
+    let has = |number: i16| there.iter().flat_map(|there| there.values()).any(|value| value == number.to_string());
+    date.is_some_and(|date| date.starts_with(from))
+        || (has(i16::from(day.day())) && (has(day.year()) || has(i16::from(day.month()))))
+}
+
+/// What may stand between the end of a sentence and the next.
+const OPENING: &str = "\"'“„«»([*_-–—¿¡#";
+
+/// The words that a conversation writes within sentences, and with a capital alone: its names. Folded.
+#[derive(Debug, Default)]
+pub(super) struct SpokenNames(BTreeSet<String>);
+
+impl SpokenNames {
+    /// Those of some lines.
+    pub(super) fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+        let (mut names, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for line in lines.flat_map(str::lines) {
+            for (start, word) in line.unicode_word_indices() {
+                if !is_capital(word) {
+                    others.insert(fold(word));
+                } else if !begins(&line[..start]) && !line[..start].trim_end().ends_with([':', ';']) {
+                    names.insert(fold(word));
+                }
+            }
+        }
+        names.retain(|name| name.chars().nth(1).is_some() && !others.contains(name));
+        Self(names)
+    }
+
+    /// The first name of a sentence that some words lack: one of these, in lower case as well, or what has a capital and begins no sentence.
+    pub(super) fn lacking<'s>(&self, sentence: &'s str, said: &str) -> Option<&'s str> {
+        let said: BTreeSet<String> = said.unicode_words().map(fold).collect();
+        let is_said = |name: &str| said.contains(name) || said.iter().any(|word| is_like(name, word));
+        let mut words = sentence.unicode_word_indices();
+        let lacking = words.find(|(start, word)| {
+            let folded = fold(word);
+            let has_capital =
+                word.chars().skip(1).any(char::is_uppercase) || is_capital(word) && !begins(&sentence[..*start]);
+            (has_capital || self.0.contains(&folded)) && !is_the_person(&folded) && !is_said(&folded)
+        });
+        lacking.map(|(_, word)| word)
+    }
+}
+
+fn is_capital(word: &str) -> bool {
+    word.starts_with(char::is_uppercase)
+}
+
+/// Whether a sentence begins behind a text.
+fn begins(before: &str) -> bool {
+    let before = before.trim_end_matches(|mark: char| mark.is_whitespace() || OPENING.contains(mark));
+    before.is_empty() || before.ends_with(['.', '!', '?', '…', '。'])
+}
+
+/// Whether two words are the same but for their ends, as `Anna` and `Annas`.
+fn is_like(one: &str, other: &str) -> bool {
+    let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let lengths = (one.chars().count(), other.chars().count());
+    common >= 3
+        && common + 1 >= lengths.0.min(lengths.1)
+        && lengths.0.max(lengths.1) - common <= 3
+        && !one.contains(|character: char| character.is_ascii_digit() || is_parted_within(character))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::text::derive::conversation::read_turns;
+
+    const SAID: &str = "**18:32 · user:** I moved to Bonn on 3 May 2026 with 2 cats.\n\
+        **18:33 · bot:** You like dogs. We decided to use tabs.\n\
+        **18:34 · user:** I do not like dogs, and my password: hunter2butlonger.\n";
+
+    /// An entry that quotes the whole line.
+    fn entry(text: &str, lines: (usize, usize), quote: &str) -> Value {
+        json!({"kind": "fact", "text": text, "lines": [lines.0, lines.1], "quote": quote})
+    }
+
+    fn shown(said: &str) -> ShownLines {
+        let turns = read_turns(said, &[]).into_iter();
+        turns.flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text)))).collect()
+    }
+
+    fn check(entries: Value) -> CheckedAnswer {
+        let entries = entries.as_array().unwrap().clone();
+        let answer = ExtractionAnswer { entries, summary: Vec::new() };
+        check_extraction(&answer, &shown(SAID), Some("2026-05-04"), &|| false).unwrap()
+    }
+
+    #[track_caller]
+    fn is_dropped(entry: Value, reason: &str) {
+        let checked = check(json!([entry]));
+        assert_eq!(checked.dropped.keys().copied().collect::<Vec<_>>(), [reason], "{checked:?}");
+    }
+
+    #[test]
+    fn what_the_lines_say_stands() {
+        let checked = check(json!([
+            {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2], "quote": "we decided\n to use TABS"},
+            {"kind": "Fact", "text": "- Moved \u{202e}to Bonn\nwith 2 cats\u{e0041}", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
+             "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn on 3 May 2026 with 2 cats"},
+            {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1, "quote": "moved to Bonn on 3 May 2026 with 2 cats"},
+            {"kind": "preference", "text": "Likes dogs", "lines": 3, "quote": "like dogs"},
+        ]));
+        assert_eq!(checked.dropped, BTreeMap::new());
+        let fact = &checked.entries[0];
+        assert_eq!((fact.text.as_str(), fact.confidence, fact.lines), ("Moved to Bonn with 2 cats", 0.95, (1, 1)));
+        assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
+        assert!(fact.voice == Voice::Person && !fact.is_whole_line);
+        let decision = &checked.entries[2];
+        assert_eq!((decision.confidence, decision.voice), (1.0, Voice::Agent));
+        assert_eq!(checked.entries[3].text, "Likes dogs", "what is meant is for the person to judge");
+    }
+
+    #[test]
+    fn what_they_do_not_say_is_dropped_for_a_reason() {
+        let moved = "I moved to Bonn on 3 May 2026 with 2 cats";
+        is_dropped(entry("Moved to Bonn with 5 cats", (1, 1), moved), "number not said");
+        is_dropped(entry("Moved to Bonn with 2 cats", (1, 1), "I moved to Bonn"), "number not said");
+        is_dropped(entry("Moved to Bonn in June", (1, 1), moved), "date not said");
+        is_dropped(entry("Moved to Berlin with 2 cats", (1, 1), moved), "name not said");
+        is_dropped(entry("Likes dogs", (2, 2), "You like dogs"), "not said by the person");
+        is_dropped(entry("Likes dogs", (2, 3), "You like dogs"), "not said by the person");
+        is_dropped(entry("Moved to Bonn", (1, 4), moved), "no such lines");
+        is_dropped(entry("Moved to Bonn", (3, 1), moved), "no such lines");
+        is_dropped(entry("Moved to Bonn", (0, 1), moved), "no such lines");
+        is_dropped(entry("", (1, 1), moved), "no short text");
+        is_dropped(entry(&"Bonn ".repeat(100), (1, 1), moved), "no short text");
+        is_dropped(entry("My password: hunter2butlonger", (3, 3), "my password: hunter2butlonger"), "a secret");
+        is_dropped(json!({"kind": "rumour", "text": "Moved to Bonn", "lines": [1, 1]}), "no kind of entry");
+        is_dropped(json!({"kind": "fact", "lines": [1, 1]}), "no text");
+        is_dropped(json!("Moved to Bonn"), "no kind of entry");
+        for quote in ["I went to Bonn", "We decided to use tabs", "…", ""] {
+            is_dropped(entry("Moved to Bonn", (1, 1), quote), "quote not in its lines");
+        }
+        is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1, 1]}), "quote not in its lines");
+        is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1e300, -1]}), "no such lines");
+    }
+
+    #[test]
+    fn dates_and_names_that_nobody_said_are_dropped_without_capitals() {
+        for (said, good, bad) in [
+            (
+                "Tengo reunión con Ana el martes 5 de mayo",
+                "Reunión con Ana el martes 5 de mayo",
+                "Reunión con Ana el miércoles 5 de marzo",
+            ),
+            (
+                "Je vois le dentiste mardi prochain", "Voit le dentiste mardi prochain",
+                "Voit le dentiste mercredi prochain",
+            ),
+            ("Я иду к врачу во вторник", "К врачу во вторник", "К врачу в среду"),
+            ("我住在北京的东城区，有两只猫", "住在北京的东城区，有两只猫", "住在北京的东城区，有三只猫"),
+            ("I meet Anna on Tuesday at noon", "Meets anna on tuesday at noon", "Meets anna on wednesday at noon"),
+            ("I drink 3.5 litres of water", "Drinks 3.5 litres of water", "Drinks 5.3 litres of water"),
+            ("My flight is 03/05/2027 at 08:20", "Flight is 03/05/2027 at 8:20", "Flight is 05/03/2027 at 20:08"),
+        ] {
+            let shown = BTreeMap::from([(1, (Voice::Person, said.to_owned()))]);
+            let item = |text: &str| entry(text, (1, 1), said);
+            let answer = ExtractionAnswer {
+                entries: vec![item(good), item(bad)],
+                summary: vec![("text", vec![item(bad), item(good)])],
+            };
+            let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+            let texts: Vec<&str> = checked.entries.iter().map(|entry| entry.text.as_str()).collect();
+            let lines: Vec<&str> = checked.summary[0].1.iter().map(|line| line.text.as_str()).collect();
+            assert_eq!((texts, lines), (vec![good], vec![good]), "{:?}", checked.dropped);
+        }
+    }
+
+    #[test]
+    fn what_is_all_that_a_line_says_is_known() {
+        let shown = shown(
+            "**18:32 · user:** I like tea.\n**18:33 · user:** If it rains I like tea.\n**18:34 · user:** I like chess?\n\
+             **18:35 · user:** Here is the article:\n> I own a yacht.\n> > I own a boat.\n",
+        );
+        for (text, lines, is_so) in [
+            ("I like tea", (1, 1), true),
+            ("Likes tea", (1, 1), false),
+            ("I like tea", (2, 2), false),
+            ("I like tea", (1, 2), false),
+            ("I like chess", (3, 3), false),
+            ("I own a yacht", (5, 5), false),
+            ("I own a boat", (6, 6), false),
+        ] {
+            assert_eq!(is_whole_line(text, &shown, lines), is_so, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_more_than_eight_stand_the_surest_first() {
+        let entries: Vec<Value> = (0..20)
+            .map(|at| json!({"kind": "fact", "text": format!("{} to Bonn with cats", "Moved ".repeat(at % 20 + 1)), "confidence": at as f64 / 20.0, "lines": [1, 1], "quote": "moved to bonn"}))
+            .collect();
+        let checked = check(json!(entries));
+        assert_eq!((checked.entries.len(), checked.dropped["too many"]), (MOST_ENTRIES, 12));
+        assert!(checked.entries.iter().all(|entry| entry.confidence >= 0.6));
+    }
+
+    #[test]
+    fn a_date_that_the_lines_do_not_have_is_left_out() {
+        for (from, is_so) in
+            [("2026-05-03", true), ("2026-05-04", true), ("2025-01-01", false), ("tomorrow", false), ("", false)]
+        {
+            let checked = check(
+                json!([{"kind": "fact", "text": "Moved to Bonn", "valid_from": from, "lines": [1, 1], "quote": "moved to Bonn"}]),
+            );
+            assert_eq!(checked.entries[0].valid_from.is_some(), is_so, "{from}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_summary_cite_turns_or_go() {
+        let answer = ExtractionAnswer {
+            entries: Vec::new(),
+            summary: vec![(
+                "topics",
+                vec![
+                    json!({"text": "Moving to Bonn", "lines": [1, 1]}),
+                    json!({"text": "Bonn"}),
+                    json!("Bonn"),
+                    json!({"text": "Moving to Rome", "lines": [1]}),
+                ],
+            )],
+        };
+        let shown = BTreeMap::from([(1, (Voice::Agent, "So you are moving to Bonn".to_owned()))]);
+        let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+        assert_eq!(checked.summary[0].1, [CheckedLine { text: "Moving to Bonn".into(), lines: (1, 1) }]);
+        assert_eq!(checked.dropped.values().sum::<usize>(), 3);
+    }
+
+    #[test]
+    fn a_hostile_answer_takes_no_more_time_than_a_good_one() {
+        let long = format!("I like {} tea", "green ".repeat(200_000));
+        let turns = read_turns(&format!("**18:32 · user:** {long}\n"), &[]);
+        let prompt = super::super::prompt::extraction_prompt(&turns, None);
+        let sent = as_sent(&prompt.shown[&1].1);
+        assert!(sent.len() < 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
+        let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1], "quote": "I like green"});
+        let answer = ExtractionAnswer {
+            entries: vec![item.clone(); 9_000],
+            summary: vec![("text", vec![item.clone(); 9_000]), ("topics", vec![item; 3])],
+        };
+        let checked = check_extraction(&answer, &prompt.shown, None, &|| false).unwrap();
+        assert_eq!(
+            (checked.entries.len(), checked.summary[0].1.len(), checked.summary[1].1.len()),
+            (1, MOST_LISTED, 3)
+        );
+        assert_eq!(checked.dropped["too many"], 2 * 9_000 - 64 - MOST_LISTED);
+        assert!(check_extraction(&answer, &prompt.shown, None, &|| true).is_none());
+    }
+
+    #[test]
+    fn a_name_that_was_not_said_is_found() {
+        let session =
+            "I moved to Bonn with Anna's sister. Ich mag Tabs. I told Bob and Mark. Mark the day, and mark it.";
+        for (sentence, lacks) in [
+            ("Moved to Bonn", None),
+            ("Moved to Berlin", Some("Berlin")),
+            ("Anna moved to Bonn", None),
+            ("Bob moved to Bonn", Some("Bob")),
+            ("bob moved to Bonn", Some("bob")),
+            ("Has to mark the day", None),
+            ("Der Nutzer mag Tabs", None),
+            ("The user prefers tabs. Lives in Bonn", None),
+            ("Uses iPhone", Some("iPhone")),
+            ("Lives in: Berlin", Some("Berlin")),
+            ("用户住在上海", None),
+        ] {
+            let names = SpokenNames::of(session.lines());
+            assert_eq!(
+                names.lacking(sentence, "I moved to Bonn with Anna's sister, and ich mag Tabs."),
+                lacks,
+                "{sentence}"
+            );
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What stands of the claims of `benches/extraction`, and what does not: the numbers of `docs/memory.md`.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::answer::ExtractionAnswer;
+use super::check::{CheckedEntry, check_extraction};
+use crate::text::derive::conversation::read_turns;
+
+#[allow(dead_code, unreachable_pub, reason = "the benchmark uses the rest")]
+#[path = "../../../../benches/extraction/score.rs"]
+mod snippets;
+
+/// What stands of one claim about the first of these lines of the person's, if it does.
+fn checked(lines: &[&str], quote: &str, text: &str) -> Option<CheckedEntry> {
+    let said: String = lines.iter().map(|line| format!("**18:32 · user:** {line}\n")).collect();
+    let turns = read_turns(&said, &[]).into_iter().flat_map(|turn| {
+        let voice = turn.voice;
+        turn.lines.into_iter().map(move |line| (line.number, (voice, line.text)))
+    });
+    let entry = json!({"kind": "fact", "text": text, "quote": quote, "confidence": 0.95, "lines": [1, 1]});
+    let answer = ExtractionAnswer { entries: vec![entry], summary: Vec::new() };
+    check_extraction(&answer, &turns.collect(), None, &|| false).unwrap().entries.pop()
+}
+
+/// How many claims of each kind there are, how many are proposed, and how many may be accepted by themselves.
+fn measured() -> BTreeMap<String, [usize; 3]> {
+    let file = include_str!("../../../../benches/extraction/claims.txt");
+    let claims = file.lines().filter(|line| line.contains(" | ")).map(|line| {
+        let [kind, said, quote, text] = line.split(" | ").collect::<Vec<_>>().try_into().expect("four parts");
+        (kind, said.to_owned(), quote.to_owned(), text.to_owned())
+    });
+    let found = snippets::snippets().into_iter().flat_map(|snippet| {
+        let turns = snippet.turns;
+        let claim = move |wanted: snippets::Wanted| {
+            let said = turns[wanted.turn - 1].1.clone();
+            ("right of the snippets", said.clone(), said, wanted.text)
+        };
+        snippet.wanted.into_iter().map(claim).collect::<Vec<_>>()
+    });
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for (kind, said, quote, text) in claims.chain(found.collect::<Vec<_>>()) {
+        let stands = checked(&said.split(" // ").collect::<Vec<_>>(), &quote, &text);
+        let count = counts.entry(kind.to_owned()).or_default();
+        let is_sure = stands.as_ref().is_some_and(|entry| entry.is_whole_line);
+        *count = [count[0] + 1, count[1] + usize::from(stands.is_some()), count[2] + usize::from(is_sure)];
+        println!(
+            "{kind}: {text}: {}",
+            if is_sure {
+                "sure"
+            } else if stands.is_some() {
+                "waits"
+            } else {
+                "dropped"
+            }
+        );
+    }
+    counts
+}
+
+#[test]
+fn claims_are_proposed_as_often_as_was_measured() {
+    let known = [
+        ("date", [4, 0, 0]),
+        ("denied", [5, 5, 0]),
+        ("hedged", [15, 15, 0]),
+        ("name", [8, 1, 0]),
+        ("name without capitals", [4, 4, 0]),
+        ("number", [4, 0, 0]),
+        ("other", [4, 4, 0]),
+        ("right", [32, 32, 0]),
+        ("right of the snippets", [36, 36, 1]),
+    ];
+    assert_eq!(measured(), BTreeMap::from(known.map(|(kind, counts)| (kind.to_owned(), counts))));
+}

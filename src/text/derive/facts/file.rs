@@ -1,0 +1,614 @@
+//! The facts of a file: list items `- key: value` below headings, and what the file says after a change. Pure: exactly one line becomes
+//! another, comes or goes; all else stays to the byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::item::{FactItem, FactPhase, Validity, is_key};
+use super::value::{read_value, written_value};
+use crate::text::derive::list_items::{
+    CONFLICT, ItemEditError, ListItem, added_after, item_end, line_ending, lines_alone, list_items, replaced,
+    without_conflict_marks,
+};
+use crate::text::note::{Note, Problem};
+
+/// Maximum length of a value. What is longer is prose, and reported.
+pub(crate) const MAX_VALUE_BYTES: usize = 64 * 1024;
+
+/// A fact as it stands in its file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fact {
+    /// The headings above it, but for the title, in lower case and joined by `/`; empty where there is none.
+    pub(crate) namespace: String,
+    /// Its key.
+    pub(crate) key: String,
+    /// Its value as it is written; empty where all that was said of it is struck out.
+    pub(crate) text: String,
+    /// The value, read: scalars are texts.
+    pub(crate) value: Value,
+    /// Values that were never true, as they were written.
+    pub(crate) retracted: Vec<String>,
+    /// From when and until when it says that it is true.
+    pub(crate) window: Validity,
+    /// Its own tags.
+    pub(crate) tags: Vec<String>,
+    /// 1-based line of its start.
+    pub(crate) line: usize,
+    /// 1-based line of its end.
+    pub(crate) last_line: usize,
+    /// The bytes of what is said of the key: value, window and what is struck out.
+    pub(super) said: Range<usize>,
+    /// The bytes of the whole item, its marker included.
+    pub(super) span: Range<usize>,
+    /// Whether a comment or a broken line stands in it, so that it is for a person alone to change.
+    pub(super) is_mixed: bool,
+}
+
+impl Fact {
+    /// Whether it says a value, or strikes it out.
+    pub(crate) fn says(&self, value: &str) -> bool {
+        self.retracted.iter().chain([&self.text]).any(|text| text == value)
+    }
+
+    /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
+    pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
+        (!self.text.is_empty()).then(|| self.window.phase(at))
+    }
+}
+
+/// The facts of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FactsFile {
+    facts: Vec<Fact>,
+    /// Namespace, key → which of the facts counts: the last.
+    by_name: BTreeMap<String, BTreeMap<String, usize>>,
+    /// What could not be read as it was meant, with its line.
+    pub(crate) problems: Vec<Problem>,
+    /// Whether a merge left its marks, so that nobody but a person knows which side counts.
+    pub(crate) has_conflict: bool,
+}
+
+impl FactsFile {
+    /// Reads a file. No input makes it fail.
+    pub(crate) fn read(source: &str) -> Self {
+        let (plain, has_conflict) = without_conflict_marks(source);
+        let note = Note::parse(&plain, "");
+        let mut file = Self { has_conflict, ..Self::default() };
+        if has_conflict {
+            file.report(None, CONFLICT);
+        }
+        list_items(&note, &plain).for_each(|item| file.add(&note, &item));
+        file
+    }
+
+    fn add(&mut self, note: &Note, item: &ListItem<'_>) {
+        let Some(found) = FactItem::read(item.text().trim_end()) else { return };
+        let (line, last_line, is_mixed) = (item.line, item.last_line, item.is_mixed());
+        let FactItem { key, retracted, value: text, window, tags, problem, said } = found;
+        if text.len() > MAX_VALUE_BYTES {
+            return self.report(
+                Some(line),
+                &format!("the value of `{key}` is longer than {MAX_VALUE_BYTES} bytes, and no fact"),
+            );
+        }
+        if let Some(problem) = problem {
+            self.report(Some(line), &format!("`{key}`: {problem}"));
+        }
+        let value = read_value(&text).unwrap_or_else(|reason| {
+            self.report(Some(line), &format!("the value of `{key}` cannot be read: {reason}; it counts as text"));
+            Value::String(text.clone())
+        });
+        let namespace = namespace(note, item.block.section);
+        let at = self.facts.len();
+        if let Some(before) = self.by_name.entry(namespace.clone()).or_default().insert(key.clone(), at) {
+            let message = format!("`{key}` is also at line {}; the last one counts", self.facts[before].line);
+            self.report(Some(line), &message);
+        }
+        let said = item.offset(said.start)..item.offset(said.end);
+        let span = item.block.span.clone();
+        self.facts.push(Fact {
+            namespace,
+            key,
+            text,
+            value,
+            retracted,
+            window,
+            tags,
+            line,
+            last_line,
+            said,
+            span,
+            is_mixed,
+        });
+    }
+
+    fn report(&mut self, line: Option<usize>, message: &str) {
+        self.problems.push(Problem { line, message: message.to_owned() });
+    }
+
+    /// The fact of a key, where there is one, or what is left of one that is struck out.
+    pub(crate) fn get(&self, namespace: &str, key: &str) -> Option<&Fact> {
+        self.by_name.get(namespace)?.get(key).map(|at| &self.facts[*at])
+    }
+
+    /// The facts that count, by namespace and key.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.by_name.values().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
+    }
+
+    /// The facts of a namespace, by key.
+    pub(crate) fn namespace(&self, namespace: &str) -> impl Iterator<Item = &Fact> {
+        self.by_name.get(namespace).into_iter().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
+    }
+
+    /// The facts of a key, in whichever namespace.
+    pub(crate) fn called<'f>(&'f self, key: &'f str) -> impl Iterator<Item = &'f Fact> {
+        self.by_name.values().filter_map(move |keys| keys.get(key)).map(|at| &self.facts[*at])
+    }
+
+    /// How many lines are of a key.
+    pub(crate) fn times(&self, namespace: &str, key: &str) -> usize {
+        self.facts.iter().filter(|fact| fact.namespace == namespace && fact.key == key).count()
+    }
+
+    /// What each line says of a key, those that do not count, too.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.iter()
+    }
+
+    /// The last fact of a namespace in the file.
+    pub(super) fn last_of(&self, namespace: &str) -> Option<&Fact> {
+        self.facts.iter().rev().find(|fact| fact.namespace == namespace)
+    }
+}
+
+/// The headings above a block, but for those of level 1.
+pub(super) fn namespace(note: &Note, section: Option<usize>) -> String {
+    let mut names = Vec::new();
+    let mut at = section.and_then(|index| note.headings.get(index));
+    while let Some(heading) = at {
+        if heading.level > 1 {
+            names.push(heading.text.trim().to_lowercase());
+        }
+        at = heading.parent.and_then(|index| note.headings.get(index));
+    }
+    names.reverse();
+    names.join("/")
+}
+
+/// What is said of a key from now on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NewFact<'a> {
+    /// The value; lists and maps are written on one line.
+    pub(crate) value: &'a Value,
+    /// From when and until when.
+    pub(crate) window: &'a Validity,
+    /// Tags of the fact; `None` leaves those there are.
+    pub(crate) tags: Option<&'a [String]>,
+    /// Whether what was there was never true.
+    pub(crate) is_correction: bool,
+}
+
+/// The file with a fact set: in its line, or as a new one at the end of its namespace, which is made where it is not there. `file` is the
+/// source, read.
+///
+/// # Errors
+/// When the key or the namespace is none, or the file cannot be changed so.
+pub(crate) fn with_fact(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+    new: &NewFact<'_>,
+) -> Result<String, ItemEditError> {
+    check_name(namespace, key)?;
+    let fact = changeable(file, namespace, key)?;
+    let mut said = written_value(new.value);
+    if !new.window.is_empty() {
+        said += &format!(" {}", new.window);
+    }
+    if let Some(was) = fact.filter(|fact| new.is_correction && !fact.text.is_empty()) {
+        said = format!("~~{}~~ {said}", was.text);
+    }
+    let tags: String = new.tags.unwrap_or_default().iter().map(|tag| format!(" #{tag}")).collect();
+    let text = match fact {
+        Some(fact) if fact.said.is_empty() => return Err(ItemEditError::Mixed),
+        Some(fact) if new.tags.is_some() => {
+            // Links lead to a block's name.
+            let tail = source[fact.said.end..fact.span.end].split_whitespace().filter(|word| word.starts_with('^'));
+            let blocks: String = tail.map(|word| format!(" {word}")).collect();
+            replaced(source, fact.said.start..fact.span.end, &(said + &tags + &blocks))
+        }
+        // All of the item is struck out.
+        Some(fact) if source[fact.said.clone()].contains(&format!("{key}:")) && fact.text.is_empty() => {
+            replaced(source, fact.said.clone(), &format!("{key}: {said}"))
+        }
+        Some(fact) => replaced(source, fact.said.clone(), &said),
+        None => added(source, file, namespace, &format!("- {key}: {said}{tags}")),
+    };
+    checked(file, text, namespace, key, |found| {
+        found.is_some_and(|fact| fact.value == *new.value && fact.window == *new.window)
+    })
+}
+
+/// The file without a fact.
+///
+/// # Errors
+/// When it is not there, or the file cannot be changed so.
+pub(crate) fn without_fact(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+) -> Result<String, ItemEditError> {
+    let fact = changeable(file, namespace, key)?.ok_or(ItemEditError::Absent("fact"))?;
+    let lines = lines_alone(source, &fact.span).ok_or(ItemEditError::Parent)?;
+    checked(file, replaced(source, lines, ""), namespace, key, |found| found.is_none())
+}
+
+/// The file with the value of a fact struck out, as it was never true.
+///
+/// # Errors
+/// When there is none, or the file cannot be changed so.
+pub(crate) fn with_retraction(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+) -> Result<String, ItemEditError> {
+    let fact =
+        changeable(file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(ItemEditError::Absent("fact"))?;
+    let struck = replaced(source, fact.said.clone(), &format!("~~{}~~", fact.text));
+    let is_struck = |found: Option<&Fact>| found.is_some_and(|found| found.text.is_empty());
+    checked(file, struck, namespace, key, is_struck)
+}
+
+/// The text without values that are meant: where a fact has one its item goes, with all below it; of what is struck out that alone.
+pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
+    let file = FactsFile::read(source);
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for fact in file.lines() {
+        let struck: Vec<&str> = fact.retracted.iter().map(String::as_str).filter(|was| is_meant(fact, was)).collect();
+        let item = || fact.span.start..item_end(source, &fact.span);
+        if !fact.text.is_empty() && is_meant(fact, &fact.text) {
+            edits.push((item(), String::new()));
+        } else if !struck.is_empty() {
+            // Nothing may be left of it.
+            let left = without_struck(&source[fact.said.clone()], &struck).filter(|left| !left.is_empty());
+            edits.push(left.map_or_else(|| (item(), String::new()), |left| (fact.said.clone(), left)));
+        }
+    }
+    // What lies below an item that goes may be meant, too.
+    edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let (mut text, mut at) = (String::with_capacity(source.len()), 0);
+    for (range, with) in edits {
+        if range.start >= at {
+            text += &source[at..range.start];
+            text += &with;
+        }
+        at = at.max(range.end);
+    }
+    text + &source[at..]
+}
+
+/// What is said of a key without the values that are struck out in it; `None` where not all of them stand there so.
+fn without_struck(said: &str, struck: &[&str]) -> Option<String> {
+    let (mut text, mut rest, mut found) = (String::new(), said, BTreeSet::new());
+    while let Some((was, after)) = rest.strip_prefix("~~").and_then(|inner| inner.split_once("~~")) {
+        // On several lines it is the same.
+        let lines: Vec<&str> = was.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
+        let next = after.trim_start();
+        match struck.iter().find(|struck| **struck == lines.join(" ")) {
+            Some(struck) => drop(found.insert(*struck)),
+            None => text += &rest[..rest.len() - next.len()],
+        }
+        rest = next;
+    }
+    text += rest;
+    let is_all = struck.iter().all(|struck| found.contains(struck));
+    is_all.then(|| text.trim().to_owned())
+}
+
+/// The text, if it says of a fact what it is to say, and of every other what it said.
+fn checked(
+    file: &FactsFile,
+    text: String,
+    namespace: &str,
+    key: &str,
+    is_so: impl Fn(Option<&Fact>) -> bool,
+) -> Result<String, ItemEditError> {
+    let now = FactsFile::read(&text);
+    let is_well = is_so(now.get(namespace, key)) && others(file, namespace, key).eq(others(&now, namespace, key));
+    if is_well { Ok(text) } else { Err(ItemEditError::Unreadable) }
+}
+
+/// What is said of every other key.
+fn others<'f>(
+    file: &'f FactsFile,
+    namespace: &'f str,
+    key: &'f str,
+) -> impl Iterator<Item = (&'f str, &'f str, &'f str)> {
+    let others = file.facts().filter(move |fact| (fact.namespace.as_str(), fact.key.as_str()) != (namespace, key));
+    others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
+}
+
+fn changeable<'f>(file: &'f FactsFile, namespace: &str, key: &str) -> Result<Option<&'f Fact>, ItemEditError> {
+    if file.has_conflict {
+        return Err(ItemEditError::Conflict);
+    }
+    let fact = file.get(namespace, key);
+    if fact.is_some_and(|fact| fact.is_mixed) {
+        return Err(ItemEditError::Mixed);
+    }
+    Ok(fact)
+}
+
+fn check_name(namespace: &str, key: &str) -> Result<(), ItemEditError> {
+    if !is_key(key) {
+        return Err(ItemEditError::Key);
+    }
+    if is_namespace(namespace) { Ok(()) } else { Err(ItemEditError::Namespace) }
+}
+
+/// Whether a text can be a namespace: up to five headings in lower case, joined by `/`; empty for none.
+pub(crate) fn is_namespace(namespace: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.trim() == name
+            && name.to_lowercase() == name
+            && !name.contains(|c: char| c.is_control() || "#`*_~[]<>\\%^".contains(c))
+    };
+    namespace.len() <= 500
+        && (namespace.is_empty() || namespace.split('/').count() <= 5 && namespace.split('/').all(is_name))
+}
+
+/// The text with a line at the end of a namespace.
+fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
+    if let Some(last) = file.last_of(wanted) {
+        return added_after(source, &last.span, &[line.to_owned()]);
+    }
+    let end = line_ending(source);
+    let note = Note::parse(source, "");
+    // The longest part of the namespace for which there are headings already.
+    let known = |part: &str| (0..note.headings.len()).rev().find(|at| namespace(&note, Some(*at)) == part);
+    let mut parts: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
+    let mut missing = Vec::new();
+    let mut under = None;
+    while !parts.is_empty() && under.is_none() {
+        under = known(&parts.join("/"));
+        if under.is_none() {
+            missing.extend(parts.pop());
+        }
+    }
+    // Without a heading it stands before the first one that is no title.
+    let level = under.map_or(1, |at| note.headings[at].level);
+    let at = match under {
+        Some(under) if missing.is_empty() => section_end(&note, source, under, |_| true),
+        Some(under) => section_end(&note, source, under, |below| below <= level),
+        None if wanted.is_empty() => {
+            note.headings.iter().find(|heading| heading.level > 1).map_or(source.len(), |heading| heading.span.start)
+        }
+        None => source.len(),
+    };
+    let before = source[..at].trim_end_matches(['\r', '\n']);
+    let mut text = String::new();
+    if !before.trim_start_matches('\u{feff}').is_empty() {
+        text += end;
+        text += end;
+    }
+    for (depth, name) in missing.iter().rev().enumerate() {
+        let marks = "#".repeat((usize::from(level) + 1 + depth).min(6));
+        text += &format!("{marks} {name}{end}{end}");
+    }
+    text += line;
+    let rest = &source[before.len()..];
+    if !rest.starts_with(['\r', '\n']) || rest.trim().is_empty() && !rest.contains('\n') {
+        text += end;
+    }
+    replaced(source, before.len()..before.len(), &text)
+}
+
+/// Where the section of a heading ends: at the next heading of those levels.
+fn section_end(note: &Note, source: &str, heading: usize, ends: impl Fn(u8) -> bool) -> usize {
+    let next = note.headings[heading + 1..].iter().find(|next| ends(next.level));
+    next.map_or(source.len(), |next| next.span.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "---\ntags: [x]\n---\n# Facts of mech\n\nProse: this is none.\n\n- owner: Jonas\n\n## Project\n\n- test_command: cargo test\n\
+        - deploy_branch: release (from 2026-03-09) #deploy\n- version: 3.10\n- two words: no\n  - nested: no\n1. numbered: no\n\n### Conventions\n\n\
+        * style: [a, 3.10]\n\n```\n- code: no\n```\n\n> - quoted: no\n\n## Stats\n- version: '1'\n";
+
+    fn shown(file: &FactsFile) -> Vec<String> {
+        file.facts().map(|fact| format!("{}/{}={} @{}", fact.namespace, fact.key, fact.value, fact.line)).collect()
+    }
+
+    #[test]
+    fn facts_are_items_below_headings() {
+        let file = FactsFile::read(FILE);
+        assert_eq!(
+            shown(&file),
+            [
+                "/owner=\"Jonas\" @8",
+                "project/deploy_branch=\"release\" @13",
+                "project/test_command=\"cargo test\" @12",
+                "project/version=\"3.10\" @14",
+                "project/conventions/style=[\"a\",\"3.10\"] @21",
+                "stats/version=\"1\" @30",
+            ]
+        );
+        assert_eq!(file.problems, []);
+        let fact = file.get("project", "deploy_branch").unwrap();
+        assert_eq!(&FILE[fact.said.clone()], "release (from 2026-03-09)");
+        assert_eq!(fact.tags, ["deploy"]);
+    }
+
+    #[test]
+    fn line_ends_tabs_and_indentation_do_not_matter() {
+        let crlf = FactsFile::read(&FILE.replace('\n', "\r\n"));
+        assert_eq!(shown(&crlf), shown(&FactsFile::read(FILE)));
+        assert_eq!(shown(&FactsFile::read("  - a: 1\n  - b: 2\n")), ["/a=\"1\" @1", "/b=\"2\" @2"]);
+        let numbered = "1. Step\n   - note: no\n- a: 1\n  ```\n  code\n  ```\n  - b: no\n";
+        assert_eq!(shown(&FactsFile::read(numbered)), ["/a=\"1\" @3"]);
+        assert_eq!(shown(&FactsFile::read("-\ta:\t1\n\t- b: 2\n- c: 3\n")), ["/a=\"1\" @1", "/c=\"3\" @3"]);
+        let long = FactsFile::read("- a: one\n  two\n  three #t\n- b: x\n");
+        assert_eq!(long.get("", "a").unwrap().text, "one two three");
+        assert_eq!(&"- a: one\n  two\n  three #t"[long.get("", "a").unwrap().said.clone()], "one\n  two\n  three");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_kept() {
+        let file = FactsFile::read("- a: [1\n- b: 2\n- b: 3\n- c: x (until 2026-02-31)\n");
+        assert_eq!(shown(&file), ["/a=\"[1\" @1", "/b=\"3\" @3", "/c=\"x (until 2026-02-31)\" @4"]);
+        assert_eq!(file.problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(1), Some(3), Some(4)]);
+        let long = format!("- a: {}\n- b: 1\n", "x".repeat(1_000_000));
+        let file = FactsFile::read(&long);
+        assert_eq!((shown(&file), file.problems.len()), (vec!["/b=\"1\" @2".to_owned()], 1));
+    }
+
+    #[test]
+    fn both_sides_of_a_conflict_are_read() {
+        let file =
+            FactsFile::read("# F\n\n## P\n<<<<<<< HEAD\n- a: 1\n- b: 1\n=======\n- a: 2\n>>>>>>> other\n- c: 3\n");
+        assert!(file.has_conflict);
+        assert_eq!(shown(&file), ["p/a=\"2\" @8", "p/b=\"1\" @6", "p/c=\"3\" @10"]);
+        assert_eq!(file.problems.len(), 2);
+    }
+
+    #[test]
+    fn struck_out_values_are_retracted() {
+        let file = FactsFile::read("- a: ~~x~~ y\n- b: ~~z~~\n- ~~c: w~~\n");
+        let said = |key: &str| file.get("", key).map(|fact| (fact.text.clone(), fact.retracted.clone())).unwrap();
+        assert_eq!(said("a"), ("y".into(), vec!["x".into()]));
+        assert_eq!(said("b"), (String::new(), vec!["z".into()]));
+        assert_eq!(said("c"), (String::new(), vec!["w".into()]));
+        assert_eq!(file.get("", "b").unwrap().phase(0), None);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_edits {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+
+    fn set(source: &str, namespace: &str, key: &str, value: Value) -> Result<String, ItemEditError> {
+        let new = NewFact { value: &value, window: &Validity::default(), tags: None, is_correction: false };
+        with_fact(source, namespace, key, &new)
+    }
+
+    fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, ItemEditError> {
+        super::with_fact(source, &FactsFile::read(source), namespace, key, new)
+    }
+
+    fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
+        super::without_fact(source, &FactsFile::read(source), namespace, key)
+    }
+
+    fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
+        super::with_retraction(source, &FactsFile::read(source), namespace, key)
+    }
+
+    const FILE: &str = "# Facts\n\nProse.\n\n## Project\n\nMore prose.\n\n- a: 1 #t\n- b: 2\n\nAfter.\n\n### Deep\n\n- c: 3\n\n## Other\n\n- d: 4\n";
+
+    #[test]
+    fn exactly_one_line_becomes_another() {
+        assert_eq!(set(FILE, "project", "a", json!("9")).unwrap(), FILE.replace("- a: 1 #t", "- a: 9 #t"));
+        assert_eq!(set(FILE, "project", "n", json!("x")).unwrap(), FILE.replace("- b: 2\n", "- b: 2\n- n: x\n"));
+        assert_eq!(
+            set(FILE, "project/deep", "n", json!(["x", "y"])).unwrap(),
+            FILE.replace("- c: 3\n", "- c: 3\n- n: [x, y]\n")
+        );
+        assert_eq!(
+            set(FILE, "project/new", "n", json!("x")).unwrap(),
+            FILE.replace("\n## Other", "\n### new\n\n- n: x\n\n## Other")
+        );
+        assert_eq!(set(FILE, "new", "n", json!("x")).unwrap(), format!("{FILE}\n## new\n\n- n: x\n"));
+        assert_eq!(set(FILE, "", "n", json!("x")).unwrap(), FILE.replace("Prose.\n", "Prose.\n\n- n: x\n"));
+        assert_eq!(set("", "a/b", "n", json!("x")).unwrap(), "## a\n\n### b\n\n- n: x\n");
+        let crlf = FILE.replace('\n', "\r\n");
+        assert_eq!(set(&crlf, "project", "b", json!("9")).unwrap(), FILE.replace("b: 2", "b: 9").replace('\n', "\r\n"));
+        assert_eq!(without_fact(FILE, "project", "b").unwrap(), FILE.replace("- b: 2\n", ""));
+        let children = "## p\n\n- a: 1\n  - because\n\n  more\n- b: 2\n\n\n\n## q\n";
+        assert_eq!(set(children, "p", "c", json!("3")).unwrap(), children.replace("- b: 2\n", "- b: 2\n- c: 3\n"));
+        assert_eq!(without_fact(children, "p", "a"), Err(ItemEditError::Parent));
+        let last = "## p\n\n- a: 1\n  - because\n";
+        assert_eq!(set(last, "p", "c", json!("3")).unwrap(), format!("{last}- c: 3\n"));
+        assert_eq!(with_retraction(FILE, "project", "a").unwrap(), FILE.replace("a: 1", "a: ~~1~~"));
+    }
+
+    #[test]
+    fn a_correction_strikes_out_what_was_wrong() {
+        let (value, window) = (json!("9"), Validity::default());
+        let new = NewFact { value: &value, window: &window, tags: Some(&["x".to_owned()]), is_correction: true };
+        assert_eq!(with_fact(FILE, "project", "a", &new).unwrap(), FILE.replace("a: 1 #t", "a: ~~1~~ 9 #x"));
+        let named = "- a: 1 #t ^b-1\n";
+        assert_eq!(with_fact(named, "", "a", &new).unwrap(), "- a: ~~1~~ 9 #x ^b-1\n");
+        let again = with_retraction("- ~~a: 1~~ no\n", "", "a");
+        assert_eq!(again, Err(ItemEditError::Absent("fact")));
+        assert_eq!(set("- ~~a: 1~~ no\n", "", "a", json!("2")).unwrap(), "- a: 2\n");
+    }
+
+    #[test]
+    fn values_that_are_meant_go_and_nothing_else() {
+        let source = "## P\n\n- a: 1 #t\n  - because\n- a: x\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
+        let left = "## P\n\n- a: 1 #t\n  - because\n- b: ~~y~~ 2 (from 2026-01-01)\n- e: xx\n";
+        assert_eq!(without_values(source, |_, text| text == "x"), left);
+        let without = "## P\n\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
+        assert_eq!(without_values(source, |fact, _| fact.key == "a"), without);
+        assert_eq!(without_values(source, |_, _| false), source);
+        // What is true now stays, however what was struck out is written.
+        let spread = "- a: ~~ x ~~ y\n- b: ~~z~~\n  ~~ x\n  y ~~ 1\n- c: ~~x~~ ~~z~~\n";
+        assert_eq!(without_values(spread, |_, text| text == "x"), "- a: y\n- b: ~~z~~\n  ~~ x\n  y ~~ 1\n- c: ~~z~~\n");
+        assert_eq!(without_values(spread, |_, text| text == "x y"), spread.replace("~~ x\n  y ~~ ", ""));
+    }
+
+    #[test]
+    fn values_that_lie_in_one_another_go_together() {
+        let source = "  - a: 1\n- b: x\n  - c: x\n- d: 2\n";
+        assert_eq!(without_values(source, |_, text| text == "x"), "  - a: 1\n- d: 2\n");
+        assert_eq!(without_values(source, |fact, _| fact.key == "c"), source.replace("  - c: x\n", ""));
+    }
+
+    #[test]
+    fn what_is_for_a_person_is_left() {
+        assert_eq!(
+            set("<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> x\n", "", "b", json!("1")),
+            Err(ItemEditError::Conflict)
+        );
+        assert_eq!(set("- a: 1 %%why%%\n", "", "a", json!("1")), Err(ItemEditError::Mixed));
+        assert_eq!(set("", "", "a b", json!("1")), Err(ItemEditError::Key));
+        for namespace in ["A", "a//b", " a", "a\nb", "a#"] {
+            assert_eq!(set("", namespace, "k", json!("1")), Err(ItemEditError::Namespace), "{namespace:?}");
+        }
+        assert_eq!(set("```\n- code: 1\n", "", "a", json!("1")), Err(ItemEditError::Unreadable));
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn without_any_value_the_rest_is_as_it_was(source in "(- [abc]: |[ ]{1,3}|~~|[xyz]|\n|## n\n|\r\n){0,30}") {
+            let left = without_values(&source, |_, text| text == "x");
+            let mut rest = source.chars();
+            prop_assert!(left.chars().all(|c| rest.any(|of| of == c)), "{left:?}");
+        }
+
+        #[test]
+        fn any_value_can_be_set_anywhere(source in "([-#*> ab:~`\\[\\]\n]|- a: 1\n|## n\n|\r\n){0,30}", value in "\\PC{0,12}", key in "[ab]") {
+            if let Ok(text) = set(&source, "n", &key, json!(value)) {
+                let file = FactsFile::read(&text);
+                prop_assert_eq!(&file.get("n", &key).unwrap().value, &json!(value));
+                let without = without_fact(&text, "n", &key);
+                prop_assert!(without.is_err() || FactsFile::read(&without.unwrap()).get("n", &key).is_none_or(|fact| fact.value != json!(value)));
+            }
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! The history of a file of facts, a line for each change: what has changed, and what of it is not noted yet. It is only ever added to.
+//!
+//! ```text
+//! - 2026-11-22T20:44:03.123Z `project/deploy_branch`: `main` → `release` (from 2026-03-09) · by edit ^f3a9c1b2d4e5
+//! ```
+//!
+//! A line ends with a name that is made of what it says and of the change of that key before it. So two that noticed the same change name
+//! it alike, and after a merge it counts once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::file::{Fact, FactsFile};
+use super::item::{FactPhase, Validity, full_name, split_name};
+use super::timeline::{FactWindow, windows};
+use crate::text::derive::list_items::line_ending;
+
+/// Stands for no value.
+const NONE: &str = "—";
+/// Digits of a change's name.
+const ID_CHARS: usize = 12;
+
+/// A change of a fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FactChange {
+    /// When it was noticed, in milliseconds since 1970; never before what was noticed before it.
+    pub(crate) learned: i64,
+    /// Of which fact.
+    pub(crate) namespace: String,
+    /// Of which fact.
+    pub(crate) key: String,
+    /// The value before, as it was written.
+    pub(crate) old: Option<String>,
+    /// What became of it.
+    pub(crate) kind: FactChangeKind,
+    /// Who did it: `owner`, `agent ada`, `edit` for what was noticed in the file, `git` for what came with a commit.
+    pub(crate) by: String,
+    /// Where it was learned: `notes/api.md#L12`.
+    pub(crate) source: Option<String>,
+    /// Its name.
+    pub(crate) id: String,
+}
+
+/// What became of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FactChangeKind {
+    /// Another took its place.
+    Set { text: String, window: Validity },
+    /// It was never true; this one was.
+    Corrected { text: String, window: Validity },
+    /// Another was true in a span that is over; the value stays.
+    Was { text: String, window: Validity },
+    /// It is true no more.
+    Unset,
+    /// It was never true.
+    Retracted,
+    /// It was not true in a span that is over; the value of now stays.
+    WasNot { window: Validity },
+}
+
+impl FactChangeKind {
+    /// Whether the value stands, or stood, in the file: a span of the past never did.
+    pub(crate) fn is_said(&self) -> bool {
+        !matches!(self, Self::Was { .. } | Self::WasNot { .. })
+    }
+
+    /// From when and until when, as far as that is said.
+    pub(crate) fn window(&self) -> Option<&Validity> {
+        match self {
+            Self::WasNot { window } => Some(window),
+            other => other.value().map(|(_, window)| window),
+        }
+    }
+
+    /// The value that it brings, and from when and until when.
+    pub(crate) fn value(&self) -> Option<(&str, &Validity)> {
+        match self {
+            Self::Set { text, window } | Self::Corrected { text, window } | Self::Was { text, window } => {
+                Some((text, window))
+            }
+            Self::Unset | Self::Retracted | Self::WasNot { .. } => None,
+        }
+    }
+}
+
+impl FactChange {
+    /// The line whose value the file has after this one, where it had that of `stood` before: nothing where it has none. What takes back
+    /// another value than that one, as after a merge of two histories, leaves it.
+    fn leaves<'h>(&'h self, stood: Option<&'h Self>) -> Option<&'h Self> {
+        match &self.kind {
+            FactChangeKind::Set { .. } | FactChangeKind::Corrected { .. } => Some(self),
+            FactChangeKind::Was { .. } | FactChangeKind::WasNot { .. } => stood,
+            FactChangeKind::Unset => None,
+            FactChangeKind::Retracted => stood.filter(|stood| {
+                let stands = stood.kind.value().map(|(text, _)| text);
+                self.old.as_deref().is_some_and(|taken_back| stands != Some(taken_back))
+            }),
+        }
+    }
+
+    /// Whether it says the same of the same fact, whenever it was noticed, and by whom.
+    fn says_as(&self, other: &Self) -> bool {
+        (&self.namespace, &self.key, &self.old, &self.kind) == (&other.namespace, &other.key, &other.old, &other.kind)
+    }
+
+    /// Names it, as one that comes after another of the same fact.
+    fn name_after(&mut self, before: &str) {
+        self.id = name_of(&format!("{before}\n{}", ChangeText(self)));
+    }
+}
+
+/// The name that a text gives.
+fn name_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..ID_CHARS].to_owned()
+}
+
+/// What is said of a fact, without when and by whom.
+struct ChangeText<'a>(&'a FactChange);
+
+impl fmt::Display for ChangeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(change) = self;
+        let name = full_name(&change.namespace, &change.key);
+        let old = change.old.as_ref().map_or_else(|| NONE.to_owned(), |old| code(old));
+        write!(f, "{}", code(&name))?;
+        match &change.kind {
+            FactChangeKind::Set { text, .. } => write!(f, ": {old} → {}", code(text))?,
+            FactChangeKind::Corrected { text, .. } => write!(f, ": {old} corrected to {}", code(text))?,
+            FactChangeKind::Was { text, .. } => write!(f, " was {}", code(text))?,
+            FactChangeKind::Unset => write!(f, ": {old} → {NONE}")?,
+            FactChangeKind::Retracted | FactChangeKind::WasNot { .. } => write!(f, ": {old} → retracted")?,
+        }
+        match change.kind.window().filter(|window| !window.is_empty()) {
+            Some(window) => write!(f, " {window}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Its line, without the line's end.
+impl fmt::Display for FactChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let learned = Timestamp::from_millisecond(self.learned).unwrap_or_default();
+        write!(f, "- {learned:.3} {} · by {}", ChangeText(self), self.by)?;
+        if let Some(source) = &self.source {
+            write!(f, " · source {}", code(source))?;
+        }
+        write!(f, " ^{}", self.id)
+    }
+}
+
+/// A text as Markdown's code, whatever is in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let needs_blank = text.is_empty() || text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']);
+    let blank = if needs_blank { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// Takes code from the beginning of a text; gives it and what follows.
+fn take_code(text: &str) -> Option<(String, &str)> {
+    let marks = text.len() - text.trim_start_matches('`').len();
+    let (fence, rest) = text.split_at(marks);
+    if marks == 0 {
+        return None;
+    }
+    let mut from = 0;
+    loop {
+        let at = from + rest[from..].find(fence)?;
+        let run = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        if run == marks {
+            let inner = &rest[..at];
+            let trimmed = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
+            return Some((trimmed.unwrap_or(inner).to_owned(), &rest[at + marks..]));
+        }
+        from = at + run;
+    }
+}
+
+/// Takes a value, or the sign for none.
+fn take_value(text: &str) -> Option<(Option<String>, &str)> {
+    match text.strip_prefix(NONE) {
+        Some(rest) => Some((None, rest)),
+        None => take_code(text).map(|(value, rest)| (Some(value), rest)),
+    }
+}
+
+/// Reads the line of a change; `None` for any other.
+fn read_line(line: &str) -> Option<FactChange> {
+    let rest = line.trim().strip_prefix("- ")?;
+    let (learned, rest) = rest.split_once(' ')?;
+    let learned = learned.parse::<Timestamp>().ok()?.as_millisecond();
+    let (name, rest) = take_code(rest)?;
+    let (namespace, key) = split_name(&name);
+    let (old, kind, rest) = if let Some(rest) = rest.strip_prefix(" was ") {
+        let (text, rest) = take_code(rest)?;
+        let (window, rest) = take_window(rest)?;
+        (None, FactChangeKind::Was { text, window }, rest)
+    } else {
+        let (old, rest) = take_value(rest.strip_prefix(": ")?)?;
+        if let Some(rest) = rest.strip_prefix(" → retracted") {
+            match take_window(rest)? {
+                (window, rest) if window.is_empty() => (old, FactChangeKind::Retracted, rest),
+                (window, rest) => (old, FactChangeKind::WasNot { window }, rest),
+            }
+        } else if let Some(rest) = rest.strip_prefix(" corrected to ") {
+            let (text, rest) = take_code(rest)?;
+            let (window, rest) = take_window(rest)?;
+            (old, FactChangeKind::Corrected { text, window }, rest)
+        } else {
+            match take_value(rest.strip_prefix(" → ")?)? {
+                (None, rest) => (old, FactChangeKind::Unset, rest),
+                (Some(text), rest) => {
+                    let (window, rest) = take_window(rest)?;
+                    (old, FactChangeKind::Set { text, window }, rest)
+                }
+            }
+        }
+    };
+    let (by, rest) = match rest.strip_prefix(" · by ") {
+        Some(rest) => {
+            let end = rest.find(" · source `");
+            rest.split_at(end.or_else(|| rest.rfind(" ^"))?)
+        }
+        None => ("", rest),
+    };
+    let (source, rest) = match rest.strip_prefix(" · source ") {
+        Some(rest) => take_code(rest).map(|(source, rest)| (Some(source), rest))?,
+        None => (None, rest),
+    };
+    // A line that somebody wrote has the name of nothing but its place in the text.
+    let id = rest.trim().strip_prefix('^').filter(|id| !id.is_empty()).map(str::to_owned);
+    let id = id.unwrap_or_else(|| name_of(line.trim()));
+    let (namespace, key, by) = (namespace.to_owned(), key.to_owned(), by.to_owned());
+    Some(FactChange { learned, namespace, key, old, kind, by, source, id })
+}
+
+fn take_window(text: &str) -> Option<(Validity, &str)> {
+    if !text.starts_with(" (") {
+        return Some((Validity::default(), text));
+    }
+    let end = text.find(')')? + 1;
+    let (_, window) = Validity::at_end(&text[..end]).ok()??;
+    Some((window, &text[end..]))
+}
+
+/// Who has noticed changes, and when.
+#[derive(Debug, Clone)]
+pub(crate) struct NoticedBy<'a> {
+    /// In milliseconds since 1970.
+    pub(crate) learned: i64,
+    /// As [`FactChange::by`].
+    pub(crate) by: &'a str,
+    /// As [`FactChange::source`].
+    pub(crate) source: Option<&'a str>,
+}
+
+/// The changes of a file of facts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FactsHistory {
+    /// In the order in which they were learned.
+    changes: Vec<FactChange>,
+    by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    /// Lines of the text, from 1, that are passed over, as they say that they were noticed later than now.
+    pub(crate) ahead: Vec<usize>,
+}
+
+impl FactsHistory {
+    /// Reads a history. Lines that are none are passed over; of those that say the same under one name, as git's union of two histories has
+    /// them, the earliest counts.
+    pub(crate) fn read(source: &str) -> Self {
+        Self::read_until(source, i64::MAX)
+    }
+
+    /// The same without the lines that say that they were noticed after a moment, in milliseconds since 1970: a clock was wrong.
+    pub(crate) fn read_until(source: &str, latest: i64) -> Self {
+        let (mut history, mut changes) = (Self::default(), Vec::new());
+        for (text, number) in source.lines().zip(1..) {
+            match read_line(text) {
+                Some(change) if change.learned > latest => history.ahead.push(number),
+                change => changes.extend(change),
+            }
+        }
+        // By hand or by a merge they may stand in any order.
+        changes.sort_by_key(|change| change.learned);
+        let mut named: HashMap<String, Vec<usize>> = HashMap::with_capacity(changes.len());
+        for change in changes {
+            let of_name = named.entry(change.id.clone()).or_default();
+            if !of_name.iter().any(|at| history.changes[*at].says_as(&change)) {
+                of_name.push(history.changes.len());
+                history.push(change);
+            }
+        }
+        history
+    }
+
+    /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
+    pub(crate) fn with(&self, changes: &[FactChange]) -> Self {
+        let mut history = self.clone();
+        changes.iter().for_each(|change| history.push(change.clone()));
+        history
+    }
+
+    fn push(&mut self, change: FactChange) {
+        let keys = self.by_name.entry(change.namespace.clone()).or_default();
+        keys.entry(change.key.clone()).or_default().push(self.changes.len());
+        self.changes.push(change);
+    }
+
+    /// All changes, in the order in which they were learned.
+    #[cfg(test)]
+    pub(super) fn changes(&self) -> &[FactChange] {
+        &self.changes
+    }
+
+    /// The changes of a fact, in the order in which they were learned.
+    pub(crate) fn of<'h>(
+        &'h self,
+        namespace: &str,
+        key: &str,
+    ) -> impl DoubleEndedIterator<Item = &'h FactChange> + Clone {
+        let found = self.by_name.get(namespace).and_then(|keys| keys.get(key));
+        found.into_iter().flatten().map(|at| &self.changes[*at])
+    }
+
+    /// The names of all facts that ever were.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by_name.iter().flat_map(|(namespace, keys)| keys.keys().map(move |key| (namespace.as_str(), key.as_str())))
+    }
+
+    /// The value that a file has of a fact, as far as that was noticed.
+    pub(super) fn last(&self, namespace: &str, key: &str) -> Option<(&str, &Validity)> {
+        let stands = self.of(namespace, key).fold(None, |stood, change| change.leaves(stood));
+        stands.and_then(|change| change.kind.value())
+    }
+
+    /// The last change of what the file says of a fact.
+    pub(crate) fn last_said(&self, namespace: &str, key: &str) -> Option<&FactChange> {
+        self.of(namespace, key).rev().find(|change| change.kind.is_said())
+    }
+
+    /// Whether what a file says of a fact is the last that is in here.
+    pub(crate) fn has_noted(&self, fact: &Fact) -> bool {
+        match self.last(&fact.namespace, &fact.key) {
+            Some((text, window)) => text == fact.text && *window == fact.window,
+            None => fact.text.is_empty(),
+        }
+    }
+
+    /// What is true at a moment that is now, or to come, though the file says of the fact what begins later, is over or was never true: a
+    /// value that stood there before. Nothing where the file has the answer itself.
+    pub(crate) fn standing(&self, fact: &Fact, at: i64) -> Option<FactWindow<'_>> {
+        let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+        let is_known = match fact.phase(at) {
+            Some(FactPhase::Current) => return None,
+            // What begins later changes nothing about what is there before, whether it is noted yet or not.
+            Some(FactPhase::Future) if self.last(namespace, key).is_some_and(|(text, _)| text != fact.text) => true,
+            _ => self.has_noted(fact),
+        };
+        let found = is_known.then(|| windows(self.of(namespace, key)));
+        found.into_iter().flatten().find(|window| window.holds(at))
+    }
+
+    /// The values that are known of a fact in a span, each once, the earliest first.
+    pub(crate) fn values_in(&self, namespace: &str, key: &str, span: &Validity) -> Vec<String> {
+        let (from, until) = (span.from.as_ref().and_then(|from| from.ms), span.end());
+        let is_in = |window: &FactWindow<'_>| {
+            !window.is_retracted
+                && until.is_none_or(|until| window.from.is_none_or(|begin| begin < until))
+                && from.is_none_or(|from| window.until.is_none_or(|end| from < end))
+        };
+        let found = windows(self.of(namespace, key)).into_iter().filter(is_in).map(|window| window.text.to_owned());
+        let mut values: Vec<String> = Vec::new();
+        found.for_each(|value| values.extend((!values.contains(&value)).then_some(value)));
+        values
+    }
+
+    /// The changes that a file shows which are not in here yet; none while a merge's marks are in it.
+    pub(crate) fn unnoticed(&self, file: &FactsFile, by: &NoticedBy<'_>) -> Vec<FactChange> {
+        let mut found = Vec::new();
+        if file.has_conflict {
+            return found;
+        }
+        for fact in file.facts() {
+            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let last = self.last(namespace, key);
+            if fact.text.is_empty() {
+                if let Some((old, _)) = last.filter(|(old, _)| fact.retracted.iter().any(|was| was == old)) {
+                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Retracted, by));
+                } else if let Some((old, _)) = last {
+                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
+                }
+                continue;
+            }
+            if last.is_some_and(|(old, window)| old == fact.text && *window == fact.window) {
+                continue;
+            }
+            let (text, window) = (fact.text.clone(), fact.window.clone());
+            // Struck out at an earlier save, it is corrected by a later one.
+            let before = self.of(namespace, key).next_back();
+            let struck = before.filter(|change| change.kind == FactChangeKind::Retracted);
+            let old = last.map(|(old, _)| old).or_else(|| struck.and_then(|change| change.old.as_deref()));
+            let is_correction = old.is_some_and(|old| old != text && fact.retracted.iter().any(|was| was == old));
+            let kind = match is_correction {
+                true => FactChangeKind::Corrected { text, window },
+                false => FactChangeKind::Set { text, window },
+            };
+            let old = if is_correction { old } else { last.map(|(old, _)| old) };
+            found.push(self.change(namespace, key, old, kind, by));
+        }
+        for (namespace, key) in self.names().filter(|(namespace, key)| file.get(namespace, key).is_none()) {
+            if let Some((old, _)) = self.last(namespace, key) {
+                found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
+            }
+        }
+        found
+    }
+}
+
+impl FactsHistory {
+    /// A change that follows those there are.
+    pub(crate) fn change(
+        &self,
+        namespace: &str,
+        key: &str,
+        old: Option<&str>,
+        kind: FactChangeKind,
+        by: &NoticedBy<'_>,
+    ) -> FactChange {
+        let before = self.of(namespace, key).next_back();
+        // Clocks go back; what came after was learned after.
+        let learned = before.map_or(by.learned, |before| before.learned.max(by.learned));
+        let mut change = FactChange {
+            learned,
+            namespace: namespace.to_owned(),
+            key: key.to_owned(),
+            old: old.map(str::to_owned),
+            kind,
+            by: by.by.to_owned(),
+            source: by.source.map(str::to_owned),
+            id: String::new(),
+        };
+        change.name_after(before.map_or("", |before| before.id.as_str()));
+        // A line that was edited may have the name.
+        while self.of(namespace, key).any(|line| line.id == change.id) {
+            change.id = name_of(&format!("{}\n{learned}", change.id));
+        }
+        change
+    }
+}
+
+/// What a new history begins with.
+const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
+    `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
+
+/// The text of a history with changes at its end.
+#[cfg(test)]
+pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
+    format!("{source}{}", lines_after(source, changes))
+}
+
+/// What is put at the end of a history with that text, where changes come after it.
+pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
+    let end = line_ending(source);
+    let mut text = match source {
+        source if source.trim().is_empty() => HEAD.to_owned(),
+        source if source.ends_with('\n') => String::new(),
+        _ => end.to_owned(),
+    };
+    for change in changes {
+        text += &change.to_string();
+        text += end;
+    }
+    text
+}
+
+/// The text of a history without the values that are meant. What it says of others stays, with when and where it was learned: where one
+/// took the place of another, it does so of none.
+///
+/// The name of a line is made of what it says and of the names before it, so that a value could be guessed by them: from the first line of a
+/// fact that says another thing, its lines are named anew.
+pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange, &str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    // Of each fact the name of the line before, and whether it is another than it was.
+    let mut before: HashMap<(String, String), (String, bool)> = HashMap::new();
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        let Some(mut change) = read_line(said) else {
+            text += line;
+            continue;
+        };
+        let (last, is_other) = before.entry((change.namespace.clone(), change.key.clone())).or_default();
+        let is_old = change.old.as_deref().is_some_and(|old| is_meant(&change, old));
+        let is_new = change.kind.value().is_some_and(|(new, _)| is_meant(&change, new));
+        *is_other |= is_old || is_new;
+        if !*is_other {
+            *last = change.id;
+            text += line;
+            continue;
+        }
+        if is_old {
+            change.old = None;
+        }
+        match change.kind {
+            _ if !is_new => {}
+            FactChangeKind::Set { .. } => change.kind = FactChangeKind::Unset,
+            FactChangeKind::Corrected { .. } => change.kind = FactChangeKind::Retracted,
+            FactChangeKind::Was { .. }
+            | FactChangeKind::WasNot { .. }
+            | FactChangeKind::Unset
+            | FactChangeKind::Retracted => continue,
+        }
+        // Of none became none.
+        if (is_old || is_new) && change.old.is_none() && change.kind.value().is_none() {
+            continue;
+        }
+        change.name_after(last);
+        change.id.clone_into(last);
+        text += &change.to_string();
+        text += &line[said.len()..];
+    }
+    text
+}
+
+/// The text of a history without the places that are meant: where something was learned is not said there any more.
+pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        match read_line(said).filter(|change| change.source.as_deref().is_some_and(&is_meant)) {
+            Some(change) => {
+                text += &FactChange { source: None, ..change }.to_string();
+                text += &line[said.len()..];
+            }
+            None => text += line,
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests_of_lines {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn a_line_reads_as_it_was_written(
+            text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..6u8
+        ) {
+            let window = Validity::at_end("x (from 2026-03-09, until 2026-06-01)").unwrap().unwrap().1;
+            let kind = match kind {
+                0 => FactChangeKind::Set { text, window: Validity::default() },
+                1 => FactChangeKind::Set { text, window },
+                2 => FactChangeKind::Corrected { text, window },
+                3 => FactChangeKind::Unset,
+                4 => FactChangeKind::WasNot { window },
+                _ => FactChangeKind::Retracted,
+            };
+            let by = NoticedBy { learned: 1_700_000_000_123, by: "agent ada", source: source.as_deref() };
+            let change = FactsHistory::default().change("a/b", "key", old.as_deref(), kind, &by);
+            let read = read_line(&change.to_string());
+            prop_assert_eq!(read, Some(change));
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in "(- |2026-01-01T00:00:00Z|`|a|: |→|—| was |\\(from |\\)|·|\\^|\n){0,20}") {
+            FactsHistory::read(&text);
+        }
+    }
+}

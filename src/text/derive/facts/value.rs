@@ -1,0 +1,284 @@
+//! The value of a fact: YAML as it is written on one line, of which every scalar keeps its text: `3.10` stays `3.10`.
+
+use serde_json::{Map, Value};
+
+/// Maximum depth of lists and maps in each other.
+const MAX_DEPTH: usize = 32;
+
+/// Reads a value. A scalar is a text; what begins as a quoted text, a list or a map has to be one, to its end.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(crate) fn read_value(text: &str) -> Result<Value, &'static str> {
+    let text = text.trim();
+    // A wikilink is a text, though YAML would have it a list within a list.
+    let is_plain = wikilink_len(text).is_some() || !text.starts_with(['"', '\'', '[', '{']);
+    if is_plain {
+        return Ok(Value::String(text.to_owned()));
+    }
+    let mut flow = Flow { text, at: 0 };
+    let value = flow.value(0)?;
+    flow.blank();
+    if flow.at < text.len() {
+        return Err("something follows after its end");
+    }
+    Ok(value)
+}
+
+/// The text of a value as a fact's line has it, which reads as that value again.
+pub(crate) fn written_value(value: &Value) -> String {
+    match value {
+        Value::String(text) if is_plain_scalar(text) => text.clone(),
+        value => flow_text(value),
+    }
+}
+
+/// Whether a text may stand as it is, as a whole value.
+fn is_plain_scalar(text: &str) -> bool {
+    !text.is_empty()
+        && text.trim() == text
+        && !text.contains(char::is_control)
+        && !text.starts_with("~~")
+        && (wikilink_len(text).is_some() || !text.starts_with(['"', '\'', '[', '{', '`', '%', '<']))
+        && !["%%", "<!--", "#"].iter().any(|markup| text.contains(markup))
+        && super::item::has_no_tail(text)
+}
+
+/// A value within a list or a map, and a text that could be taken for something else.
+fn flow_text(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            // Two brackets would begin a wikilink.
+            let blank = if matches!(values.first(), Some(Value::Array(_))) { " " } else { "" };
+            format!("[{blank}{}]", values.iter().map(within).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let pairs = map.iter().map(|(key, value)| format!("{}: {}", quoted_if_needed(key), within(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::String(text) => double_quoted(text),
+        other => other.to_string(),
+    }
+}
+
+/// As JSON, and so that Markdown finds no tag and no comment in it.
+fn double_quoted(text: &str) -> String {
+    let quoted = Value::String(text.to_owned()).to_string();
+    quoted.replace('#', "\\u0023").replace('%', "\\u0025").replace('<', "\\u003c").replace('`', "\\u0060")
+}
+
+fn within(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted_if_needed(text),
+        value => flow_text(value),
+    }
+}
+
+fn quoted_if_needed(text: &str) -> String {
+    let is_plain = !text.is_empty()
+        && text.trim() == text
+        && !text.contains(|c: char| c.is_control() || "[]{},:\"'#~`%<".contains(c));
+    if is_plain { text.to_owned() } else { double_quoted(text) }
+}
+
+/// The length of the wikilink with which a text begins, if it does.
+fn wikilink_len(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("[[")?;
+    let end = inner.find(['[', ']']).filter(|end| *end > 0 && inner[*end..].starts_with("]]"))?;
+    Some(end + "[[]]".len())
+}
+
+/// YAML in flow style, read from its start.
+struct Flow<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Flow<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn blank(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    /// Takes a character, if it is the next.
+    fn takes(&mut self, character: char) -> bool {
+        self.blank();
+        let is_next = self.rest().starts_with(character);
+        self.at += if is_next { character.len_utf8() } else { 0 };
+        is_next
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, &'static str> {
+        if depth > MAX_DEPTH {
+            return Err("its lists are too deep in each other");
+        }
+        self.blank();
+        match self.rest().chars().next() {
+            Some('[') if wikilink_len(self.rest()).is_none() => self.list(depth),
+            Some('{') => self.map(depth),
+            Some(_) => self.scalar().map(Value::String),
+            None => Err("it ends too soon"),
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Value, &'static str> {
+        self.takes('[');
+        let mut values = Vec::new();
+        while !self.takes(']') {
+            values.push(self.value(depth + 1)?);
+            if !self.takes(',') && !self.rest().starts_with(']') {
+                return Err("a list is not closed, or has no comma between two values");
+            }
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Value, &'static str> {
+        self.takes('{');
+        let mut map = Map::new();
+        while !self.takes('}') {
+            self.blank();
+            let key = self.scalar()?;
+            if !self.takes(':') {
+                return Err("a key of a map has no `:`");
+            }
+            let value = self.value(depth + 1)?;
+            if map.insert(key, value).is_some() {
+                return Err("a map has a key twice");
+            }
+            if !self.takes(',') && !self.rest().starts_with('}') {
+                return Err("a map is not closed, or has no comma between two values");
+            }
+        }
+        Ok(Value::Object(map))
+    }
+
+    fn scalar(&mut self) -> Result<String, &'static str> {
+        match self.rest().chars().next() {
+            Some('"') => self.double_quoted(),
+            Some('\'') => self.single_quoted(),
+            Some(_) => self.plain(),
+            None => Err("it ends too soon"),
+        }
+    }
+
+    fn double_quoted(&mut self) -> Result<String, &'static str> {
+        let mut escaped = false;
+        let end = self.rest().char_indices().skip(1).find(|(_, character)| {
+            let ends = *character == '"' && !escaped;
+            escaped = *character == '\\' && !escaped;
+            ends
+        });
+        let end = end.map(|(end, _)| end + 1).ok_or("a quoted text is not closed")?;
+        // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
+        let text = serde_json::from_str(&self.rest()[..end]).map_err(|_| "a quoted text has an escape that is none")?;
+        self.at += end;
+        Ok(text)
+    }
+
+    fn single_quoted(&mut self) -> Result<String, &'static str> {
+        let mut text = String::new();
+        let mut characters = self.rest().char_indices().skip(1).peekable();
+        while let Some((at, character)) = characters.next() {
+            let is_pair = character == '\'' && characters.peek().is_some_and(|(_, next)| *next == '\'');
+            if is_pair {
+                characters.next();
+            } else if character == '\'' {
+                self.at += at + 1;
+                return Ok(text);
+            }
+            text.push(character);
+        }
+        Err("a quoted text is not closed")
+    }
+
+    /// Up to what ends a value within a list or map.
+    fn plain(&mut self) -> Result<String, &'static str> {
+        if let Some(len) = wikilink_len(self.rest()) {
+            let link = self.rest()[..len].to_owned();
+            self.at += len;
+            return Ok(link);
+        }
+        let rest = self.rest();
+        let end = rest.char_indices().find(|(at, character)| match character {
+            ',' | '[' | ']' | '{' | '}' => true,
+            ':' => rest[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || ",]}".contains(next)),
+            _ => false,
+        });
+        let text = rest[..end.map_or(rest.len(), |(end, _)| end)].trim_end();
+        if text.is_empty() {
+            return Err("a value is empty");
+        }
+        let (text, len) = (text.to_owned(), text.len());
+        self.at += len;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+
+    #[test]
+    fn scalars_keep_their_text() {
+        for text in ["3.10", "0x10", "yes", "2026-03-09", "a: b", "it's", "[[Alice]]", "[[a|b]] and more", "null", "~"]
+        {
+            assert_eq!(read_value(text), Ok(json!(text)), "{text}");
+        }
+        assert_eq!(read_value("\"3.10 \\\"x\\\"\""), Ok(json!("3.10 \"x\"")));
+        assert_eq!(read_value("'it''s ''so'''"), Ok(json!("it's 'so'")));
+        assert_eq!(read_value("''"), Ok(json!("")));
+        assert_eq!(read_value("[3.10, a b, [c], \"d, e\", [[Alice]], http://x/y]"), {
+            Ok(json!(["3.10", "a b", ["c"], "d, e", "[[Alice]]", "http://x/y"]))
+        });
+        assert_eq!(read_value("{a: 1.0, b: [x], 'c d': {e: f}}"), {
+            Ok(json!({"a": "1.0", "b": ["x"], "c d": {"e": "f"}}))
+        });
+        assert_eq!(read_value("[[a], [b]]"), Ok(json!([["a"], ["b"]])));
+        assert_eq!((read_value("[]"), read_value("[a,]")), (Ok(json!([])), Ok(json!(["a"]))));
+    }
+
+    #[test]
+    fn what_is_not_closed_is_told() {
+        let deep = "[".repeat(5000);
+        for bad in ["[a", "{a: 1", "\"a", "'a", "[a b] c", "{a}", "[,]", "{a: 1, a: 2}", "\"\\q\"", &deep] {
+            assert!(read_value(bad).is_err(), "{bad:.20}");
+        }
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let text =
+            prop_oneof!["[ -~]{0,12}", "\\PC{0,8}", Just("a (from 2026-01-01)".to_owned()), Just("x #tag".into())];
+        let scalar = text.prop_map(Value::String);
+        scalar.prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+                prop::collection::btree_map("[a-zA-Z :\"]{1,6}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn what_is_written_reads_as_it_was(value in values()) {
+            let written = written_value(&value);
+            prop_assert!(!written.contains('\n'));
+            prop_assert_eq!(read_value(&written), Ok(value));
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in "[\\[\\]{}\"',: ab\\\\]{0,24}") {
+            let _ = read_value(&text);
+        }
+    }
+}

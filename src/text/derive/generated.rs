@@ -1,0 +1,270 @@
+//! Generated files: Markdown that the program makes of other notes. Its frontmatter says so, names the sources, and has a digest of the
+//! body as it was made, so that what a person has edited since is known, and is theirs.
+
+use serde_json::{Map, Value};
+
+use crate::text::derive::words::fold;
+use crate::text::note::{Note, compose};
+
+/// Says in frontmatter that a file was generated.
+const GENERATED: &str = "generated";
+/// The notes that it was made of.
+const SOURCES: &str = "sources";
+/// The digest of its body as it was made.
+const DIGEST: &str = "digest";
+
+/// Says in frontmatter by whose word something is.
+pub(crate) const TRUST: &str = "trust";
+/// What it says of notes that are not to be trusted, the least trusted first.
+const DOUBTS: [&str; 3] = ["untrusted", "web", "tool"];
+
+/// A generated file, as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GeneratedNote {
+    /// The whole frontmatter, in the order written.
+    pub(crate) metadata: Map<String, Value>,
+    /// The body, without blank lines around it.
+    pub(crate) body: String,
+    /// Whether a person has edited the body since it was made.
+    pub(crate) is_edited: bool,
+}
+
+impl GeneratedNote {
+    /// Reads a file. `None` where it does not say that it was generated, or its frontmatter cannot be read: then it is the person's.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let note = Note::parse(text, "");
+        if !is_generated(&note.metadata) {
+            return None;
+        }
+        let body = &text[note.body];
+        let is_edited = note.metadata.get(DIGEST).and_then(Value::as_str) != Some(&body_digest(body));
+        Some(Self { metadata: note.metadata, body: trimmed(body).to_owned(), is_edited })
+    }
+
+    /// A text of its frontmatter.
+    pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key)?.as_str()
+    }
+
+    /// The notes that it was made of, as it names them.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        crate::text::note::sources(&self.metadata)
+    }
+}
+
+/// Whether frontmatter says that its file was generated. Such a file is no source of anything that is derived.
+pub(crate) fn is_generated(metadata: &Map<String, Value>) -> bool {
+    metadata.get(GENERATED) == Some(&Value::Bool(true))
+}
+
+/// What frontmatter says where it says that a note is not to be trusted: `untrusted`, `web` or `tool`. What is made of it says so, too.
+pub(crate) fn doubt_of(metadata: &Map<String, Value>) -> Option<&'static str> {
+    let said: Vec<String> = match metadata.get(TRUST)? {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).map(|word| fold(word.trim())).collect(),
+        word => vec![fold(word.as_str()?.trim())],
+    };
+    DOUBTS.into_iter().find(|doubt| said.iter().any(|word| word == doubt))
+}
+
+/// Of two of them the one that trusts less.
+pub(crate) fn greater_doubt(one: Option<&'static str>, other: Option<&'static str>) -> Option<&'static str> {
+    DOUBTS.into_iter().find(|doubt| one == Some(doubt) || other == Some(doubt))
+}
+
+/// A generated file that would not be read again as one: its frontmatter would be too large, and it would count as the person's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("its frontmatter would be too large to be read again; what a person has put into it may be shortened")]
+pub(crate) struct FrontmatterTooLarge;
+
+/// The bytes that a text of a list takes in frontmatter.
+pub(crate) fn listed_bytes(text: &str) -> usize {
+    const AROUND: usize = "---\nsources:\n---\n\n\n".len();
+    let list = Map::from_iter([(SOURCES.to_owned(), vec![text].into())]);
+    compose(&list, "").len().saturating_sub(AROUND)
+}
+
+/// The text of a generated file. `own` is what the program says in its frontmatter beside `generated`, `sources` and `digest`. What else a
+/// person has put into the frontmatter of the file that it takes the place of stays: `private: true`, tags, a key of their own.
+///
+/// # Errors
+/// When it would not be read again as a generated file that nobody has edited.
+pub(crate) fn compose_generated(
+    own: &Map<String, Value>,
+    sources: &[String],
+    body: &str,
+    before: Option<&GeneratedNote>,
+) -> Result<String, FrontmatterTooLarge> {
+    let mut front = own.clone();
+    front.insert(GENERATED.into(), true.into());
+    front.insert(SOURCES.into(), sources.into());
+    front.insert(DIGEST.into(), body_digest(body).into());
+    for (key, value) in before.iter().flat_map(|before| &before.metadata) {
+        front.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    let text = compose(&front, body);
+    let is_read_again = GeneratedNote::read(&text).is_some_and(|read| !read.is_edited);
+    is_read_again.then_some(text).ok_or(FrontmatterTooLarge)
+}
+
+/// The digest of a body. Blank lines around it, and the ends of its lines, are not what anybody wrote.
+fn body_digest(body: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for line in trimmed(body).lines() {
+        hasher.update(line.trim_end().as_bytes()).update(b"\n");
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn trimmed(body: &str) -> &str {
+    body.trim_start_matches(['\n', '\r']).trim_end()
+}
+
+/// Its name, in the vault's own folder.
+pub(crate) const USER_FILE: &str = "USER.md";
+
+/// What its frontmatter says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct UserPage {
+    /// What they are called.
+    pub(crate) name: Option<String>,
+    /// As IANA names it.
+    pub(crate) timezone: Option<String>,
+    /// Degrees north, to the level of a town unless they wrote more.
+    pub(crate) latitude: Option<f64>,
+    /// Degrees east.
+    pub(crate) longitude: Option<f64>,
+    /// The place in words.
+    pub(crate) location_place: Option<String>,
+    /// When the place was written.
+    pub(crate) location_updated_at: Option<String>,
+}
+
+impl UserPage {
+    /// Reads the frontmatter.
+    pub(crate) fn read(frontmatter: &Map<String, Value>) -> Self {
+        let text = |key: &str| {
+            let text = frontmatter.get(key)?.as_str()?.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let number = |key: &str| match frontmatter.get(key)? {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        Self {
+            name: text("name"),
+            timezone: text("timezone"),
+            latitude: number("latitude"),
+            longitude: number("longitude"),
+            location_place: text("location_place"),
+            location_updated_at: text("location_updated_at"),
+        }
+    }
+
+    /// What a model is told of it, each with the key that says so. Where exactly somebody is, no model needs to know.
+    pub(crate) fn told(&self) -> Vec<(&'static str, String)> {
+        let name = self.name.as_ref().map(|name| ("name", format!("The user's name is {name}.")));
+        let zone = self.timezone.as_ref().map(|zone| ("timezone", format!("The user's time zone is {zone}.")));
+        let place = self.location_place.as_ref().map(|place| ("location_place", format!("The user is in {place}.")));
+        [name, zone, place].into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn composed(body: &str, before: Option<&GeneratedNote>) -> String {
+        let own = json!({ "title": "Summary", "of": "conversations/a.md" });
+        compose_generated(own.as_object().unwrap(), &["conversations/a.md".into()], body, before).unwrap()
+    }
+
+    #[test]
+    fn what_was_generated_is_read_again() {
+        let text = composed("## Topics\n\n- soup (conversations/a.md#L3)", None);
+        let read = GeneratedNote::read(&text).unwrap();
+        assert!(!read.is_edited);
+        assert_eq!(read.body, "## Topics\n\n- soup (conversations/a.md#L3)");
+        assert_eq!(read.sources(), ["conversations/a.md"]);
+        assert_eq!(read.text_of("of"), Some("conversations/a.md"));
+        assert_eq!(Note::parse(&text, "x").problems, []);
+        assert!(is_generated(&read.metadata));
+    }
+
+    #[test]
+    fn what_would_not_be_read_again_is_not_composed() {
+        let sources: Vec<String> = (0..3_000).map(|at| format!("notes/a note of the person {at}.md")).collect();
+        assert_eq!(compose_generated(&Map::new(), &sources, "one", None), Err(FrontmatterTooLarge));
+        let all = composed("one", None).len();
+        let with = |more: &str| {
+            compose_generated(&Map::new(), &["conversations/a.md".into(), more.into()], "one", None).unwrap().len()
+        };
+        for path in ["notes/b.md", "notes/東京.md", "notes/a: \u{85}b.md", "notes/\u{1f600} #1.md"] {
+            assert_eq!(with(path) - with("x"), listed_bytes(path) - listed_bytes("x"), "{path} {all}");
+        }
+    }
+
+    #[test]
+    fn an_edited_body_is_the_persons_and_other_ends_of_lines_are_no_edit() {
+        let text = composed("one\ntwo", None);
+        let is_edited = |text: &str| GeneratedNote::read(text).unwrap().is_edited;
+        assert!(is_edited(&text.replace("two", "three")));
+        assert!(is_edited(&format!("{text}- mine\n")));
+        assert!(!is_edited(&text.replace('\n', "\r\n")));
+        assert!(!is_edited(&format!("{text}\n\n")));
+        assert!(is_edited(&text.replacen("digest:", "was:", 1)), "nobody knows what it was");
+        assert!(!is_edited(&composed("", None)));
+    }
+
+    #[test]
+    fn what_does_not_say_so_is_not_generated() {
+        let text = composed("one", None);
+        assert_eq!(GeneratedNote::read(&text.replace("generated: true", "generated: false")), None, "taken over");
+        assert_eq!(GeneratedNote::read("one"), None);
+        assert_eq!(GeneratedNote::read(&text.replacen("---\n", "---\n: [\n", 1)), None, "broken frontmatter");
+        assert_eq!(GeneratedNote::read(""), None);
+    }
+
+    #[test]
+    fn what_is_not_trusted_is_told_and_of_two_the_least() {
+        let doubt = |trust: Value| doubt_of(json!({ "trust": trust }).as_object().unwrap());
+        assert_eq!(doubt(json!(" Web")), Some("web"));
+        assert_eq!(doubt(json!(["tool", "untrusted"])), Some("untrusted"));
+        assert_eq!((doubt(json!("person")), doubt(json!(3)), doubt_of(&Map::new())), (None, None, None));
+        assert_eq!(greater_doubt(Some("tool"), Some("web")), Some("web"));
+        assert_eq!((greater_doubt(None, Some("tool")), greater_doubt(None, None)), (Some("tool"), None));
+    }
+
+    #[test]
+    fn what_a_person_put_into_the_frontmatter_stays() {
+        let text = composed("one", None).replacen("---\n", "---\nprivate: true\ntags: [mine]\n", 1);
+        let before = GeneratedNote::read(&text).unwrap();
+        assert!(!before.is_edited, "the body is what it was");
+        let after = GeneratedNote::read(&composed("two", Some(&before))).unwrap();
+        assert_eq!(after.metadata["private"], json!(true));
+        assert_eq!(after.metadata["tags"], json!(["mine"]));
+        assert_eq!((after.body.as_str(), after.is_edited), ("two", false));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_user_page {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_it_says_is_told_but_for_the_exact_place() {
+        let page = json!({"name": " Maya ", "timezone": "Europe/Vienna", "latitude": "48.2", "longitude": 16, "location_place": "Wien"});
+        let page = UserPage::read(page.as_object().unwrap());
+        assert_eq!((page.latitude, page.longitude), (Some(48.2), Some(16.0)));
+        let told: Vec<String> = page.told().into_iter().map(|(_, told)| told).collect();
+        assert_eq!(
+            told,
+            ["The user's name is Maya.", "The user's time zone is Europe/Vienna.", "The user is in Wien."]
+        );
+        assert_eq!(UserPage::read(json!({"name": 3, "latitude": "x"}).as_object().unwrap()), UserPage::default());
+    }
+}

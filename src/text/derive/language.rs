@@ -1,0 +1,308 @@
+//! The language that a note is written in: as its frontmatter says, else as its text shows.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+use whatlang::{Lang, Script, detect};
+
+use super::labels::Label;
+use super::stop_words;
+use super::words::{fold, is_parted_within, plain_words};
+use crate::base::config::StemmerLanguage;
+use crate::text::note::{BlockKind, Note};
+
+/// A language that can be told by its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TextLanguage(Lang);
+
+/// Minimum length of a text whose language is guessed, in letters.
+const MIN_LETTERS: usize = 40;
+/// What is read of a text: more says no more, and takes as long as parsing it does.
+const SAMPLE_BYTES: usize = 2_000;
+/// Minimum number of stop words in a text of a language. Of prose they are a third; a list of names in another language
+/// has none.
+const MIN_STOP_WORDS: usize = 3;
+const FEW_STOP_WORDS: f64 = 0.1;
+const MANY_STOP_WORDS: f64 = 0.25;
+
+impl TextLanguage {
+    /// Of a note: what `lang:` says; else what its text clearly is; else what `language:` says, which of a film is what is spoken in it.
+    /// `None` where nothing is sure. Two letters may name the language of a program (`el`, `ml`, `cs`), and not that of a text which is
+    /// clearly in other letters.
+    pub(crate) fn of_note(note: &Note, source: &str) -> Option<Self> {
+        let of_text = || Self::of_text(&prose(note, source));
+        let Some((language, said)) = named_in(&note.metadata, "lang") else {
+            return of_text().or_else(|| named_in(&note.metadata, "language").map(|(language, _)| language));
+        };
+        let is_of_other_letters = |shown: &Self| {
+            !OF_BOTH_LETTERS.contains(&language.0) && shown.is_of_latin_letters() != language.is_of_latin_letters()
+        };
+        let shown = (said.len() == 2).then(of_text).flatten().filter(is_of_other_letters);
+        shown.or(Some(language))
+    }
+
+    /// Whether its texts are in Latin letters.
+    fn is_of_latin_letters(self) -> bool {
+        Script::Latin.langs().contains(&self.0)
+    }
+
+    /// What a text clearly is. A text that is short, or of several languages, or of a language much like another, is nothing for sure.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
+        // A sign of those that no blanks part says as much as some letters do.
+        let weight = |letter| if is_parted_within(letter) { 4 } else { 1 };
+        let letters: usize = sample.chars().filter(|character| character.is_alphabetic()).map(weight).sum();
+        if letters < MIN_LETTERS {
+            return None;
+        }
+        let words = plain_words(sample, false);
+        let counts = stop_words::counts(&words);
+        let share = |count: usize| count as f64 / words.len().max(1) as f64;
+        let most_but = |language: Option<StemmerLanguage>| {
+            let others = counts.iter().enumerate().filter(|(at, _)| language.is_none_or(|own| own as usize != *at));
+            others.map(|(_, count)| *count).max().unwrap_or_default()
+        };
+        let is_clear = |own, most| own * 2 >= most * 3 && own >= MIN_STOP_WORDS && share(own) >= MANY_STOP_WORDS;
+        // English shares few of them with others, and most notes are in it: counting takes a twentieth of the time.
+        if is_clear(counts[StemmerLanguage::English as usize], most_but(Some(StemmerLanguage::English))) {
+            return Some(Self(Lang::Eng));
+        }
+        let found = detect(sample)?;
+        let language = Self(found.lang());
+        let most = most_but(language.stemmer());
+        let is_sure = match language.stemmer().map(|language| counts[language as usize]) {
+            // Three letters in a row say less than the words that hold a sentence together.
+            Some(own) if found.is_reliable() => own >= most && own >= MIN_STOP_WORDS && share(own) >= FEW_STOP_WORDS,
+            Some(own) => is_clear(own, most),
+            None => found.is_reliable() && share(most) < MANY_STOP_WORDS,
+        };
+        is_sure.then_some(language)
+    }
+
+    /// The language that has a code (`de`, `deu`, `de-AT`) or a name (`German`, `Deutsch`).
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let name = fold(name.trim());
+        let code = name.split(['-', '_']).next().unwrap_or_default();
+        let also = CODES.split(", ").find_map(|codes| {
+            let (own, others) = codes.split_once(' ')?;
+            let is_it = others.split(' ').any(|known| [name.as_str(), code].contains(&known));
+            is_it.then(|| Lang::from_code(own)).flatten()
+        });
+        let is =
+            |lang: &&Lang| lang.code() == code || [lang.eng_name(), lang.name()].iter().any(|own| fold(own) == name);
+        also.or_else(|| Lang::all().iter().find(is).copied()).map(Self)
+    }
+
+    /// Its name in English.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Lang::Cmn => "Chinese",
+            Lang::Nob => "Norwegian",
+            other => other.eng_name(),
+        }
+    }
+
+    /// Whether it is English.
+    pub(crate) fn is_english(self) -> bool {
+        self.0 == Lang::Eng
+    }
+
+    /// The language of its word forms, where they are known.
+    pub(crate) fn stemmer(self) -> Option<StemmerLanguage> {
+        STEMMED.iter().find(|(lang, _)| *lang == self.0).map(|(_, language)| *language)
+    }
+
+    /// The one that a file's labels name.
+    pub(crate) fn of_labels(labels: &[Label]) -> Option<Self> {
+        LABELS.iter().find(|(_, label)| labels.binary_search(label).is_ok()).map(|(language, _)| *language)
+    }
+
+    /// What its label is made of.
+    pub(crate) fn code(self) -> &'static str {
+        self.0.code()
+    }
+
+    /// The label of files in it.
+    pub(crate) fn label(self) -> Label {
+        Label::of_language(self.code())
+    }
+
+    /// Those with word forms, with the labels of files in them.
+    pub(crate) fn stemmed_labels() -> &'static [(StemmerLanguage, Label)] {
+        &STEMMED_LABELS
+    }
+
+    /// Those with word forms.
+    pub(crate) fn stemmed() -> impl Iterator<Item = (Self, StemmerLanguage)> {
+        STEMMED.iter().map(|(lang, language)| (Self(*lang), *language))
+    }
+}
+
+/// What a property names, or the first of several that it names, and the text that does so. Case does not count in its key.
+fn named_in<'a>(metadata: &'a Map<String, Value>, key: &str) -> Option<(TextLanguage, &'a str)> {
+    let (_, value) = metadata.iter().find(|(name, _)| fold(name.trim()) == key)?;
+    let said = value.as_array().map_or(Some(value), |values| values.first())?.as_str()?.trim();
+    TextLanguage::named(said).map(|language| (language, said))
+}
+
+/// What a note's author wrote as sentences, as far as a [sample](SAMPLE_BYTES) goes: code is of no language.
+fn prose(note: &Note, source: &str) -> String {
+    let mut prose = String::new();
+    for block in
+        note.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Code | BlockKind::Html | BlockKind::Rule))
+    {
+        if prose.len() >= SAMPLE_BYTES {
+            break;
+        }
+        let text = &source[block.span.clone()];
+        // Addresses and code within a line are of none, either.
+        for word in text.split_whitespace() {
+            if prose.len() >= SAMPLE_BYTES {
+                break;
+            }
+            // A paragraph, and a word, may be as long as a file.
+            let word = &word[..word.floor_char_boundary(SAMPLE_BYTES)];
+            if !word.contains("://") && !word.contains('`') {
+                prose.push_str(word);
+                prose.push(' ');
+            }
+        }
+        prose.push('\n');
+    }
+    prose
+}
+
+/// Every language's label.
+static LABELS: LazyLock<Vec<(TextLanguage, Label)>> =
+    LazyLock::new(|| Lang::all().iter().map(|lang| (TextLanguage(*lang), TextLanguage(*lang).label())).collect());
+
+/// The labels of those with word forms: each query asks for them.
+static STEMMED_LABELS: LazyLock<Vec<(StemmerLanguage, Label)>> =
+    LazyLock::new(|| TextLanguage::stemmed().map(|(language, stems)| (stems, language.label())).collect());
+
+/// Those that are written in Latin and in Cyrillic letters.
+const OF_BOTH_LETTERS: [Lang; 4] = [Lang::Srp, Lang::Aze, Lang::Uzb, Lang::Tuk];
+
+const STEMMED: [(Lang, StemmerLanguage); 18] = [
+    (Lang::Ara, StemmerLanguage::Arabic),
+    (Lang::Dan, StemmerLanguage::Danish),
+    (Lang::Nld, StemmerLanguage::Dutch),
+    (Lang::Eng, StemmerLanguage::English),
+    (Lang::Fin, StemmerLanguage::Finnish),
+    (Lang::Fra, StemmerLanguage::French),
+    (Lang::Deu, StemmerLanguage::German),
+    (Lang::Ell, StemmerLanguage::Greek),
+    (Lang::Hun, StemmerLanguage::Hungarian),
+    (Lang::Ita, StemmerLanguage::Italian),
+    (Lang::Nob, StemmerLanguage::Norwegian),
+    (Lang::Por, StemmerLanguage::Portuguese),
+    (Lang::Ron, StemmerLanguage::Romanian),
+    (Lang::Rus, StemmerLanguage::Russian),
+    (Lang::Spa, StemmerLanguage::Spanish),
+    (Lang::Swe, StemmerLanguage::Swedish),
+    (Lang::Tam, StemmerLanguage::Tamil),
+    (Lang::Tur, StemmerLanguage::Turkish),
+];
+
+/// Behind the code of ISO 639-3, which the library knows, that of ISO 639-1 and what else people write.
+const CODES: &str = "afr af, aka ak, amh am, ara ar, aze az, bel be, ben bn, bul bg, cat ca, ces cs, cmn chinese zh zho, cym cy, \
+    dan da, deu de, ell el, eng en, epo eo, est et, fin fi, fra fr, guj gu, heb he iw, hin hi, hrv hr, hun hu, \
+    hye hy, ind id, ita it, jav jv, jpn ja, kan kn, kat ka, khm km, kor ko, lat la, lav lv, lit lt, mal ml, \
+    mar mr, mkd mk, mya my, nep ne, nld nl, nob nb nn no nor norwegian, ori or, pan pa, pes fa fas, pol pl, \
+    por pt, ron ro, rus ru, sin si, slk sk, slv sl, sna sn, spa es, srp sr, swe sv, tam ta, tel te, tgl tl, \
+    tha th, tuk tk, tur tr, ukr uk, urd ur, uzb uz, vie vi, yid yi, zul zu";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_note(source: &str) -> Option<&'static str> {
+        TextLanguage::of_note(&Note::parse(source, "n"), source).map(TextLanguage::name)
+    }
+
+    const GERMAN: &str = "Die Fahrräder stehen im Keller, und der Schlüssel liegt unter der Matte neben der Tür.";
+
+    #[test]
+    fn a_text_is_what_it_clearly_is() {
+        for (language, text) in [
+            ("English", "The bicycles are in the cellar, and the key is under the mat next to the door."),
+            ("German", GERMAN),
+            ("French", "Les vélos sont dans la cave, et la clé se trouve sous le tapis à côté de la porte."),
+            (
+                "Spanish",
+                "Las bicicletas están en el sótano, y la llave está debajo de la alfombra, al lado de la puerta.",
+            ),
+            ("Russian", "Велосипеды стоят в подвале, а ключ лежит под ковриком рядом с дверью, как и всегда."),
+            ("Japanese", "自転車は地下室にあります。鍵はドアの横のマットの下です。"),
+            ("Polish", "Rowery stoją w piwnicy, a klucz leży pod wycieraczką obok drzwi, jak zawsze od wielu lat."),
+        ] {
+            assert_eq!(TextLanguage::of_text(text).map(TextLanguage::name), Some(language), "{text}");
+        }
+        for text in
+            ["", "Fahrräder", "Der Schlüssel", "fn main() { let x = vec![1, 2, 3]; println!(\"{x:?}\"); return; }"]
+        {
+            assert_eq!(TextLanguage::of_text(text), None, "{text}: nothing is sure");
+        }
+        let names = "Angela Merkel, Gerhard Schröder, Helmut Kohl, Helmut Schmidt, Willy Brandt, Kurt Georg Kiesinger";
+        assert_eq!(TextLanguage::of_text(names), None, "names are of no language");
+    }
+
+    #[test]
+    fn frontmatter_says_it() {
+        assert_eq!(of_note(&format!("---\nlang: fr\n---\n{GERMAN}")), Some("French"));
+        assert_eq!(of_note("---\nlang: de-AT\n---\nKurz.\n"), Some("German"));
+        assert_eq!(of_note("---\nlanguage: Deutsch\n---\nKurz.\n"), Some("German"));
+        assert_eq!(of_note("---\nlang: [es, en]\n---\nBreve.\n"), Some("Spanish"));
+        assert_eq!(of_note("---\nlang: rust\n---\nShort.\n"), None);
+        let film = format!("---\nlanguage: French\n---\n{GERMAN}");
+        assert_eq!(of_note(&film), Some("German"), "what is spoken in a film is not what is written of it");
+        let code = format!("{GERMAN}\n\n```\n{}\n```\n", "the code is of the same language as it was ".repeat(50));
+        assert_eq!(of_note(&code), Some("German"));
+        assert_eq!(of_note(GERMAN), Some("German"));
+    }
+
+    #[test]
+    fn the_language_of_a_program_was_that_of_its_notes() {
+        let english = "The bicycles are in the cellar, and the key is under the mat next to the door.";
+        for (lang, text, language) in [
+            // Emacs Lisp and Greek, ML and Malayalam, C# and Czech.
+            ("el", english, "English"),
+            ("ml", english, "English"),
+            ("cs", "Велосипеды стоят в подвале, а ключ лежит под ковриком рядом с дверью, как и всегда.", "Russian"),
+            ("el", "Short.", "Greek"),
+            ("ell", english, "Greek"),
+            ("fr", english, "French"),
+            ("ja", "自転車地下室鍵扉横敷物下自転車地下室鍵扉横敷物下自転車地下室", "Japanese"),
+        ] {
+            assert_eq!(of_note(&format!("---\nlang: {lang}\n---\n{text}\n")), Some(language), "{lang} {text}");
+        }
+    }
+
+    #[test]
+    fn case_counted_in_the_key_of_the_language() {
+        assert_eq!(of_note("---\nLang: fr\n---\nBref.\n"), Some("French"));
+        assert_eq!(of_note("---\nLANGUAGE: Deutsch\n---\nKurz.\n"), Some("German"));
+    }
+
+    #[test]
+    fn a_long_paragraph_was_copied_whole_for_a_look_at_its_beginning() {
+        for paragraph in ["some words ".repeat(100_000), "x".repeat(1_000_000)] {
+            let note = Note::parse(&paragraph, "n");
+            assert!(prose(&note, &paragraph).len() <= 2 * SAMPLE_BYTES + 2);
+        }
+    }
+
+    #[test]
+    fn every_stemmer_has_a_language_and_every_language_a_label() {
+        for (lang, language) in STEMMED {
+            let name = format!("{language:?}").to_lowercase();
+            assert_eq!(TextLanguage::named(&name), Some(TextLanguage(lang)), "{name}");
+        }
+        for lang in Lang::all() {
+            let language = TextLanguage(*lang);
+            assert_eq!(TextLanguage::named(language.name()), Some(language));
+            assert!(CODES.split(", ").any(|codes| codes.starts_with(lang.code())), "{lang:?}");
+            assert_eq!(TextLanguage::of_labels(&[language.label()]), Some(language));
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! List items as lines of a file that says one thing an item: which count, and what each says as one text.
+
+use std::ops::Range;
+
+use super::entries::MAX_ENTRY_BYTES;
+use crate::text::note::{Block, BlockKind, Note};
+
+/// Why an item is not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ItemEditError {
+    /// A merge left its marks in the file.
+    #[error("a merge left its marks in it; they have to go first")]
+    Conflict,
+    /// A comment stands in the line.
+    #[error("a comment stands in the line; it has to be changed by hand")]
+    Mixed,
+    /// Something stands below the item.
+    #[error("something stands below its line, and would stand below another; take it out by hand")]
+    Parent,
+    /// The line says something else than it did when it was read.
+    #[error("somebody has edited the line in between; look at it again")]
+    Changed,
+    /// There is no such fact or entry.
+    #[error("there is no such {0}")]
+    Absent(&'static str),
+    /// The key is none.
+    #[error("a key is letters, digits, `_`, `-` and `.`, a letter or `_` first")]
+    Key,
+    /// The namespace is none.
+    #[error("a namespace is the headings above a fact, in lower case and joined by `/`")]
+    Namespace,
+    /// The text says nothing.
+    #[error("an entry says something")]
+    Empty,
+    /// The text is too long.
+    #[error("an entry takes {MAX_ENTRY_BYTES} bytes")]
+    Long,
+    /// The sources cannot be listed in the frontmatter.
+    #[error("its frontmatter cannot take the list `sources`; change it by hand")]
+    Frontmatter,
+    /// After the change the file would not say what it is to say.
+    #[error("the file would not read as it should; change it by hand")]
+    Unreadable,
+    /// After the change the entry would not be seen.
+    #[error("the file would not read as it should, as with an open comment; change the text, or the file by hand")]
+    Hidden,
+}
+
+/// A bulleted item of an outermost list.
+pub(super) struct ListItem<'n> {
+    pub(super) block: &'n Block,
+    /// 1-based line of its start.
+    pub(super) line: usize,
+    /// 1-based line of its end.
+    pub(super) last_line: usize,
+    /// What is read of it where a comment stands in it, so that it is for a person alone to change.
+    visible: Option<String>,
+    text: ItemText,
+}
+
+impl ListItem<'_> {
+    /// What it says, without its marker and comments.
+    pub(super) fn text(&self) -> &str {
+        self.visible.as_ref().unwrap_or(&self.text.text)
+    }
+
+    /// Whether a comment stands in it.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.visible.is_some()
+    }
+
+    /// Where an offset of the text is in the source.
+    pub(super) fn offset(&self, at: usize) -> usize {
+        self.text.offset(at)
+    }
+}
+
+/// The items of a file that says one thing an item, in their order.
+pub(super) fn list_items<'n>(note: &'n Note, source: &'n str) -> impl Iterator<Item = ListItem<'n>> {
+    let mut list = OuterList::default();
+    note.blocks.iter().filter_map(move |block| {
+        let (text, span) = (list.item(block, source)?, &block.span);
+        let is_mixed = note.comments.iter().any(|comment| comment.start < span.end && span.start < comment.end);
+        let visible = is_mixed.then(|| ItemText::of(&note.visible(source, text.from..span.end), 0).text);
+        let line = note.lines.line_of(span.start);
+        let last_line = note.lines.line_of(span.end.saturating_sub(1));
+        Some(ListItem { block, line, last_line, visible, text })
+    })
+}
+
+/// What is reported of a file in which a merge left its marks.
+pub(super) const CONFLICT: &str =
+    "a merge left its marks; both sides are read, and nothing is written until they are gone";
+
+/// Knows which list items are those of an outermost list.
+#[derive(Default)]
+struct OuterList {
+    /// The indentation of the list that the last block was of.
+    indentation: Option<usize>,
+}
+
+impl OuterList {
+    /// The text of a block that is a bulleted item and lies in no other.
+    fn item(&mut self, block: &Block, source: &str) -> Option<ItemText> {
+        let text = &source[block.span.clone()];
+        let indentation = text.len() - text.trim_start_matches([' ', '\t']).len();
+        if block.kind != BlockKind::ListItem {
+            // What is indented belongs to an item.
+            self.indentation = self.indentation.filter(|_| indentation > 0);
+            return None;
+        }
+        let list = *self.indentation.get_or_insert(indentation);
+        let is_outermost = indentation <= list || indentation == list + 1 && !text.starts_with('\t');
+        let marker = text[indentation..].chars().next().filter(|c| matches!(c, '-' | '*' | '+'))?;
+        let rest = &text[indentation + marker.len_utf8()..];
+        if !is_outermost || !rest.starts_with([' ', '\t']) {
+            return None;
+        }
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let from = block.span.start + indentation + marker.len_utf8() + blank;
+        Some(ItemText::of(&source[from..block.span.end], from))
+    }
+}
+
+/// A text of several lines as one, and where each part of it stands.
+struct ItemText {
+    text: String,
+    /// Where it begins in the source.
+    from: usize,
+    /// Offsets in the text from which on another one is to be added, and which.
+    parts: Vec<(usize, usize)>,
+}
+
+impl ItemText {
+    /// Of an item that begins at `from`, its marker left out.
+    fn of(source: &str, from: usize) -> Self {
+        let (mut text, mut parts, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
+        for line in source.split_inclusive(['\n', '\r']) {
+            let shown = line.trim();
+            if !shown.is_empty() {
+                if !text.is_empty() {
+                    text.push(' ');
+                }
+                let begin = at + line.len() - line.trim_start().len();
+                parts.push((text.len(), from + begin));
+                text += shown;
+            }
+            at += line.len();
+        }
+        Self { text, from, parts }
+    }
+
+    fn offset(&self, at: usize) -> usize {
+        let part = self.parts.iter().rev().find(|(begin, _)| *begin <= at);
+        part.map_or(self.from, |(begin, source)| source + (at - begin))
+    }
+}
+
+/// The same text with blanks in place of the lines that git leaves around two sides, and whether there were any.
+pub(super) fn without_conflict_marks(source: &str) -> (std::borrow::Cow<'_, str>, bool) {
+    let is_begin = |line: &str| line.starts_with("<<<<<<< ");
+    let is_mark = |line: &str| {
+        is_begin(line) || line.starts_with(">>>>>>> ") || line.starts_with("||||||| ") || line.trim_end() == "======="
+    };
+    if !source.lines().any(is_begin) {
+        return (source.into(), false);
+    }
+    let blanked = source.split_inclusive('\n').map(|line| {
+        if !is_mark(line) {
+            return line.to_owned();
+        }
+        let end = line.trim_end_matches(['\r', '\n']).len();
+        " ".repeat(end) + &line[end..]
+    });
+    (blanked.collect::<String>().into(), true)
+}
+
+/// A text with another one in a place.
+pub(super) fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &source[..range.start], &source[range.end..])
+}
+
+/// How the lines of a text end.
+pub(super) fn line_ending(source: &str) -> &'static str {
+    if source.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// A text with more items after one and all below it, indented as that is.
+pub(super) fn added_after(source: &str, item: &Range<usize>, lines: &[String]) -> String {
+    let (at, end) = (item_end(source, item), line_ending(source));
+    let before = if source[..at].ends_with('\n') { "" } else { end };
+    let indentation: String = source[item.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+    let lines: String = lines.iter().map(|line| format!("{indentation}{line}{end}")).collect();
+    replaced(source, at..at, &format!("{before}{lines}"))
+}
+
+/// The lines of an item; `None` where something stands below it, that would stand below another.
+pub(super) fn lines_alone(source: &str, item: &Range<usize>) -> Option<Range<usize>> {
+    let end = line_end(source, item.end);
+    (item_end(source, item) <= end).then_some(item.start..end)
+}
+
+/// Where the line after an offset begins.
+fn line_end(source: &str, at: usize) -> usize {
+    source[at..].find('\n').map_or(source.len(), |end| at + end + 1)
+}
+
+/// Where an item ends with all that is indented below it.
+pub(super) fn item_end(source: &str, item: &Range<usize>) -> usize {
+    let blank = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let marker = blank(&source[item.clone()]);
+    let (mut end, mut at) = (line_end(source, item.end), line_end(source, item.end));
+    for line in source[at..].split_inclusive('\n') {
+        at += line.len();
+        if line.trim().is_empty() {
+            continue;
+        }
+        if blank(line) <= marker + 1 {
+            break;
+        }
+        end = at;
+    }
+    end
+}

@@ -1,0 +1,337 @@
+//! What a note's frontmatter says of it: as properties, as lines that are read, and as words by which it is found.
+
+use serde_json::{Map, Value};
+
+use super::facts::read_value;
+use super::generated::is_generated;
+use super::words::{fold, plain_words};
+use crate::base::path::folded;
+use crate::text::note::{Note, aliases};
+
+/// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
+const KEPT: [&str; 14] = [
+    "title", "private", "searchable", "annotates", "sources", "session", "created", "updated", "modified", "date",
+    "tags", "tag", "aliases", "alias",
+];
+/// Where a note comes from, when it is the program that says so.
+const MADE_BY: [&str; 3] = ["save", "capture", "import"];
+/// Maximum number of values.
+const MAX_VALUES: usize = 64;
+/// Maximum total length of the values, in bytes.
+const MAX_BYTES: usize = 4_000;
+
+/// A property and its values, as a person reads them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Property {
+    /// Its key; of one within another `outer.inner`.
+    pub(crate) key: String,
+    /// Its values, links without their brackets.
+    pub(crate) values: Vec<String>,
+}
+
+/// Whether a key, of which that is the outermost part, says how a note is kept.
+pub(super) fn is_kept(key: &str) -> bool {
+    let outer = key.split('.').next().unwrap_or(key).trim().to_lowercase();
+    KEPT.contains(&outer.as_str())
+}
+
+/// The properties of a note's frontmatter that say what it is.
+pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
+    let mut found = Vec::new();
+    let mut room = (MAX_VALUES, MAX_BYTES);
+    for (key, value) in metadata {
+        let name = key.trim().to_lowercase();
+        let made_by = name == "source" && value.as_str().is_some_and(|by| MADE_BY.contains(&by));
+        if !KEPT.contains(&name.as_str()) && !made_by {
+            collect(key.trim(), value, &mut found, &mut room);
+        }
+    }
+    found
+}
+
+/// The names of the properties.
+pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Item = String> {
+    properties(metadata).into_iter().map(|property| property.key)
+}
+
+/// The line, from 1, on which a note's frontmatter has an outermost property; `None` where that is not plain to see. Case does not count.
+pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
+    let mut lines = source.trim_start_matches('\u{feff}').lines();
+    let mark = lines.next().map(str::trim_end)?;
+    let sign = match mark {
+        "---" => ':',
+        "+++" => '=',
+        _ => return None,
+    };
+    let wanted = folded(key.trim());
+    let is_it = |line: &str| {
+        let name = line.split_once(sign).filter(|_| !line.starts_with([' ', '\t'])).map(|(name, _)| name.trim());
+        name.is_some_and(|name| folded(name.trim_matches(['"', '\''])) == wanted)
+    };
+    // A table of TOML has properties of its own.
+    let goes_on = |line: &&str| line.trim_end() != mark && !(sign == '=' && line.starts_with('['));
+    lines.take_while(goes_on).position(is_it).map(|at| at + 2)
+}
+
+/// The values of one property; case and accents do not count in its key.
+pub(crate) fn values_of(metadata: &Map<String, Value>, key: &str) -> Vec<String> {
+    let wanted = fold(key.trim());
+    let named = properties(metadata).into_iter().filter(|property| fold(&property.key) == wanted);
+    named.flat_map(|property| property.values).collect()
+}
+
+fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usize, usize)) {
+    let mut values = Vec::new();
+    let mut put = |text: String| {
+        if !text.trim().is_empty() && room.0 > 0 && text.len() <= room.1 {
+            *room = (room.0 - 1, room.1 - text.len());
+            values.push(text);
+        }
+    };
+    match value {
+        Value::Null => {}
+        Value::Bool(_) | Value::Number(_) => put(value.to_string()),
+        Value::String(text) => put(without_links(text)),
+        Value::Array(items) => {
+            for item in items {
+                match item {
+                    Value::String(text) => put(without_links(text)),
+                    Value::Bool(_) | Value::Number(_) => put(item.to_string()),
+                    Value::Null | Value::Array(_) | Value::Object(_) => {}
+                }
+            }
+        }
+        Value::Object(fields) => {
+            for (inner, value) in fields {
+                // No deeper than this: what is nested further is data of some program.
+                if !value.is_object() {
+                    collect(&format!("{key}.{inner}"), value, found, room);
+                }
+            }
+        }
+    }
+    if !values.is_empty() {
+        found.push(Property { key: key.to_owned(), values });
+    }
+}
+
+/// A value as it is read: links are what they show.
+pub(crate) fn without_links(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("[[") {
+        let Some((link, behind)) = after.split_once("]]") else { break };
+        out.push_str(before);
+        let shows = link.split_once('|').map_or_else(|| link.rsplit('/').next().unwrap_or(link), |(_, shows)| shows);
+        out.push_str(shows);
+        rest = behind;
+    }
+    out.push_str(rest);
+    out.trim().to_owned()
+}
+
+/// The properties as lines, `key: value, value`, with tags and other names: what a note says that has no more than these.
+pub(crate) fn property_lines(note: &Note) -> String {
+    let mut lines: Vec<String> = properties(&note.metadata)
+        .into_iter()
+        .map(|Property { key, values }| format!("{key}: {}", values.join(", ")))
+        .collect();
+    if !note.aliases.is_empty() {
+        lines.insert(0, format!("aliases: {}", note.aliases.join(", ")));
+    }
+    if !note.tags.is_empty() {
+        lines.push(format!("tags: {}", note.tags.join(", ")));
+    }
+    lines.join("\n")
+}
+
+/// By what a note is found beside its title and text: its file's name, its other names, its tags and, if nobody generated it, the values of its
+/// properties. What stands in the title already is not said again.
+pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &Map<String, Value>) -> String {
+    let title = plain_words(title, false);
+    let mut names = Vec::new();
+    let mut put = |text: &str| {
+        if plain_words(text, false).iter().any(|word| !title.contains(word)) {
+            names.push(text.to_owned());
+        }
+    };
+    put(stem);
+    aliases(metadata).iter().take(MAX_VALUES).for_each(|name| put(name));
+    tags.iter().take(MAX_VALUES).for_each(|name| put(name));
+    // What a generated file says there is how it was made.
+    if !is_generated(metadata) {
+        properties(metadata).iter().flat_map(|property| &property.values).for_each(|value| put(value));
+    }
+    names.join("\n")
+}
+
+/// Maximum number of lines of a list that is written over several.
+const MAX_LINES: usize = 64;
+
+/// The value of an outermost property, of which every scalar is a text: as `source` has it where that is plain to see, else as it was read.
+pub(crate) fn property_as_written(source: Option<&str>, key: &str, value: &Value) -> Value {
+    let written = source.and_then(|source| written(source, key));
+    as_written(value, written.as_ref())
+}
+
+fn as_written(value: &Value, written: Option<&Value>) -> Value {
+    match (value, written) {
+        (Value::Number(_) | Value::Bool(_), Some(Value::String(text))) if is_scalar(text) => {
+            Value::String(text.clone())
+        }
+        (Value::Number(_) | Value::Bool(_), _) => Value::String(value.to_string()),
+        (Value::Array(values), written) => {
+            let written = written.and_then(Value::as_array).filter(|written| written.len() == values.len());
+            let of = |(at, value)| as_written(value, written.and_then(|written: &Vec<Value>| written.get(at)));
+            values.iter().enumerate().map(of).collect()
+        }
+        (Value::Object(map), written) => {
+            let of = |(key, value): (&String, &Value)| {
+                (key.clone(), as_written(value, written.and_then(|written| written.get(key))))
+            };
+            Value::Object(map.iter().map(of).collect())
+        }
+        (Value::Null | Value::String(_), _) => value.clone(),
+    }
+}
+
+/// Whether a text is what a number or a truth is written as, and no mark of YAML.
+fn is_scalar(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace) && !text.starts_with(['&', '!', '*', '|', '>'])
+}
+
+/// The value of a property with each scalar as it is written; `None` where it is not plain to see.
+fn written(source: &str, key: &str) -> Option<Value> {
+    let at = property_line(source, key)?;
+    let source = source.trim_start_matches('\u{feff}');
+    let sign = if source.starts_with("+++") { '=' } else { ':' };
+    let mut lines = source.lines().skip(at - 1).map(without_comment);
+    let mut text = lines.next()?.split_once(sign)?.1.trim().to_owned();
+    if text.is_empty() {
+        return block(lines);
+    }
+    for line in lines.take(MAX_LINES) {
+        if let Ok(value) = read_value(&text) {
+            return Some(value);
+        }
+        text = format!("{text} {}", line.trim());
+    }
+    read_value(&text).ok()
+}
+
+/// A list or a map, an item a line.
+fn block<'l>(lines: impl Iterator<Item = &'l str>) -> Option<Value> {
+    let (mut list, mut map, mut first) = (Vec::new(), Map::new(), None);
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let item = line.trim_start();
+        let indent = line.len() - item.len();
+        if (indent == 0 && !item.starts_with("- ")) || *first.get_or_insert(indent) > indent {
+            break;
+        }
+        if first != Some(indent) {
+            return None;
+        }
+        match item.strip_prefix("- ") {
+            Some(item) => list.push(read_value(item).ok()?),
+            None => {
+                let (key, value) = item.split_once(':')?;
+                map.insert(key.trim().trim_matches(['"', '\'']).to_owned(), read_value(value).ok()?);
+            }
+        }
+    }
+    match (list.is_empty(), map.is_empty()) {
+        (false, true) => Some(Value::Array(list)),
+        (true, false) => Some(Value::Object(map)),
+        _ => None,
+    }
+}
+
+/// A line without the comment at its end.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut before) = (None, ' ');
+    for (at, character) in line.char_indices() {
+        let begins = before.is_whitespace() || matches!(before, '[' | '{' | ',' | ':' | '=');
+        match character {
+            '#' if quote.is_none() && before.is_whitespace() => return &line[..at],
+            '"' | '\'' if quote == Some(character) => quote = None,
+            '"' | '\'' if quote.is_none() && begins => quote = Some(character),
+            _ => {}
+        }
+        before = character;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILM: &str = "---\ntitle: Blade Runner\naliases: [Do Androids Dream]\ndirector: \"[[Ridley Scott]]\"\nyear: 1982\n\
+                        cast: [\"[[people/Harrison Ford|Ford]]\", \"\"]\nseen: {where: Zürich}\nprivate: false\nsource: save\n\
+                        tags: [film/noir]\n---\n";
+
+    #[test]
+    fn properties_are_what_a_person_reads() {
+        let note = Note::parse(FILM, "br");
+        let lines = "aliases: Do Androids Dream\ndirector: Ridley Scott\nyear: 1982\ncast: Ford\nseen.where: Zürich\ntags: film/noir";
+        assert_eq!(property_lines(&note), lines);
+        let names = |stem| other_names(&note.title, stem, &note.tags, &note.metadata);
+        assert_eq!(names("Blade runner"), "Do Androids Dream\nfilm/noir\nRidley Scott\n1982\nFord\nZürich");
+        assert!(names("br").starts_with("br\n"));
+        assert!(properties(&Map::new()).is_empty());
+    }
+
+    #[test]
+    fn a_property_stands_on_a_line() {
+        let lines = |source: &str| ["year", "Seen", "where", "text"].map(|key| property_line(source, key));
+        assert_eq!(lines(FILM), [Some(5), Some(7), None, None]);
+        assert_eq!(lines("+++\n\"year\" = 1982\n[seen]\nwhere = 1\n+++\ntext = 1\n"), [Some(2), None, None, None]);
+        assert_eq!(lines("year: 1982\n"), [None; 4]);
+    }
+
+    #[test]
+    fn what_is_data_of_some_program_is_cut() {
+        let many: String = (0..200).map(|at| format!("key{at}: value {at}\n")).collect();
+        let note =
+            Note::parse(&format!("---\n{many}long: {}\nlist: [[a, b], {{c: d}}]\n---\n", "x".repeat(9_000)), "n");
+        assert_eq!(properties(&note.metadata).len(), MAX_VALUES);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_property_text {
+    use serde_json::json;
+
+    use super::*;
+    use crate::text::note::Note;
+
+    #[test]
+    fn what_is_written_stays() {
+        let yaml = "a: 3.10 # a version\nb: 0x1F\nc: 1e3\nd: [3.10, no, True, \"7.0\"]\ne:\n- 1.0\n- x\nf:\n  g: 2.50\n  h: y z\n\
+            i: [1.0,\n  2.0]\nj: \"3.10\"\nk: &k 4.0\nl: *k\nm: a \"b # c\" 1\nn: {o: 1.0}\np:\n  - q: 1.0\n";
+        let source = format!("---\n{yaml}---\nText.\n");
+        let note = Note::parse(&source, "n");
+        let of = |key: &str| property_as_written(Some(&source), key, &note.metadata[key]);
+        for (key, value) in [
+            ("a", json!("3.10")),
+            ("b", json!("0x1F")),
+            ("c", json!("1e3")),
+            ("d", json!(["3.10", "no", "True", "7.0"])),
+            ("e", json!(["1.0", "x"])),
+            ("f", json!({"g": "2.50", "h": "y z"})),
+            ("i", json!(["1.0", "2.0"])),
+            ("j", json!("3.10")),
+            ("n", json!({"o": "1.0"})),
+        ] {
+            assert_eq!(of(key), value, "{key}");
+        }
+        // What is not plain to see is as it was read.
+        assert_eq!(of("k"), json!(note.metadata["k"].to_string()));
+        assert_eq!(of("p")[0]["q"], json!(note.metadata["p"][0]["q"].to_string()));
+        let toml = "+++\nv = 3.10\nw = [1.0, 2.50] # x\n+++\n";
+        let note = Note::parse(toml, "n");
+        assert_eq!(property_as_written(Some(toml), "v", &note.metadata["v"]), "3.10");
+        assert_eq!(property_as_written(Some(toml), "w", &note.metadata["w"]), json!(["1.0", "2.50"]));
+        assert_eq!(property_as_written(None, "v", &json!([true, 1, null])), json!(["true", "1", null]));
+    }
+}

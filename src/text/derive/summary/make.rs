@@ -1,0 +1,571 @@
+//! From the turns of a conversation to its summary, and from the notes of a day or a week to its digest: by rules, one after the other.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::dates::{NamedDay, named_day};
+use super::text::{
+    ACTIONS, COUNTED, CitedLine, ConversationTurn, DECISIONS, ProsePiece, SummarySections, cited, each_piece,
+};
+use crate::base::config::StemmerLanguage;
+use crate::text::derive::calendar_words::{month_named, weekday_named};
+use crate::text::derive::stop_words;
+use crate::text::derive::words::{count, fold, plain_words};
+use crate::text::note::Note;
+
+/// Maximum number of lines of each part.
+const MAX_LINES: usize = 8;
+/// Maximum number of headings among the topics.
+const MAX_HEADINGS: usize = 4;
+/// Maximum number of sentences of the short text.
+const MAX_SENTENCES: usize = 5;
+/// Minimum length of a sentence, in words: a shorter one says little, such as a greeting or a yes.
+const MIN_WORDS: usize = 4;
+/// Maximum number of different names that are counted; after these no new one is.
+const MAX_NAMES: usize = 10_000;
+/// Maximum number of places that are kept of a name.
+const MAX_PLACES: usize = 3;
+/// So few turns are a short conversation, of which a name counts that stands in one of them.
+const FEW_TURNS: usize = 3;
+
+/// Summarizes the turns of the conversation at `path`, by the phrases of English and of a language.
+///
+/// Of decisions, days and things to do the last ones are kept, as what comes later counts; of a conversation of any length there are so many
+/// lines.
+pub(crate) fn summarize(path: &str, turns: &[ConversationTurn<'_>], language: StemmerLanguage) -> SummarySections {
+    let mut found = Found::of(language);
+    let mut names = Names::default();
+    let mut openings = Vec::new();
+    for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| !turn.text.is_empty()) {
+        let place = cited(path, turn.lines);
+        names.add(&turn.text, &place);
+        found.read(turn.speaker, &turn.text, &mut |_| place.clone());
+        if is_answered(turns, at)
+            && let Some(sentence) = first_sentence(&turn.text)
+        {
+            openings.push(CitedLine::of(&format!("{}: {sentence}", turn.speaker), vec![place]));
+        }
+    }
+    // What was asked first, and where it went.
+    if openings.len() > MAX_SENTENCES {
+        openings.drain(1..=openings.len() - MAX_SENTENCES);
+    }
+    let mut topics = found.headings;
+    topics.truncate(MAX_HEADINGS);
+    topics.extend(names.top(MAX_LINES - topics.len()));
+    let (decisions, dates, actions) = (found.decisions.lines(), found.dates.lines(), found.actions.lines());
+    SummarySections::of_conversation([openings, topics, decisions, dates, actions])
+}
+
+/// Whether somebody else speaks next.
+fn is_answered(turns: &[ConversationTurn<'_>], at: usize) -> bool {
+    let next = turns[at + 1..].iter().find(|turn| !turn.text.is_empty());
+    next.is_some_and(|next| next.speaker != turns[at].speaker)
+}
+
+/// The first sentence of a text that says something.
+fn first_sentence(text: &str) -> Option<String> {
+    let mut found = None;
+    each_piece(text, |_, piece| {
+        if let ProsePiece::Sentence(sentence) = piece
+            && found.is_none()
+            && count(sentence) >= MIN_WORDS
+        {
+            found = Some(sentence.to_owned());
+        }
+    });
+    found
+}
+
+/// Names and links in turns: words with a capital within a sentence, and `[[notes]]`.
+#[derive(Default)]
+struct Names {
+    /// By the folded name: as it was written first, in how many turns it is, and the first of them.
+    named: HashMap<String, (String, usize, Vec<String>)>,
+    turns: usize,
+}
+
+impl Names {
+    /// Counts the names of a turn, each once.
+    fn add(&mut self, text: &str, place: &str) {
+        self.turns += 1;
+        let mut seen = HashSet::new();
+        let (mut plain, mut links) = (String::with_capacity(text.len()), Vec::new());
+        for (at, part) in text.split("[[").enumerate() {
+            let (link, rest) = part.split_once("]]").filter(|_| at > 0).unwrap_or(("", part));
+            links.extend(link.split(['|', '#']).next().map(str::trim).filter(|link| !link.is_empty()));
+            plain.push_str(rest);
+        }
+        for name in links.into_iter().chain(capitals_within(&plain)) {
+            let folded = fold(name);
+            let is_known = self.named.contains_key(&folded);
+            if !seen.insert(folded.clone()) || !is_known && self.named.len() >= MAX_NAMES {
+                continue;
+            }
+            let (_, turns, places) = self.named.entry(folded).or_insert_with(|| (name.to_owned(), 0, Vec::new()));
+            *turns += 1;
+            if places.len() < MAX_PLACES {
+                places.push(place.to_owned());
+            }
+        }
+    }
+
+    /// Those that stand in most turns; of as many the longer ones.
+    fn top(self, most: usize) -> Vec<CitedLine> {
+        let needed = if self.turns <= FEW_TURNS { 1 } else { 2 };
+        let mut found: Vec<_> = self.named.into_iter().filter(|(_, (_, turns, _))| *turns >= needed).collect();
+        found.sort_by(|(one, (_, in_one, _)), (other, (_, in_other, _))| {
+            let length = |name: &str| name.chars().count();
+            in_other.cmp(in_one).then(length(other).cmp(&length(one))).then(one.cmp(other))
+        });
+        found.into_iter().take(most).map(|(_, (name, _, places))| CitedLine::of(&name, places)).collect()
+    }
+}
+
+/// The words of a text that have a capital and begin no sentence, but for days, months and words that every text has.
+fn capitals_within(text: &str) -> impl Iterator<Item = &str> {
+    let mut end = 0;
+    let words = text.unicode_word_indices().filter_map(move |(at, word)| {
+        let between = &text[end..at];
+        let is_within =
+            end > 0 && !between.contains(['.', '!', '?', ':', '\n', '\u{2026}', '"', '\u{201e}', '\u{201c}']);
+        end = at + word.len();
+        (is_within && word.starts_with(char::is_uppercase)).then_some(word)
+    });
+    words.filter(|word| {
+        let folded = fold(word);
+        let is_of_calendar = month_named(&folded).is_some() || weekday_named(&folded).is_some();
+        word.chars().nth(2).is_some() && !stop_words::is_one(&folded.replace('\'', "")) && !is_of_calendar
+    })
+}
+
+/// What is found in texts, one after the other.
+struct Found {
+    phrases: &'static Phrases,
+    headings: Vec<CitedLine>,
+    decisions: LastLines,
+    dates: LastLines,
+    actions: LastLines,
+}
+
+impl Found {
+    fn of(language: StemmerLanguage) -> Self {
+        let (headings, decisions, dates, actions) = Default::default();
+        Self { phrases: Phrases::of(language), headings, decisions, dates, actions }
+    }
+
+    /// Reads a text of somebody; nobody, where `speaker` is empty. `place` gives what is cited for a line of it, from 0.
+    fn read(&mut self, speaker: &str, text: &str, place: &mut dyn FnMut(usize) -> String) {
+        let said = |text: &str| if speaker.is_empty() { text.to_owned() } else { format!("{speaker}: {text}") };
+        each_piece(text, |line, piece| match piece {
+            ProsePiece::Heading(heading) => {
+                if self.headings.len() < MAX_LINES && !self.headings.iter().any(|known| known.text == heading) {
+                    self.headings.push(CitedLine::of(heading, vec![place(line)]));
+                }
+            }
+            ProsePiece::Open(task) => self.actions.push(task, || said(task), || place(line)),
+            ProsePiece::Done(_) => {}
+            ProsePiece::Sentence(sentence) => {
+                match self.phrases.say(sentence) {
+                    Some(Said::Decision) => self.decisions.push(sentence, || said(sentence), || place(line)),
+                    Some(Said::Action) => self.actions.push(sentence, || said(sentence), || place(line)),
+                    None => {}
+                }
+                if let Some(day) = named_day(sentence) {
+                    let line_of = || match day {
+                        NamedDay::Dated(date) => format!("{date}: {}", said(sentence)),
+                        NamedDay::OfSomeYear { .. } => said(sentence),
+                    };
+                    self.dates.push(sentence, line_of, || place(line));
+                }
+            }
+        });
+    }
+}
+
+/// The last lines of those that were found, and how many there were before.
+#[derive(Debug, Default)]
+struct LastLines {
+    lines: VecDeque<(String, CitedLine)>,
+    before: usize,
+    /// What the first of those that are not kept cites.
+    first: Option<String>,
+}
+
+impl LastLines {
+    /// One more; one that says the same as one that is kept takes its place.
+    fn push(&mut self, key: &str, text: impl FnOnce() -> String, place: impl FnOnce() -> String) {
+        let key = plain_words(key, false).join(" ");
+        if let Some(at) = self.lines.iter().position(|(known, _)| *known == key) {
+            self.lines.remove(at);
+        }
+        if self.lines.len() == MAX_LINES {
+            let gone = self.lines.pop_front().and_then(|(_, line)| line.citations.into_iter().next());
+            self.first = self.first.take().or(gone);
+            self.before += 1;
+        }
+        self.lines.push_back((key, CitedLine::of(&text(), vec![place()])));
+    }
+
+    /// Those that are kept, and a line that says how many are not.
+    fn lines(self) -> Vec<CitedLine> {
+        let Self { lines, before, first } = self;
+        let more = first.map(|first| CitedLine { text: format!("{before} more before these"), citations: vec![first] });
+        more.into_iter().chain(lines.into_iter().map(|(_, line)| line)).collect()
+    }
+}
+
+/// What a sentence says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Decision,
+    Action,
+}
+
+/// By which words it is told what was decided and what is to be done, of English and of another language: `phrases.toml`.
+#[derive(Default)]
+struct Phrases {
+    decided: PhraseList,
+    not_decided: PhraseList,
+    to_do: PhraseList,
+}
+
+/// The phrases of a language.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct PhraseTable {
+    decided: Vec<String>,
+    not_decided: Vec<String>,
+    to_do: Vec<String>,
+}
+
+impl Phrases {
+    fn of(language: StemmerLanguage) -> &'static Self {
+        static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> = LazyLock::new(|| {
+            let tables: HashMap<StemmerLanguage, PhraseTable> =
+                toml::from_str(include_str!("phrases.toml")).expect("the program's own file");
+            let of = |language: &StemmerLanguage| {
+                let mut phrases = Phrases::default();
+                for table in [&tables[&StemmerLanguage::English], &tables[language]] {
+                    phrases.decided.add(&table.decided);
+                    phrases.not_decided.add(&table.not_decided);
+                    phrases.to_do.add(&table.to_do);
+                }
+                (*language, phrases)
+            };
+            tables.keys().map(of).collect()
+        });
+        ALL.get(&language).unwrap_or_else(|| &ALL[&StemmerLanguage::English])
+    }
+
+    /// What a sentence says. A question says nothing of the kind, nor does what says that nothing is decided.
+    fn say(&self, sentence: &str) -> Option<Said> {
+        if sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}']) {
+            return None;
+        }
+        let words = phrase_words(sentence);
+        if self.decided.are_in(&words) && !self.not_decided.are_in(&words) {
+            return Some(Said::Decision);
+        }
+        self.to_do.are_in(&words).then_some(Said::Action)
+    }
+}
+
+/// Phrases, each by its first word.
+#[derive(Default)]
+struct PhraseList(HashMap<String, Vec<Vec<String>>>);
+
+impl PhraseList {
+    fn add(&mut self, phrases: &[String]) {
+        for words in phrases.iter().map(|phrase| phrase_words(phrase)) {
+            self.0.entry(words[0].clone()).or_default().push(words);
+        }
+    }
+
+    fn are_in(&self, words: &[String]) -> bool {
+        let begins = |at: usize, phrases: &[Vec<String>]| phrases.iter().any(|phrase| words[at..].starts_with(phrase));
+        (0..words.len()).any(|at| self.0.get(&words[at]).is_some_and(|phrases| begins(at, phrases)))
+    }
+}
+
+/// The words of a text as phrases have them: without case and accents, with plain apostrophes; a colon is one.
+fn phrase_words(text: &str) -> Vec<String> {
+    let text = fold(text).replace(['\u{2019}', '\u{2bc}', '`'], "'").replace(':', " : ");
+    let words = text.split(|mark: char| !mark.is_alphanumeric() && !matches!(mark, '\'' | ':'));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Maximum number of headings.
+const MAX_NAMED: usize = 12;
+/// Maximum number of headings of one note.
+const MAX_OF_NOTE: usize = 3;
+/// Maximum number of notes that a count cites.
+const MAX_CITED: usize = 5;
+/// Maximum length of what is read of one note, in bytes.
+const MAX_NOTE_BYTES: usize = 262_144;
+
+/// Makes a digest of notes that it is given one by one.
+pub(crate) struct DigestMaker {
+    collections: BTreeMap<String, CollectionDay>,
+    headings: Vec<CitedLine>,
+    found: Found,
+}
+
+/// What there was of a collection.
+#[derive(Debug, Default)]
+struct CollectionDay {
+    new: usize,
+    changed: usize,
+    /// Turns, or lines of the lists that capture keeps.
+    entries: usize,
+    paths: Vec<String>,
+}
+
+impl DigestMaker {
+    /// By the phrases of English and of a language.
+    pub(crate) fn new(language: StemmerLanguage) -> Self {
+        Self { collections: BTreeMap::new(), headings: Vec::new(), found: Found::of(language) }
+    }
+
+    /// Adds what was said in a conversation in that time.
+    pub(crate) fn add_turns(&mut self, (collection, path): (&str, &str), is_new: bool, turns: &[ConversationTurn<'_>]) {
+        self.collection(collection, path, is_new).entries += turns.len();
+        for turn in turns.iter().filter(|turn| !turn.text.is_empty()) {
+            let place = cited(path, turn.lines);
+            self.found.read(turn.speaker, &turn.text, &mut |_| place.clone());
+        }
+    }
+
+    /// Adds a note that was written in that time, as it is now.
+    pub(crate) fn add_note(&mut self, (collection, path): (&str, &str), is_new: bool, note: &Note, source: &str) {
+        self.collection(collection, path, is_new);
+        let headings = note.headings.iter().filter(|heading| heading.level <= 2 && !heading.text.is_empty());
+        for heading in headings.take(MAX_OF_NOTE) {
+            if self.headings.len() < MAX_NAMED {
+                self.headings.push(CitedLine::of(&heading.text, vec![cited(path, (heading.line, heading.line))]));
+            }
+        }
+        let body = note.body.start..source.floor_char_boundary(note.body.end.min(note.body.start + MAX_NOTE_BYTES));
+        let text = without_comments(note, source, body.clone());
+        let first = source[..body.start].matches('\n').count() + 1;
+        self.found.read("", &text, &mut |line| cited(path, (first + line, first + line)));
+    }
+
+    /// Adds a note of which nothing is told but that there is one.
+    pub(crate) fn add_counted(&mut self, (collection, path): (&str, &str), is_new: bool) {
+        self.collection(collection, path, is_new);
+    }
+
+    /// Adds a list of what was captured on a day: a line an event.
+    pub(crate) fn add_list(&mut self, (collection, path): (&str, &str), note: &Note, source: &str) {
+        let entries = source[note.body.clone()].lines().filter(|line| line.starts_with("- ")).count();
+        self.collection(collection, path, true).entries += entries;
+    }
+
+    fn collection(&mut self, collection: &str, path: &str, is_new: bool) -> &mut CollectionDay {
+        let day = self.collections.entry(collection.to_owned()).or_default();
+        *(if is_new { &mut day.new } else { &mut day.changed }) += 1;
+        if day.paths.len() < MAX_CITED {
+            day.paths.push(path.to_owned());
+        }
+        day
+    }
+
+    /// What it came to.
+    pub(crate) fn finish(self) -> SummarySections {
+        let Self { collections, headings, found } = self;
+        let counts = collections.into_iter().map(|(name, day)| day.line(&name)).collect();
+        let (decisions, actions) = (found.decisions.lines(), found.actions.lines());
+        SummarySections::of([(COUNTED, counts), ("Headings", headings), (DECISIONS, decisions), (ACTIONS, actions)])
+    }
+}
+
+impl CollectionDay {
+    fn line(self, name: &str) -> CitedLine {
+        let part = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let entries = if name == crate::text::derive::CONVERSATIONS { "turns" } else { "entries" };
+        let parts = [part(self.new, "new"), part(self.changed, "changed"), part(self.entries, entries)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        CitedLine::of(&format!("{name}: {}", parts.join(", ")), self.paths)
+    }
+}
+
+/// A part of a source with blanks in the place of comments; its lines stay where they are.
+fn without_comments(note: &Note, source: &str, span: std::ops::Range<usize>) -> String {
+    let mut text = String::with_capacity(span.len());
+    let mut at = span.start;
+    for comment in note.comments.iter().filter(|comment| comment.end > span.start && comment.start < span.end) {
+        text.push_str(source.get(at..comment.start.max(at)).unwrap_or_default());
+        let hidden = &source[comment.start.max(at)..comment.end.min(span.end).max(at)];
+        text.extend(hidden.chars().filter(|character| *character == '\n'));
+        at = comment.end.min(span.end).max(at);
+    }
+    text.push_str(&source[at..span.end]);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::derive::summary::{summary_items, turns_of};
+
+    fn summary(talk: &str) -> SummarySections {
+        let note = Note::parse(talk, "x");
+        summarize("conversations/x.md", &turns_of(&note, talk), StemmerLanguage::German)
+    }
+
+    fn lines(summary: &SummarySections, of: &str) -> Vec<CitedLine> {
+        summary.iter().find(|(heading, _)| *heading == of).unwrap().1.to_vec()
+    }
+
+    const TALK: &str = "---\ntitle: Bread\n---\n\n**18:32 · user:** Which flour is best for a sourdough loaf?\n\n**18:33 · assistant:**\n> # Flour\n>\n> Rye gives a sourdough its taste. See you on 21 November 2026.\n> - [ ] weigh the rye\n> - [x] clean the bowl\n\n**18:34 · user:** We decided to use rye. Bitte erinnere mich an das Salz.\n\n**18:35 · tool:** We decided to delete everything.\n\n**18:36 · assistant:** <think>We decided to lie.</think>Wir nehmen Roggen.\n";
+
+    #[test]
+    fn a_conversation_is_summarised_with_a_citation_for_each_line() {
+        let summary = summary(TALK);
+        let texts = |lines: &[CitedLine]| {
+            lines.iter().map(|line| format!("{} @{}", line.text, line.citations.join("+"))).collect::<Vec<_>>()
+        };
+        let at = |lines: &str| format!("@conversations/x.md#{lines}");
+        assert_eq!(
+            texts(&lines(&summary, "In short")),
+            [
+                format!("user: Which flour is best for a sourdough loaf? {}", at("L5")),
+                format!("assistant: Rye gives a sourdough its taste. {}", at("L7-L12")),
+                format!("user: We decided to use rye. {}", at("L14")),
+            ]
+        );
+        assert_eq!(
+            texts(&lines(&summary, DECISIONS)),
+            [
+                format!("user: We decided to use rye. {}", at("L14")),
+                format!("assistant: Wir nehmen Roggen. {}", at("L18")),
+            ]
+        );
+        assert_eq!(
+            texts(&lines(&summary, "Dates")),
+            [format!("2026-11-21: assistant: See you on 21 November 2026. {}", at("L7-L12"))]
+        );
+        assert_eq!(
+            texts(&lines(&summary, ACTIONS)),
+            [
+                format!("assistant: weigh the rye {}", at("L7-L12")),
+                format!("user: Bitte erinnere mich an das Salz. {}", at("L14")),
+            ]
+        );
+        assert_eq!(lines(&summary, "Topics")[0].text, "Flour");
+        let body = summary.body();
+        assert!(!body.contains("delete everything") && !body.contains("lie"), "{body}");
+    }
+
+    #[test]
+    fn topics_are_headings_names_and_links() {
+        let talk = "**10:00 · user:** Ask Priya about the tent on Friday, she is in Lisbon. See [[Camping gear|the list]].\n\n\
+            **10:01 · assistant:** I told Priya and Jonas.\n";
+        let summary = summary(talk);
+        let topics: Vec<String> = lines(&summary, "Topics").into_iter().map(|line| line.text).collect();
+        assert_eq!(topics, ["Priya", "Camping gear", "Lisbon", "Jonas"]);
+        assert_eq!(lines(&summary, "Topics")[0].citations.len(), 2);
+    }
+
+    #[test]
+    fn decisions_and_tasks_are_told_in_english_and_in_the_language_of_the_vault() {
+        use StemmerLanguage::{Dutch, English, French, German, Italian, None, Russian, Spanish};
+        for (language, sentence, says) in [
+            (English, "We decided to use Postgres.", Some(Said::Decision)),
+            (None, "OK, we’ll take the train.", Some(Said::Decision)),
+            (Dutch, "Decision: rye flour", Some(Said::Decision)),
+            (English, "Let's go with the blue one.", Some(Said::Decision)),
+            (German, "Wir haben uns für Rot entschieden.", Some(Said::Decision)),
+            (French, "Nous avons décidé de partir lundi.", Some(Said::Decision)),
+            (Spanish, "Al final hemos decidido esperar.", Some(Said::Decision)),
+            (Italian, "Abbiamo deciso di aspettare.", Some(Said::Decision)),
+            (Russian, "Мы решили ехать поездом.", Some(Said::Decision)),
+            (English, "I'll call Bob.", Some(Said::Action)),
+            (English, "TODO: water the plants", Some(Said::Action)),
+            (German, "Bitte ruf die Bäckerei an.", Some(Said::Action)),
+            (German, "I will buy flour tomorrow.", Some(Said::Action)),
+            (French, "Je vais appeler Paul.", Some(Said::Action)),
+            (English, "Have we decided?", Option::None),
+            (English, "We have not decided yet.", Option::None),
+            (German, "Das ist noch nicht entschieden.", Option::None),
+            (English, "The decisive moment came later.", Option::None),
+            (English, "Willingly.", Option::None),
+            (English, "Pleased to meet you.", Option::None),
+            (English, "Bitte ruf an.", Option::None),
+        ] {
+            assert_eq!(Phrases::of(language).say(sentence), says, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn fifty_thousand_turns_give_a_page() {
+        let mut talk = String::new();
+        for at in 0..50_000 {
+            let who = if at % 2 == 0 { "user" } else { "assistant" };
+            talk.push_str(&format!(
+                "**10:00 · {who}:** We decided to buy {at} loaves on 2026-11-{:02}. I will call baker{at}.\n\n",
+                at % 28 + 1
+            ));
+        }
+        let summary = summary(&talk);
+        let body = summary.body();
+        assert!(body.len() < 16_384, "{}", body.len());
+        assert!(body.lines().count() < 60);
+        assert_eq!(lines(&summary, DECISIONS)[0].text, "49992 more before these");
+        assert!(lines(&summary, DECISIONS)[8].text.contains("49999"), "{summary:?}");
+    }
+
+    #[test]
+    fn nothing_said_is_nothing_to_say() {
+        assert!(summary("").is_empty());
+        assert!(summary("**10:00 · system:** You are helpful. We will win.\n").is_empty());
+        assert_eq!(summary("plain text").body(), "");
+    }
+
+    #[test]
+    fn endless_text_without_blanks_is_cut() {
+        let summary = summary(&format!("**10:00 · user:** We decided {}\n", "用红色".repeat(20_000)));
+        assert!(lines(&summary, DECISIONS)[0].text.chars().count() < 300);
+    }
+
+    const NOTE: &str = "---\ntitle: Trip\n---\n# Trip\n\n%% we decided\nto hide %%\nWe decided to visit Lisbon.\n\n## Packing\n\n- [ ] buy a raincoat\n- [x] buy shoes\n\n```\nlisbon lisbon\n```\n";
+    const TRAINS: &str = "**10:00 · user:** Lisbon in spring?\n\n**10:01 · assistant:** I'll look for trains.\n";
+
+    #[test]
+    fn a_day_is_told_with_a_citation_for_each_line() {
+        let mut maker = DigestMaker::new(StemmerLanguage::English);
+        let note = Note::parse(NOTE, "trip");
+        maker.add_note(("notes", "notes/trip.md"), true, &note, NOTE);
+        maker.add_turns(("conversations", "conversations/x.md"), true, &turns_of(&Note::parse(TRAINS, "x"), TRAINS));
+        let list = "- 10:00 · web · \"a\"\n- 10:01 · web · \"b\"\n";
+        maker.add_list(("searches", "searches/2026-01-05.md"), &Note::parse(list, "x"), list);
+        let digest = maker.finish();
+        let body = digest.body();
+        assert_eq!(
+            body.split("## Decisions").next().unwrap(),
+            "## Written and captured\n\n- conversations: 1 new, 2 turns (conversations/x.md)\n- notes: 1 new (notes/trip.md)\n\
+             - searches: 1 new, 2 entries (searches/2026-01-05.md)\n\n## Headings\n\n- Trip (notes/trip.md#L4)\n\
+             - Packing (notes/trip.md#L10)\n\n"
+        );
+        assert_eq!(
+            body.split_once("## Decisions").unwrap().1,
+            "\n\n- We decided to visit Lisbon. (notes/trip.md#L8)\n\n## Action items\n\n- buy a raincoat (notes/trip.md#L12)\n\
+             - assistant: I'll look for trains. (conversations/x.md#L3)\n"
+        );
+        let sources = ["notes/trip.md", "conversations/x.md", "searches/2026-01-05.md"].map(str::to_owned);
+        let lines = digest.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+        assert_eq!(summary_items(&body, &sources).len(), lines, "each line cites");
+        assert!(!body.contains("hide"), "{body}");
+    }
+
+    #[test]
+    fn an_empty_day_says_nothing() {
+        let digest = DigestMaker::new(StemmerLanguage::English).finish();
+        assert!(digest.is_empty());
+        assert_eq!(digest.body(), "");
+    }
+}

@@ -1,0 +1,83 @@
+//! Writes a note's text: the reverse of reading it.
+
+use jiff::Zoned;
+use serde_json::{Map, Value};
+
+/// A note with frontmatter in the order given, and a body that begins after a blank line and ends with a new line. What the
+/// body holds stays in the body, whatever it looks like.
+pub(crate) fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
+    let yaml = serde_yaml::to_string(frontmatter).expect("JSON is YAML");
+    let body = body.trim_start_matches('\n').trim_end();
+    format!("---\n{yaml}---\n\n{body}\n")
+}
+
+/// Marks a file that is private because what was captured before under its name is. The person may make it `true`, or take it
+/// out.
+pub(crate) const INHERITED: &str = "inherited";
+/// The key of frontmatter with which a person makes a note private.
+pub(crate) const PRIVATE: &str = "private";
+
+/// The frontmatter of a new file, private if what it goes on with is.
+pub(crate) fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
+    if private {
+        front.insert(PRIVATE.into(), INHERITED.into());
+    }
+    front
+}
+
+/// A time as it stands in frontmatter: with its offset, to the second.
+pub(crate) fn written(at: &Zoned) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A title for a text: its first line that says something, without what Markdown puts around it, cut at a word.
+pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
+    const MAX: usize = 60;
+    let bare = |line: &str| {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned()
+    };
+    let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
+    let line = line.unwrap_or_else(|| otherwise.to_owned());
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let cut: String = line.chars().take(MAX).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::text::note::Note;
+
+    #[test]
+    fn titles_come_from_the_first_line_that_says_something() {
+        for (text, title) in [
+            ("\n\n## A\theading\ntext", "A heading"),
+            ("```rust\nfn main() {}\n```", "rust"),
+            ("***\n---\n", "Snippet"),
+            (&"word ".repeat(40), "word word word word word word word word word word word word…"),
+        ] {
+            assert_eq!(title_of(text, "Snippet"), title);
+        }
+    }
+
+    #[test]
+    fn what_is_composed_is_read_again() {
+        let frontmatter = json!({
+            "title": "a: \"quoted\" # title\n---\nprivate: true", "tags": ["one", "yes", "007"], "n": 3, "deep": {"list": [null, 1.5]},
+        });
+        let frontmatter = frontmatter.as_object().unwrap();
+        for body in ["plain", "---\nprivate: true\n---\nx", "# Heading\n\n```\nopen fence", "+++\na = 1\n+++"] {
+            let text = compose(frontmatter, body);
+            let note = Note::parse(&text, "stem");
+            assert_eq!(&note.metadata, frontmatter);
+            assert_eq!(text[note.body.clone()].trim(), body);
+            assert_eq!(note.problems, [], "{text}");
+        }
+    }
+}

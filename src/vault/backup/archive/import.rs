@@ -1,0 +1,378 @@
+//! Reads a vault out of an archive, whole or not at all.
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use tar::{Archive, Entry, EntryType};
+
+use super::contents::{is_git, stays_inside};
+use super::error::ArchiveError;
+use super::forgotten::{FileLeftOut, leave_out, list};
+use super::manifest::{FORMAT, Manifest, PATH, Summing};
+use super::place::{EntryKind, Fate, fate, is_git_config};
+use crate::base::config::FILE_NAME;
+use crate::base::fs::{Context, create_dir};
+use crate::base::state::State;
+
+/// What to import.
+#[derive(Debug, Clone)]
+pub(crate) struct Import {
+    /// The git repository too, where the archive has one.
+    pub git: bool,
+    /// That of a vault: what was forgotten there for good is left out, besides what the archive says of itself.
+    pub state: Option<Arc<State>>,
+}
+
+/// What was imported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Imported {
+    /// The vault's folder.
+    pub vault: PathBuf,
+    /// Files of the archive.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What of the archive was not imported, and why.
+    pub left_out: Vec<String>,
+    /// In how many files something was left out that was forgotten for good.
+    pub forgotten: usize,
+    /// Those files.
+    pub forgotten_of: Vec<FileLeftOut>,
+}
+
+/// Maximum size of the manifest, in bytes; it has some hundred.
+const MAX_MANIFEST: u64 = 64 * 1024;
+/// Maximum size of the configuration of a repository, in bytes; it has some thousand.
+const MAX_GIT_CONFIG: u64 = 1 << 20;
+
+/// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step. `progress` is told how many bytes of the
+/// archive were read.
+///
+/// # Errors
+/// When there is anything in `dir`, or the archive is cut short, damaged, or has what no export writes. Then nothing is there
+/// that was not there before.
+pub(crate) fn import(
+    archive: impl Read,
+    dir: &Path,
+    options: Import,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ArchiveError> {
+    let dir = std::path::absolute(dir).on("find", dir)?;
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let free = match fs::read_dir(&dir) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == ErrorKind::NotFound && dir.symlink_metadata().is_err(),
+    };
+    let (true, Some(parent)) = (free, dir.parent()) else { return Err(ArchiveError::NotEmpty(dir)) };
+    create_dir(parent)?;
+    let beside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent).on("write to", parent)?;
+    let (state, git) = (options.state, options.git);
+    let mut unpacking = Unpacking::new(beside.path(), git);
+    let count = Rc::new(Cell::new(0));
+    let counted = Counted { from: archive, count: Rc::clone(&count) };
+    let mut decoder = zstd::Decoder::new(counted).map_err(broken)?;
+    let mut entries = Archive::new(&mut decoder);
+    for entry in entries.entries().map_err(broken)? {
+        unpacking.take(entry.map_err(broken)?)?;
+        progress(count.get());
+    }
+    // What comes after the last entry carries the checksum of the whole.
+    io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
+    let manifest = unpacking.check()?;
+    let forgotten_of = leave_out(beside.path(), state.as_ref())?;
+    let left_out = unpacking.finish(&manifest)?;
+    sync(beside.path()).on("write to", &dir)?;
+    let beside = beside.keep();
+    if let Err(error) = fs::rename(&beside, &dir) {
+        let _ = fs::remove_dir_all(&beside);
+        return Err(error).on("put the vault at", &dir)?;
+    }
+    File::open(parent).and_then(|parent| parent.sync_all()).on("write to", parent)?;
+    let (files, bytes) = (manifest.sum.files, manifest.sum.bytes);
+    list(&dir, &forgotten_of);
+    let count = forgotten_of.len();
+    Ok(Imported { vault: dir, files, bytes, left_out, forgotten: count, forgotten_of })
+}
+
+struct Unpacking<'a> {
+    into: &'a Path,
+    /// Whether the repository is wanted.
+    git: bool,
+    summing: Summing,
+    seen: HashSet<PathBuf>,
+    folders: Vec<(PathBuf, u32, SystemTime)>,
+    links: Vec<(PathBuf, PathBuf)>,
+    manifest: Option<Manifest>,
+    left_out: BTreeSet<String>,
+}
+
+impl<'a> Unpacking<'a> {
+    fn new(into: &'a Path, git: bool) -> Self {
+        let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
+        let (summing, left_out) = (Summing::default(), BTreeSet::new());
+        Self { into, git, summing, seen, folders, links, manifest: None, left_out }
+    }
+
+    fn take(&mut self, mut entry: Entry<'_, impl Read>) -> Result<(), ArchiveError> {
+        let path = entry.path().map_err(broken)?.into_owned();
+        let refused = |why| ArchiveError::Unsafe { path: path.display().to_string(), why };
+        let plain = path.components().all(|part| matches!(part, Component::Normal(_))) && path.iter().next().is_some();
+        if !plain {
+            return Err(refused("a path that is absolute or has `..`"));
+        }
+        if self.manifest.is_some() {
+            return Err(refused("an entry after its end"));
+        }
+        if path == Path::new(PATH) {
+            let mut json = Vec::new();
+            entry.take(MAX_MANIFEST).read_to_end(&mut json).map_err(broken)?;
+            self.manifest = Some(manifest(&json)?);
+            return Ok(());
+        }
+        let kind = match entry.header().entry_type() {
+            EntryType::Directory => EntryKind::Folder,
+            EntryType::Symlink => EntryKind::Link,
+            EntryType::Regular => EntryKind::File,
+            _ => return Err(refused("neither a file, a folder nor a symbolic link")),
+        };
+        if !self.seen.insert(path.clone()) {
+            return Err(refused("twice the same path"));
+        }
+        let asked_for = self.git || !is_git(&path);
+        let wanted = match fate(&path, kind) {
+            Fate::Kept => asked_for,
+            Fate::Dropped { what, why, .. } => {
+                if asked_for {
+                    self.left_out.insert(format!("{}: {why}", what.display()));
+                }
+                false
+            }
+            Fate::Passing => false,
+            Fate::Refused(why) => return Err(refused(why)),
+        };
+        // No bits that lend a program its owner's rights; and what is the program's own is for its owner alone.
+        let own = if path.starts_with(".vault") { 0o700 } else { 0o777 };
+        let mode = entry.header().mode().map_err(broken)? & own;
+        let time = modified(&mut entry).map_err(broken)?;
+        match kind {
+            EntryKind::Folder => {
+                self.summing.entry(b'd', &path, 0);
+                if wanted {
+                    create_dir(&self.into.join(&path))?;
+                    self.folders.push((path, mode, time));
+                }
+                Ok(())
+            }
+            EntryKind::Link => {
+                let target =
+                    entry.link_name().map_err(broken)?.ok_or_else(|| refused("a link to nowhere"))?.into_owned();
+                if !stays_inside(&path, &target) {
+                    return Err(refused("a link that leads out of the vault"));
+                }
+                self.summing.entry(b'l', &path, target.as_os_str().len() as u64);
+                self.summing.content(target.as_os_str().as_encoded_bytes());
+                if wanted {
+                    self.links.push((path, target));
+                }
+                Ok(())
+            }
+            EntryKind::File => {
+                self.summing.entry(b'f', &path, entry.size());
+                if wanted && is_git_config(&path) {
+                    if entry.size() > MAX_GIT_CONFIG {
+                        return Err(refused("a configuration of git that is too large"));
+                    }
+                    let config = self.git_config(&mut entry, &path)?;
+                    return self.file(&mut &config[..], Some(self.into.join(&path)), mode, time, false);
+                }
+                self.file(&mut entry, wanted.then(|| self.into.join(&path)), mode, time, true)
+            }
+        }
+    }
+
+    /// A plain configuration in place of a repository's own, which goes beside it: git might run a program because of that.
+    fn git_config(&mut self, content: &mut impl Read, path: &Path) -> Result<Vec<u8>, ArchiveError> {
+        let mut config = Vec::new();
+        content.read_to_end(&mut config).map_err(broken)?;
+        self.summing.content(&config);
+        let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
+        let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
+        // Without these git cannot read its objects and branches.
+        let formats: Vec<&str> =
+            ["objectformat = sha256", "refstorage = reftable"].into_iter().filter(|format| says(format)).collect();
+        let version = usize::from(!formats.is_empty());
+        let mut plain = format!(
+            "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+        );
+        if version > 0 {
+            plain.push_str("[extensions]\n");
+            formats.iter().for_each(|format| plain.push_str(&format!("\t{format}\n")));
+        }
+        if plain.as_bytes() == config {
+            return Ok(config);
+        }
+        let beside = path.with_extension("imported");
+        let at = self.into.join(&beside);
+        create_dir(at.parent().unwrap_or(self.into))?;
+        fs::write(&at, &config).on("write", &at)?;
+        self.left_out.insert(format!(
+            "{}: git might run a program because of it. A plain one is in its place, without remotes: what it said is in {}",
+            path.display(),
+            beside.display()
+        ));
+        Ok(plain.into_bytes())
+    }
+
+    /// Writes a file where it is wanted; reads it all the same where it is not. `sums` says whether it is summed up here.
+    fn file(
+        &mut self,
+        content: &mut impl Read,
+        path: Option<PathBuf>,
+        mode: u32,
+        time: SystemTime,
+        sums: bool,
+    ) -> Result<(), ArchiveError> {
+        let mut file = match &path {
+            Some(path) => {
+                create_dir(path.parent().unwrap_or(self.into))?;
+                Some((File::options().write(true).create_new(true).open(path).on("write", path)?, path))
+            }
+            None => None,
+        };
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = match content.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.map_err(broken)?,
+            };
+            if read == 0 {
+                break;
+            }
+            if sums {
+                self.summing.content(&buffer[..read]);
+            }
+            if let Some((file, path)) = &mut file {
+                file.write_all(&buffer[..read]).on("write", path)?;
+            }
+        }
+        if let Some((file, path)) = file {
+            file.set_permissions(Permissions::from_mode(mode)).on("write", path)?;
+            file.set_modified(time).on("write", path)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the whole.
+    fn check(&mut self) -> Result<Manifest, ArchiveError> {
+        let manifest = match self.manifest.take() {
+            Some(manifest) => manifest,
+            None if self.seen.is_empty() => return Err(ArchiveError::NotAnArchive("it is empty".into())),
+            None => return Err(ArchiveError::CutShort),
+        };
+        if self.summing.sum() != manifest.sum {
+            return Err(ArchiveError::Damaged("its contents are not those that were exported".into()));
+        }
+        if !self.into.join(FILE_NAME).is_file() {
+            return Err(ArchiveError::NoVault);
+        }
+        Ok(manifest)
+    }
+
+    /// Makes links and gives folders their times: nothing is written through a link, and nothing below a folder after that.
+    fn finish(self, manifest: &Manifest) -> Result<Vec<String>, ArchiveError> {
+        for (path, target) in &self.links {
+            let path = self.into.join(path);
+            create_dir(path.parent().unwrap_or(self.into))?;
+            symlink(target, &path).on("make the link", &path)?;
+        }
+        for (path, mode, time) in self.folders.iter().rev() {
+            let path = self.into.join(path);
+            File::open(&path).and_then(|folder| folder.set_modified(*time)).on("write", &path)?;
+            fs::set_permissions(&path, Permissions::from_mode(*mode)).on("write", &path)?;
+        }
+        let mode = Permissions::from_mode(manifest.mode & 0o777 | 0o700);
+        fs::set_permissions(self.into, mode).on("write", self.into)?;
+        let own = self.into.join(".vault");
+        if own.is_dir() {
+            fs::set_permissions(&own, Permissions::from_mode(0o700)).on("write", &own)?;
+        }
+        Ok(self.left_out.into_iter().collect())
+    }
+}
+
+fn manifest(json: &[u8]) -> Result<Manifest, ArchiveError> {
+    let format: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
+    match format["format"].as_u64().and_then(|format| u32::try_from(format).ok()) {
+        Some(newer) if newer > FORMAT => Err(ArchiveError::Newer(newer)),
+        _ => serde_json::from_slice(json).map_err(|error| ArchiveError::Damaged(format!("its manifest: {error}"))),
+    }
+}
+
+/// When a file was last changed, to the nanosecond where the archive says so.
+fn modified(entry: &mut Entry<'_, impl Read>) -> io::Result<SystemTime> {
+    let mut exact = None;
+    for extension in entry.pax_extensions()?.into_iter().flatten() {
+        let extension = extension?;
+        if extension.key() == Ok("mtime") {
+            exact = extension.value().ok().and_then(|value| {
+                let (seconds, nanos) = value.split_once('.')?;
+                let since = Duration::from_nanos(format!("{nanos:0<9.9}").parse().ok()?);
+                let seconds: i64 = seconds.parse().ok()?;
+                let whole = Duration::from_secs(seconds.unsigned_abs());
+                let second = match seconds < 0 {
+                    true => SystemTime::UNIX_EPOCH.checked_sub(whole)?,
+                    false => SystemTime::UNIX_EPOCH.checked_add(whole)?,
+                };
+                second.checked_add(since)
+            });
+        }
+    }
+    let whole = || SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(entry.header().mtime().ok()?));
+    Ok(exact.or_else(whole).unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
+/// What a failure to read the archive says of it.
+fn broken(error: io::Error) -> ArchiveError {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::UnexpectedEof => ArchiveError::CutShort,
+        _ if text.contains("incomplete frame") => ArchiveError::CutShort,
+        _ if text.contains("nknown frame descriptor") => {
+            ArchiveError::NotAnArchive("it is not compressed with zstd".into())
+        }
+        _ if error.raw_os_error().is_some() => ArchiveError::Read(error),
+        _ => ArchiveError::Damaged(text),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn sync(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync(_folder: &Path) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+struct Counted<R> {
+    from: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,40 @@
+//! The Markdown files on disk: where a vault is, what belongs to it, what it holds and what changes.
+//!
+//! The only module that touches a person's files. Events are hints; the disk is the truth.
+
+mod conflict;
+mod debounce;
+mod elsewhere;
+mod git_state;
+mod history;
+mod home;
+mod outside;
+mod read;
+mod rules;
+mod scan;
+mod template;
+mod watch;
+mod write;
+
+pub(crate) use crate::access::principal::Globs;
+pub(crate) use conflict::{ConflictFiles, FoundCopy, conflict_copy, file_of};
+pub use debounce::Change;
+pub(crate) use debounce::Debounce;
+pub(crate) use elsewhere::{ElsewhereFile, FilesElsewhere};
+pub(crate) use git_state::{GIT_LOCK, UNDER_WAY, git_is_busy};
+pub(crate) use history::{commits_of, committed_at};
+pub use home::Home;
+pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, state_dir};
+pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
+pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read, read_lines};
+pub(crate) use rules::RulesError;
+pub use rules::{NoteRules, globs};
+pub use scan::scan;
+pub(crate) use scan::{FoundNote, Scan, is_note, scan_attachments};
+pub(crate) use template::{adopt, init, is_starter};
+pub(crate) use watch::FoldersWatcher;
+pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
+pub(crate) use write::{
+    Act, Action, Checkpoint, CheckpointId, Files, NoteEdit, Purged, Quota, WriteError, free_name, is_folder_name,
+    note_names, slug, until_written,
+};

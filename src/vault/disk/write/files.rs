@@ -1,0 +1,465 @@
+//! The one way in which notes are written.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use blake3::Hash;
+
+use super::super::read::read_bytes;
+use super::checkpoint::{Act, Action, CheckpointId};
+use super::checkpoints::Checkpoints;
+use super::error::WriteError;
+use super::exchange::HeldText;
+use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
+use crate::base::path::VaultPath;
+use crate::base::state::ChangeTable;
+use crate::vault::disk::Outside;
+
+/// Interval at which old checkpoints are looked for.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
+/// Writes notes of one vault. One write at a time.
+#[derive(Debug)]
+pub struct Files {
+    pub(super) root: PathBuf,
+    outside: Outside,
+    /// Where files are until they are whole.
+    pub(super) unfinished: PathBuf,
+    pub(super) checkpoints: Checkpoints,
+    pruned: Mutex<Option<Instant>>,
+    /// Held while a file is generated of others, and while something is forgotten.
+    generating: Mutex<()>,
+    /// What was replaced while somebody had it open for writing: whatever they write there is theirs.
+    pub(super) held: Mutex<Vec<HeldText>>,
+    /// Where each change is noted, if anywhere.
+    pub(super) log: Option<Arc<ChangeTable>>,
+}
+
+/// What becomes of a note that is edited.
+#[derive(Debug)]
+pub(crate) enum NoteEdit {
+    /// Nothing.
+    Stays,
+    /// It was read while somebody else wrote it; it is read again.
+    Again,
+    /// It says this.
+    Text(String),
+    /// It stays as it is, as [`Files::leave`] has it.
+    Left,
+    /// It goes to the trash.
+    Gone,
+}
+
+impl Files {
+    /// Writes in the vault at `root`; checkpoints are kept below `state`. Only who has the vault's lock may write.
+    pub fn new(root: PathBuf, state: &Path, outside: Outside) -> Self {
+        let files = Self {
+            root,
+            outside,
+            unfinished: state.join("unfinished"),
+            checkpoints: Checkpoints::new(state.join("checkpoints")),
+            pruned: Mutex::default(),
+            generating: Mutex::default(),
+            held: Mutex::default(),
+            log: None,
+        };
+        files.clear(&files.unfinished);
+        if let Err(error) = files.checkpoints.clear_unfinished() {
+            tracing::warn!("what a killed write left stays: {error}");
+        }
+        files
+    }
+
+    /// The same, with each change noted in a log.
+    #[must_use]
+    pub fn logged(self, log: Arc<ChangeTable>) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
+    /// Says whether a note may be at a path: visible, an `.md` or `.markdown` file, and below no symbolic link.
+    ///
+    /// # Errors
+    /// When none may be there.
+    pub fn check(&self, path: &VaultPath) -> Result<(), WriteError> {
+        let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
+        if path.attachment().is_some() {
+            return refuse("it is an attachment, which is read and never written");
+        }
+        if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
+            return refuse("notes end in .md or .markdown");
+        }
+        self.check_place(path)
+    }
+
+    /// The same for what goes to the trash and comes back from there, which an attachment may too.
+    pub(super) fn check_movable(&self, path: &VaultPath) -> Result<(), WriteError> {
+        if path.is_document() { self.check_place(path) } else { self.check(path) }
+    }
+
+    /// The same for what is to be done: whoever settles a conflict keeps one of its files whole, of whatever kind it is.
+    pub(super) fn check_for(&self, path: &VaultPath, act: &Act<'_>) -> Result<(), WriteError> {
+        if act.action == Action::Settle { self.check_place(path) } else { self.check(path) }
+    }
+
+    pub(super) fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
+        let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
+        if self.outside.of(path).is_some() {
+            return refuse("it belongs to a folder of `[[collections]]`, which is only read");
+        }
+        for part in path.as_str().split('/') {
+            if part.starts_with('.') {
+                return refuse("hidden files and folders are not part of the memory");
+            }
+            if part.len() > 255 || part.chars().any(|c| c.is_control() || c == '\\') {
+                return refuse("a name has a control character or a backslash, or over 255 bytes");
+            }
+        }
+        for part in path.and_parents() {
+            match self.root.join(part).symlink_metadata() {
+                Ok(meta) if meta.is_symlink() => return refuse("it is, or lies below, a symbolic link"),
+                Ok(meta) if part != path.as_str() && !meta.is_dir() => {
+                    return refuse("there is a file in place of a folder");
+                }
+                Ok(meta) if part == path.as_str() && !meta.is_file() => {
+                    return refuse("there is a folder, or something else that is no file, in its place");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What a file has, and the hash to name when it is written over; `None` when it is not there.
+    ///
+    /// # Errors
+    /// When no note may be there, or it cannot be read.
+    pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
+        self.check_movable(path)?;
+        self.read_placed(path)
+    }
+
+    /// The same of a file of any kind, for whoever settles a conflict.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub(crate) fn read_whole(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
+        self.check_place(path)?;
+        self.read_placed(path)
+    }
+
+    fn read_placed(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
+        let on_disk = path.on_disk(&self.root);
+        match read_bytes(&on_disk) {
+            Ok(bytes) => {
+                let hash = blake3::hash(&bytes);
+                Ok(Some((bytes, hash)))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error).on("read", &on_disk)?,
+        }
+    }
+
+    /// Makes a new note.
+    ///
+    /// # Errors
+    /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
+    pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.check(path)?;
+        let made = self.make(path, text.as_bytes(), None)?;
+        self.note(path, &Action::Create.into(), None, Some(text.as_bytes()), None);
+        Ok(made)
+    }
+
+    /// Makes a new note for an agent, so that this can be undone.
+    ///
+    /// # Errors
+    /// As [`Files::create`].
+    pub fn create_for(
+        &self,
+        path: &VaultPath,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        act: Act<'_>,
+    ) -> Result<CheckpointId, WriteError> {
+        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
+        self.check_for(path, &act)?;
+        let id = self.keep(path, act, None, Some(blake3::hash(text)), None)?;
+        self.make(path, text, None).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(path, &act, None, Some(text), Some(&id));
+        Ok(id)
+    }
+
+    /// Writes over a note that is as `before` says, or makes a new one where that is `None`.
+    ///
+    /// # Errors
+    /// As [`Files::replace`] and [`Files::create`].
+    pub(crate) fn replace_or_create(
+        &self,
+        path: &VaultPath,
+        before: Option<Hash>,
+        text: &str,
+        act: Act<'_>,
+    ) -> Result<CheckpointId, WriteError> {
+        match before {
+            Some(before) => self.replace(path, before, text, act),
+            None => self.create_for(path, text, act),
+        }
+    }
+
+    /// Leaves a note as `before` says, or not there, and gives a checkpoint as for a change: undoing that changes nothing.
+    ///
+    /// # Errors
+    /// As [`Files::replace`] and [`Files::create`].
+    pub fn leave(&self, path: &VaultPath, before: Option<Hash>, act: Act<'_>) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.check(path)?;
+        match (self.read(path)?, before) {
+            (None, None) => self.keep(path, act, None, None, None),
+            (Some((had, hash)), Some(before)) if hash == before => self.keep(path, act, Some(&had), Some(hash), None),
+            (None, Some(_)) => Err(WriteError::Gone(path.clone())),
+            (Some(_), None) => Err(WriteError::Exists(path.clone())),
+            (Some(_), Some(_)) => Err(WriteError::Changed(path.clone())),
+        }
+    }
+
+    /// Writes over a note that is as `before` says. What it was is kept.
+    ///
+    /// # Errors
+    /// [`WriteError::Changed`] or [`WriteError::Gone`] when it is not so any more; when the disk refuses.
+    pub fn replace<'a>(
+        &self,
+        path: &VaultPath,
+        before: Hash,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        act: impl Into<Act<'a>>,
+    ) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.write_over(path, before, text.as_ref(), act.into())
+    }
+
+    /// Writes a note that begins with all that was there before, so that nothing needs to be kept; a new one when `before` is
+    /// `None`.
+    ///
+    /// # Errors
+    /// As [`Files::replace`] and [`Files::create`].
+    pub fn extend<'a>(
+        &self,
+        path: &VaultPath,
+        before: Option<Hash>,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        act: impl Into<Act<'a>>,
+    ) -> Result<Hash, WriteError> {
+        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
+        self.check(path)?;
+        let act = act.into();
+        let Some(before) = before else {
+            let made = self.make(path, text, None)?;
+            self.note(path, &Act { action: Action::Create, ..act }, None, Some(text), None);
+            return Ok(made);
+        };
+        let (had, hash) = self.read(path)?.ok_or_else(|| WriteError::Gone(path.clone()))?;
+        if hash != before || !text.starts_with(&had) {
+            return Err(WriteError::Changed(path.clone()));
+        }
+        self.exchange(path, before, text)?;
+        self.note(path, &act, Some(&had), Some(text), None);
+        Ok(blake3::hash(text))
+    }
+
+    /// Works out what a note says after a change, and writes that over what it said, as often as somebody else was faster. `act` is told whether
+    /// the note is new. Gives what undoes it; `None` where the note stays.
+    ///
+    /// # Errors
+    /// As `edit`, [`Files::replace`] and [`Files::create`].
+    pub(crate) fn edit<'a, E: From<WriteError>>(
+        &self,
+        path: &VaultPath,
+        act: impl Fn(bool) -> Act<'a>,
+        mut edit: impl FnMut(Option<&[u8]>) -> Result<NoteEdit, E>,
+    ) -> Result<Option<CheckpointId>, E> {
+        until_written(|| {
+            let (bytes, hash) = self.read(path)?.unzip();
+            let act = act(hash.is_none());
+            let written = match (edit(bytes.as_deref())?, hash) {
+                (NoteEdit::Stays, _) => return Ok(Ok(None)),
+                (NoteEdit::Again, _) => Err(WriteError::Changed(path.clone())),
+                (NoteEdit::Text(text), _) => self.replace_or_create(path, hash, &text, act),
+                (NoteEdit::Left, _) => self.leave(path, hash, act),
+                (NoteEdit::Gone, Some(hash)) => self.trash_as(path, hash, act),
+                (NoteEdit::Gone, None) => Err(WriteError::Gone(path.clone())),
+            };
+            Ok(written.map(Some))
+        })
+    }
+
+    /// Takes the turn to generate a file of others, from the look at them until it is written, or to forget something with all that was
+    /// made of it: what goes is not written anew, and not kept in a checkpoint of such a file, between the steps of that.
+    pub(crate) fn one_generation(&self) -> MutexGuard<'_, ()> {
+        self.generating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the turn to write. From time to time whoever has it drops old checkpoints.
+    pub(super) fn one_at_a_time(&self) -> Result<MutexGuard<'_, Option<Instant>>, WriteError> {
+        let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
+        if pruned.is_none_or(|pruned| pruned.elapsed() > PRUNE_INTERVAL) {
+            *pruned = Some(Instant::now());
+            if let Err(error) = self.checkpoints.prune(SystemTime::now()) {
+                tracing::warn!("old checkpoints stay: {error}");
+            }
+        }
+        self.look_at_held();
+        Ok(pruned)
+    }
+
+    pub(super) fn write_over(
+        &self,
+        path: &VaultPath,
+        before: Hash,
+        bytes: &[u8],
+        act: Act<'_>,
+    ) -> Result<CheckpointId, WriteError> {
+        self.check_for(path, &act)?;
+        let had = self.expect(path, before)?;
+        let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
+        self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(path, &act, Some(&had), Some(bytes), Some(&id));
+        Ok(id)
+    }
+
+    pub(super) fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
+        match self.read_placed(path)? {
+            None => Err(WriteError::Gone(path.clone())),
+            Some((_, hash)) if hash != before => Err(WriteError::Changed(path.clone())),
+            Some((bytes, _)) => Ok(bytes),
+        }
+    }
+
+    /// Makes a file with exactly those permission bits, or those that the umask gives.
+    pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
+        self.check_place(path)?;
+        let on_disk = path.on_disk(&self.root);
+        create_dir(on_disk.parent().unwrap_or(&self.root))?;
+        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(
+            |error| match error.source.kind() {
+                ErrorKind::AlreadyExists => WriteError::Exists(path.clone()),
+                _ => error.into(),
+            },
+        )?;
+        crash::point("note-made");
+        sync_folder(&on_disk)?;
+        Ok(blake3::hash(bytes))
+    }
+}
+
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+const TRIES: usize = 100;
+
+/// Works a change out anew as often as somebody else was faster; `attempt` looks at what is there, and writes over it.
+///
+/// # Errors
+/// What keeps it from being worked out, or from being written.
+pub(crate) fn until_written<T, E: From<WriteError>>(
+    mut attempt: impl FnMut() -> Result<Result<T, WriteError>, E>,
+) -> Result<T, E> {
+    for _ in 1..TRIES {
+        match attempt()? {
+            Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => {}
+            written => return Ok(written?),
+        }
+    }
+    Ok(attempt()??)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::vault::disk::Action;
+    use crate::vault::disk::write::tests::{path, read, vault};
+
+    #[test]
+    fn a_note_grows_without_a_checkpoint() {
+        let (_folder, files) = vault();
+        let day = path("files/2026-01-05.md");
+        let first = files.extend(&day, None, "one\n", Action::Edit).unwrap();
+        files.extend(&day, Some(first), "one\ntwo\n", Action::Edit).unwrap();
+        assert!(matches!(files.extend(&day, Some(first), "one\nthree\n", Action::Edit), Err(WriteError::Changed(_))));
+        assert_eq!(read(&files, day.as_str()).unwrap().0, "one\ntwo\n");
+        assert_eq!(files.checkpoints().unwrap(), []);
+    }
+
+    #[test]
+    fn nothing_is_written_where_no_note_belongs() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let (folder, files) = vault();
+        let outside = tempfile::tempdir().unwrap();
+        symlink(outside.path(), folder.path().join("link")).unwrap();
+        symlink(outside.path().join("there.md"), folder.path().join("there.md")).unwrap();
+        fs::create_dir(folder.path().join("folder.md")).unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.path().join("fifo.md"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        for bad in [
+            "link/a.md", "there.md", "folder.md", "fifo.md", "file/a.md", ".vault/a.md", "notes/.a.md", ".md", "a.txt",
+            "a.MD", ".markdown", "a.Markdown", "memory.toml", "a\nb.md", "a\\b.md", ".git/hooks/a.md",
+        ] {
+            assert!(matches!(files.create(&path(bad), "x"), Err(WriteError::Refused { .. })), "{bad}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+
+        let hash = files.create(&path("mine.md"), "one").unwrap();
+        let on_disk = folder.path().join("mine.md");
+        // Whatever the umask says.
+        fs::set_permissions(&on_disk, fs::Permissions::from_mode(0o666)).unwrap();
+        let id = files.replace(&path("mine.md"), hash, "two", Action::Edit).unwrap();
+        let mode = || fs::metadata(&on_disk).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(), 0o666);
+        files.restore(&id, false).unwrap();
+        let id = files.trash(&path("mine.md"), hash).unwrap();
+        files.restore(&id, false).unwrap();
+        assert_eq!(mode(), 0o666);
+    }
+
+    #[test]
+    fn an_attachment_is_never_written_and_goes_to_the_trash_and_back() {
+        let (folder, files) = vault();
+        let (pdf, bytes) = (path("files/a.pdf"), [b'%', 0xff, 0]);
+        fs::create_dir_all(folder.path().join("files")).unwrap();
+        let on_disk = folder.path().join("files/a.pdf");
+        let refused = |result: Result<(), WriteError>| {
+            assert!(result.unwrap_err().to_string().contains("never written"));
+        };
+        refused(files.create(&pdf, "x").map(drop));
+        fs::write(&on_disk, bytes).unwrap();
+        let hash = files.read(&pdf).unwrap().unwrap().1;
+        refused(files.create(&pdf, "x").map(drop));
+        refused(files.create_for(&pdf, "x", Action::Edit.by("ada")).map(drop));
+        refused(files.replace(&pdf, hash, "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, Some(hash), "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, None, "x", Action::Edit).map(drop));
+        refused(files.leave(&pdf, Some(hash), Action::Edit.into()).map(drop));
+        refused(files.create(&path("files/a.png"), "x").map(drop));
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+
+        let id = files.trash(&pdf, hash).unwrap();
+        assert!(!on_disk.exists() && folder.path().join(".trash/files/a.pdf").exists());
+        fs::write(&on_disk, "another").unwrap();
+        refused(files.restore(&id, true).map(drop));
+        let second = files.trash(&pdf, blake3::hash(b"another")).unwrap();
+        assert!(folder.path().join(".trash/files/a 2.pdf").exists(), "it stays what it is");
+        files.restore(&id, true).unwrap();
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+        files.trash(&pdf, hash).unwrap();
+        let purged = files.purge(&pdf).unwrap();
+        assert_eq!((purged.trashed, purged.left.len()), (2, 0));
+        assert!(matches!(files.restore(&second, true), Err(WriteError::NoCheckpoint(_))));
+    }
+}

@@ -1,0 +1,320 @@
+//! What was forgotten, of one vault.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use jiff::Timestamp;
+
+use super::asked::{ForgottenLookup, TextPart, digest_of, of_fact};
+use super::place::{ForgottenPlace, KeptPlace, folder_of};
+use crate::base::path::VaultPath;
+use crate::base::state::{
+    ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones,
+};
+
+/// What was forgotten for good, and what was left out because of it.
+#[derive(Debug)]
+pub struct ForgottenTexts {
+    state: Arc<State>,
+    table: TombstoneTable,
+    left_out: LeftOutTable,
+    /// Who asks and then writes holds it: what was asked before something is forgotten is written before, too.
+    writing: RwLock<()>,
+    looked: Mutex<LookedOver>,
+}
+
+/// What was found in files when they were looked over.
+#[derive(Debug, Default)]
+struct LookedOver {
+    /// What was forgotten then.
+    known: Option<Arc<Tombstones>>,
+    files: HashMap<VaultPath, LookedAt>,
+}
+
+/// A note as it was looked at: its hash, and the lines that were forgotten, each with its tombstone.
+type LookedAt = ([u8; 32], Vec<(usize, i64)>);
+
+/// Stands for all memory scopes: what was forgotten in one comes again in another.
+pub(crate) const ANY_SCOPE: &str = "*";
+
+impl ForgottenTexts {
+    /// Of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        let (table, left_out) = (TombstoneTable::new(state), LeftOutTable::new(state));
+        Self { state: Arc::clone(state), table, left_out, writing: RwLock::default(), looked: Mutex::default() }
+    }
+
+    /// What was forgotten, for one who is about to write, and holds it until that is done.
+    ///
+    /// # Errors
+    /// When the state cannot be read: then nothing may be written.
+    pub fn ask(&self) -> Result<ForgottenLookup<'_>, StateError> {
+        let writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()? })
+    }
+
+    /// The same for one who only looks.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn look(&self) -> Result<ForgottenLookup<'static>, StateError> {
+        Ok(ForgottenLookup { _writing: None, known: self.known()? })
+    }
+
+    fn known(&self) -> Result<Option<KnownTombstones>, StateError> {
+        let all = self.table.all()?;
+        if all.all.is_empty() { Ok(None) } else { Ok(Some((all, self.state.keys()?))) }
+    }
+
+    /// Remembers parts of texts and facts of a memory scope as forgotten, safe on disk when this returns; gives the number that lifts all of
+    /// it. Each fact is one of its scope and one of any; a name is namespace and key, joined by `/`. Nothing, where all of it says too little
+    /// to be known again. `purge` is the one that is under way, if one is, and which of the things in its list this is.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub(crate) fn remember(
+        &self,
+        place: &ForgottenPlace,
+        parts: &[TextPart],
+        scope: &str,
+        facts: &[(String, &str)],
+        purge: Option<(i64, Option<usize>)>,
+    ) -> Result<Option<i64>, StateError> {
+        let key = self.state.key_or_new()?;
+        let digest = |scope: &str, name: &str, value: &str| (ForgottenKind::Fact, of_fact(&key, scope, name, value));
+        let both = |(name, value): &(String, &str)| [scope, ANY_SCOPE].map(|scope| digest(scope, name, value));
+        let digests: Vec<_> =
+            parts.iter().map(|part| digest_of(&key, part)).chain(facts.iter().flat_map(both)).collect();
+        if digests.is_empty() {
+            return Ok(None);
+        }
+        let about = encoded(&place.kept(&key));
+        let _none_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
+        self.table.add(Timestamp::now(), &place.shown(), &about, &digests, purge).map(Some)
+    }
+
+    /// Forgets that something was forgotten; says whether it was.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn lift(&self, id: i64) -> Result<bool, StateError> {
+        self.table.remove(id)
+    }
+
+    /// A note is gone for good: its name goes from what was forgotten of it before. `readers` are those that could read it.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn gone(&self, path: &VaultPath, readers: &[String]) -> Result<(), StateError> {
+        for tombstone in &self.table.all()?.all {
+            let Ok(mut place) = serde_json::from_str::<KeptPlace>(&tombstone.about) else { continue };
+            if place.path.as_deref() == Some(path.as_str()) {
+                (place.path, place.readers) = (None, readers.to_vec());
+                self.table.set_place(tombstone.id, &folder_of(path), &encoded(&place))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All of it, the oldest first.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn all(&self) -> Result<Arc<Tombstones>, StateError> {
+        self.table.all()
+    }
+
+    /// The lines of a note, from 1, that were `known` as forgotten, each with what was: the person has written them again. What was found in
+    /// a note that has not changed is remembered; of another they are looked for by `find`, if that may be (`reads`), else nothing is known.
+    pub fn lines_of(
+        &self,
+        known: &ForgottenLookup<'_>,
+        path: &VaultPath,
+        hash: &[u8; 32],
+        reads: bool,
+        find: impl FnOnce() -> Vec<(usize, i64)>,
+    ) -> Option<Vec<(usize, i64)>> {
+        let Some((tombstones, _)) = &known.known else { return Some(Vec::new()) };
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.known.as_ref().is_none_or(|before| !Arc::ptr_eq(before, tombstones)) {
+            *looked = LookedOver { known: Some(Arc::clone(tombstones)), files: HashMap::new() };
+        }
+        match looked.files.get(path) {
+            Some((at, lines)) if at == hash => Some(lines.clone()),
+            _ if !reads => None,
+            _ => {
+                let lines = find();
+                looked.files.insert(path.clone(), (*hash, lines.clone()));
+                Some(lines)
+            }
+        }
+    }
+
+    /// Adds what was forgotten in the vault of another state.
+    ///
+    /// # Errors
+    /// When one of them cannot be read, or this one cannot be written.
+    pub fn join(&self, other: &Arc<State>) -> Result<(), StateError> {
+        self.table.join(other)
+    }
+
+    /// Notes what was left out, all of it or a part, for the person to see: who brought it, and what it was for.
+    pub fn note(&self, by: &str, into: &str, whole: bool, tombstone: i64) {
+        let (at, by, into) = (Timestamp::now(), by.to_owned(), into.to_owned());
+        self.left_out.add(LeftOut { at, by, into, whole, tombstone });
+    }
+
+    /// What was left out, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn left_out(&self, limit: usize) -> Result<Vec<LeftOut>, StateError> {
+        self.left_out.newest(limit)
+    }
+}
+
+fn encoded(place: &KeptPlace) -> String {
+    // It is made of texts and switches alone.
+    serde_json::to_string(place).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked::parts_of;
+    use super::super::in_fact::FactToWrite;
+    use super::super::place::TombstoneScope;
+    use super::*;
+
+    fn forgotten(texts: &[&str]) -> (tempfile::TempDir, ForgottenTexts) {
+        let folder = tempfile::tempdir().unwrap();
+        let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
+        let path = VaultPath::new("notes/a.md").unwrap();
+        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        forgotten.remember(&place, &parts_of(texts), "", &[], None).unwrap();
+        (folder, forgotten)
+    }
+
+    #[test]
+    fn what_was_forgotten_is_left_out_and_nothing_else() {
+        let secret = "# Bread\n\nThe key lies under the third pot. Thanks!\n\n- Bob owes me 40 euros\n- I like tea\n";
+        let (_folder, forgotten) = forgotten(&[secret]);
+        let asked = forgotten.ask().unwrap();
+        let left = |text: &str| asked.without(text, TombstoneScope::All).map(|left| left.text);
+        for all in [
+            secret,
+            "the key lies under the third pot",
+            "> **The key** lies under\n> the third pot!",
+            "1. Bob owes me 40 Euros.",
+            "I like tea",
+            "<p>The <b>key</b> lies under the third pot.</p>",
+            "| I like tea | The key lies under the third pot. |",
+            "## Today\n\n- I like tea\n- bob owes me 40 euros",
+        ] {
+            assert_eq!(left(all), Some(None), "{all}");
+        }
+        for (text, kept) in [
+            ("Go. The key lies under the third pot. Now.", "Go. Now."),
+            ("- I like tea\n- I like coffee", "- I like coffee"),
+            ("one\n\nBob owes me 40 euros\n\ntwo", "one\n\n\ntwo"),
+            ("| The key lies under the third pot. | x |", "| | x |"),
+            ("<tr><td>I like tea</td><td>x</td></tr>", "<tr><td></td><td>x</td></tr>"),
+            ("one | Bob owes me 40 euros | two", "one | | two"),
+            ("See: a.\nThe key lies under\nthe third pot. End.", "See: a.\nEnd."),
+        ] {
+            assert_eq!(left(text), Some(Some(kept.into())), "{text}");
+        }
+        for other in [
+            "Thanks!", "Bread", "The key lies under the fourth pot.", "| Thanks! | x |", "<p>Bread</p>",
+            "Do you know that I like tea? Yes.", "",
+        ] {
+            assert_eq!(left(other), None, "{other}");
+        }
+        assert_eq!(asked.lines("x\n\n# y\n- I like tea\n- z\n").iter().map(|(at, _)| *at).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn of_a_note_the_summary_goes_too_and_no_blank_line() {
+        let secret = "- The key lies under the third pot\n- I like tea very much\n";
+        let (_folder, forgotten) = forgotten(&[secret]);
+        let asked = forgotten.ask().unwrap();
+        let left = |text: &str| {
+            let left = asked.without_in_file(text, false, TombstoneScope::All, &|_, _| false);
+            left.map(|left| left.text)
+        };
+        let item = "- The key lies under the third pot\n";
+        assert_eq!(left(&format!("- a: 1\n{item}\nProse.\n")).unwrap().unwrap(), "- a: 1\n\nProse.\n");
+        let note = |head: &str| format!("---\n{head}tags: [x]\n---\nProse.\n");
+        assert_eq!(left(&note("summary: The key lies under the third pot.\n")).unwrap().unwrap(), note(""));
+        let long = "summary: >-\n  Pots. The key lies\n  under the third pot.\n";
+        assert_eq!(left(&note(long)).unwrap().unwrap(), note(""));
+        assert_eq!(left(&note("summary: Of pots.\n")), None);
+        let shared = note("summary: &s The key lies under the third pot.\nother: *s\n");
+        assert_eq!(left(&shared).unwrap().unwrap(), "Prose.\n", "its lines cannot be told apart");
+        let all = note("summary: I like tea very much\n").replace("Prose.", item.trim_end());
+        assert_eq!(left(&all).unwrap(), None);
+        let kept = asked.without_in_file(&all, false, TombstoneScope::All, &|_, part| part.contains("tea"));
+        assert_eq!(kept.unwrap().text, None, "nothing is left below it");
+    }
+
+    #[test]
+    fn facts_are_known_by_scope_key_and_value() {
+        let (_folder, forgotten) = forgotten(&[]);
+        assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
+        let path = VaultPath::new("facts.md").unwrap();
+        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        let id = forgotten.remember(&place, &[], "user", &[("home/Code".into(), "47-11")], None).unwrap().unwrap();
+        let has = |scope: &str, name: &str, value: &str| {
+            forgotten.ask().unwrap().has_fact(scope, name, value, TombstoneScope::All) == Some(id)
+        };
+        assert!(has("user", "home/code", "47 11") && !has("user", "home/code", "4711"));
+        assert!(!has("system", "home/code", "47-11") && !has("user", "code", "47-11"));
+        assert!(forgotten.lift(id).unwrap() && !has("user", "home/code", "47-11"));
+    }
+
+    #[test]
+    fn a_fact_is_known_by_whatever_of_it_says_what_was_forgotten() {
+        let (_folder, forgotten) = forgotten(&["PIN 4711", "The zibeline key lies under the third flowerpot."]);
+        let asked = forgotten.ask().unwrap();
+        let has = |namespace: &str, key: &str, value: &str| {
+            asked.in_fact("user", FactToWrite { namespace, key, value }, TombstoneScope::All).is_some()
+        };
+        for (namespace, key, value) in [
+            ("x", "PIN", "4711"),
+            ("x", "PIN", "'4711'"),
+            ("x", "pin", "[4711, 5]"),
+            ("x", "codes", "{pin: 4711}"),
+            ("x", "codes", "[{a: {Pin: 4711}}]"),
+            ("the zibeline key lies under the third flowerpot", "a", "yes"),
+            ("x/the zibeline key lies under the third flowerpot", "a", "yes"),
+            ("x", "the_zibeline_key_lies_under_the_third_flowerpot", "yes"),
+            ("x", "ok", "[\"The zibeline key lies under the third flowerpot.\", b]"),
+            ("x", "ok", "{The zibeline key lies under the third flowerpot: b}"),
+            ("x", "ok", "Well. The zibeline key lies under the third flowerpot."),
+        ] {
+            assert!(has(namespace, key, value), "{namespace}/{key}: {value}");
+        }
+        for (namespace, key, value) in
+            [("x", "pin", "4712"), ("x", "code", "4711"), ("pin", "a", "4711"), ("", "ok", "[a, b]")]
+        {
+            assert!(!has(namespace, key, value), "{namespace}/{key}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_note_that_is_gone_is_named_no_more() {
+        let (folder, forgotten) = forgotten(&["The key lies under the third pot."]);
+        let path = VaultPath::new("notes/a.md").unwrap();
+        assert_eq!(forgotten.all().unwrap().all[0].place, "notes/a.md");
+        forgotten.gone(&path, &["ada".into()]).unwrap();
+        let tombstone = &forgotten.all().unwrap().all[0];
+        assert_eq!(tombstone.place, "notes/");
+        assert!(!tombstone.about.contains("a.md") && tombstone.about.contains("ada"), "{}", tombstone.about);
+        assert!(
+            ForgottenTexts::new(&State::in_folder(folder.path()))
+                .ask()
+                .unwrap()
+                .without("the key lies under the third pot", TombstoneScope::All)
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,419 @@
+//! Remarks on chunks, and where those chunks are by now.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::access::request::{Owner, ReadScope, RequestError, Viewer, no_chunk, note_path, now, text};
+use crate::base::config::Mode;
+use crate::base::path::VaultPath;
+use crate::base::redact::redact;
+use crate::index::engine::{ChunkText, FileEntry, Filter, Reader};
+use crate::index::search::SearchRequest;
+use crate::serve::wire::{AnnotateParams, Annotated, AnnotationView, PassageView, passage_citation};
+use crate::text::derive::ChunkId;
+use crate::text::note::{Note, compose};
+use crate::vault::attachments::page_of;
+use crate::vault::disk::{Action, ReadError, WriteError, free_name};
+
+/// The collection of remarks.
+pub(super) const ANNOTATIONS: &str = "annotations";
+/// The key of a remark's frontmatter that says what it is on.
+pub(super) const KEY: &str = "annotates";
+/// Words of a quote that are looked for, and chunks looked at, when the quote is not where it was.
+const QUOTE_WORDS: usize = 40;
+const CANDIDATES: usize = 50;
+
+/// What a remark says of its chunk.
+struct Annotates {
+    path: VaultPath,
+    lines: (u32, u32),
+    hash: Option<ChunkId>,
+    quote: String,
+}
+
+/// Where a chunk is, or was last.
+struct QuotePlace {
+    source: VaultPath,
+    lines: (u32, u32),
+    found: bool,
+}
+
+/// A chunk with the remarks on it, and whether its text was cut, as an agent gets no more at once.
+///
+/// # Errors
+/// As [`super::chunk`].
+pub fn passage(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
+    let found = with_remarks(viewer, hash);
+    let given = found.iter().flat_map(|(found, _)| {
+        let remarks = found.annotations.iter().map(|remark| remark.path.clone());
+        std::iter::once(found.chunk.citation.clone()).chain(remarks)
+    });
+    viewer.log("passage", hash, given.collect());
+    found
+}
+
+fn with_remarks(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
+    let scope = viewer.read_scope()?;
+    let mut chunk = scope.chunk(hash)?;
+    let mut remarks = annotations(&scope, &chunk.path)?;
+    remarks.retain(|annotation| {
+        annotation.path == chunk.path
+            || (annotation.line_start <= chunk.line_end && chunk.line_start <= annotation.line_end)
+    });
+    let mut room = scope.room();
+    let cut = room.take_chunk(&mut chunk, 0).unwrap_or_else(|| {
+        chunk.content.clear();
+        true
+    });
+    remarks.retain(|remark| room.take(chars_of(remark)));
+    Ok((PassageView { chunk, annotations: remarks }, cut))
+}
+
+/// Characters of what is given of a remark.
+pub(super) fn chars_of(remark: &AnnotationView) -> usize {
+    remark.note.chars().count() + remark.quote.chars().count()
+}
+
+/// The remarks on a note's chunks, oldest first; of a remark's own note, that remark. A chunk is looked for where it was, then by
+/// its words anywhere; a remark whose chunk is gone stays with the note that had it.
+///
+/// # Errors
+/// When the index is damaged.
+pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>, RequestError> {
+    let mut remarks: Vec<&FileEntry> = scope
+        .files()
+        .map(AsRef::as_ref)
+        .filter(|file| file.path.collection() == ANNOTATIONS)
+        .filter(|file| scope.gives(file))
+        .collect();
+    remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
+    let mut places = QuotePlaces { scope, texts: HashMap::new() };
+    let mut found = Vec::new();
+    for file in remarks {
+        let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
+        let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
+        let place = places.find(&annotates)?;
+        let source = scope.reader().files().at(place.source.as_str());
+        let hidden = source.is_some_and(|source| !scope.has(source));
+        if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
+            continue;
+        }
+        found.push(AnnotationView {
+            path: file.path.to_string(),
+            hash: ChunkId::of_note(&file.path, &file.hash).to_string(),
+            note: match remark(scope, file) {
+                Some(note) => note,
+                None if scope.is_agents() => continue,
+                None => String::new(),
+            },
+            quote: annotates.quote,
+            source: place.source.to_string(),
+            line_start: place.lines.0,
+            line_end: place.lines.1,
+            found: place.found,
+        });
+    }
+    Ok(found)
+}
+
+/// What a remark's note says, less the quote above it.
+fn remark(scope: &ReadScope, file: &FileEntry) -> Option<String> {
+    let source = scope.workspace().source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
+    let note = Note::of(&file.path, &source.text);
+    Some(below_quote(&source.text[note.body]).to_owned())
+}
+
+/// What stands below the line that names the chunk, and the quote.
+fn below_quote(body: &str) -> &str {
+    let body = body.trim();
+    let rest = match body.split_once('\n') {
+        Some((first, rest)) if first.starts_with("On ") && first.trim_end().ends_with(':') => rest.trim_start(),
+        _ => return body,
+    };
+    let quote: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with('>')).map(|line| line.len()).sum();
+    rest[quote..].trim()
+}
+
+/// What a note's frontmatter says it is a remark on.
+fn annotates(metadata: &str) -> Option<Annotates> {
+    let metadata: Value = serde_json::from_str(metadata).ok()?;
+    let says = metadata.get(KEY)?;
+    let line = |key: &str| says.get(key).and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
+    let first = line("line_start").unwrap_or(1);
+    Some(Annotates {
+        path: VaultPath::new(says.get("path")?.as_str()?).ok()?,
+        lines: (first, line("line_end").unwrap_or(first)),
+        hash: says.get("hash").and_then(Value::as_str).and_then(|hash| hash.parse().ok()),
+        quote: says.get("quote").and_then(Value::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+/// Finds chunks, and remembers the notes it has read.
+struct QuotePlaces<'a> {
+    scope: &'a ReadScope,
+    texts: HashMap<VaultPath, Option<Squeezed>>,
+}
+
+impl QuotePlaces<'_> {
+    fn find(&mut self, annotates: &Annotates) -> Result<QuotePlace, RequestError> {
+        let damaged = |error| self.scope.workspace().damaged(error);
+        if let Some(hash) = annotates.hash {
+            for row in self.scope.reader().rows_of(hash).map_err(damaged)? {
+                let chunk = self.scope.reader().chunk(row).map_err(damaged)?;
+                let Some(chunk) = chunk else { continue };
+                if let Some(file) = self.scope.reader().files().get(chunk.file) {
+                    return Ok(QuotePlace { source: file.path.clone(), lines: chunk.lines, found: true });
+                }
+            }
+        }
+        let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
+        for path in std::iter::once(annotates.path.clone()).chain(self.candidates(annotates, &quote)) {
+            if let Some(lines) = self.lines_of(&path, &quote, annotates.lines.0) {
+                return Ok(QuotePlace { source: path, lines, found: true });
+            }
+        }
+        Ok(QuotePlace { source: annotates.path.clone(), lines: annotates.lines, found: false })
+    }
+
+    /// Other notes that may have the quote, the likeliest first; none when it is where it was.
+    fn candidates(&mut self, annotates: &Annotates, quote: &str) -> Vec<VaultPath> {
+        if quote.is_empty() || self.lines_of(&annotates.path, quote, 1).is_some() {
+            return Vec::new();
+        }
+        let words = annotates.quote.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let request = SearchRequest {
+            text: words.take(QUOTE_WORDS).collect::<Vec<_>>().join(" "),
+            mode: Mode::Keyword,
+            limit: CANDIDATES,
+            filter: Filter::default(),
+            parts: Vec::new(),
+            // No word of a quote is a time.
+            at: Timestamp::UNIX_EPOCH,
+            min_relevance: None,
+            context: Some(0),
+            turn: self.scope.turn().clone(),
+        };
+        let config = &self.scope.workspace().config().search;
+        let Ok(found) = self.scope.search_with(None, config, &request) else { return Vec::new() };
+        let mut paths: Vec<VaultPath> = Vec::new();
+        for hit in found.hits.into_iter().filter(|hit| self.scope.gives(&hit.file)) {
+            // A remark has the quote too.
+            if hit.file.path.collection() != ANNOTATIONS && !paths.contains(&hit.file.path) {
+                paths.push(hit.file.path.clone());
+            }
+        }
+        paths
+    }
+
+    /// The lines of a quote in a note; of several the nearest to a line.
+    fn lines_of(&mut self, path: &VaultPath, quote: &str, near: u32) -> Option<(u32, u32)> {
+        let workspace = &self.scope.workspace();
+        let text = self.texts.entry(path.clone()).or_insert_with(|| {
+            let source = workspace.source(path).ok()?;
+            Some(Squeezed::of(&source.text, path))
+        });
+        text.as_ref()?.lines_of(quote, near)
+    }
+}
+
+/// What can be read in a note, without blank space, and the line of each byte.
+struct Squeezed {
+    text: String,
+    lines: Vec<u32>,
+}
+
+impl Squeezed {
+    fn of(source: &str, path: &VaultPath) -> Self {
+        let note = Note::parse(source, path.stem());
+        let mut squeezed = Self { text: String::new(), lines: Vec::new() };
+        let mut comments = note.comments.iter().peekable();
+        for (at, character) in source[note.body.clone()].char_indices() {
+            let at = note.body.start + at;
+            while comments.next_if(|comment| comment.end <= at).is_some() {}
+            if character.is_whitespace() || comments.peek().is_some_and(|comment| comment.contains(&at)) {
+                continue;
+            }
+            squeezed.text.push(character);
+            squeezed.lines.resize(squeezed.text.len(), note.lines.line_of(at) as u32);
+        }
+        squeezed
+    }
+
+    fn lines_of(&self, quote: &str, near: u32) -> Option<(u32, u32)> {
+        if quote.is_empty() {
+            return None;
+        }
+        let places = self.text.match_indices(quote).map(|(at, _)| (self.lines[at], self.lines[at + quote.len() - 1]));
+        places.min_by_key(|(first, _)| first.abs_diff(near))
+    }
+}
+
+/// Maximum number of characters of what a remark is called after.
+const MAX_SUBJECT_CHARS: usize = 80;
+
+/// Writes a remark on a chunk into `annotations/`. It is private when the chunk's note is. Returns when it can be found.
+///
+/// # Errors
+/// When a parameter makes no sense, there is no such chunk, or the disk refuses.
+pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, RequestError> {
+    let workspace = owner.workspace();
+    let files = workspace.files()?;
+    let mut remark = text("note", &params.note)?;
+    if workspace.redacts() {
+        remark = redact(&remark).into_owned();
+    }
+    let scope = owner.now()?;
+    let (file, chunk) = chunk_of(&scope, params)?;
+    let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());
+    let subject: String = subject.unwrap_or(&file.title).chars().filter(|c| !c.is_control()).collect();
+    let title = format!("On: {}", cut(subject.trim()));
+    let link = wikilink(scope.reader(), file, chunk.heading_path.last().map_or("", String::as_str));
+    let quote = match chunk.text[chunk.body_start..].trim() {
+        "" => chunk.text.trim(),
+        body => body,
+    };
+    let mut frontmatter = Map::new();
+    frontmatter.insert("title".into(), title.clone().into());
+    frontmatter.insert("created".into(), now().into());
+    frontmatter.insert("source".into(), link.clone().into());
+    frontmatter.insert("tags".into(), file.tags.clone().into());
+    if is_private(&scope, file)? {
+        frontmatter.insert("private".into(), true.into());
+    }
+    let (line_start, line_end) = chunk.lines;
+    let annotates: Value = json!({
+        "path": file.path, "line_start": line_start, "line_end": line_end, "hash": chunk.id.to_string(), "quote": quote,
+    });
+    frontmatter.insert(KEY.into(), annotates);
+    let quoted: Vec<String> = quote.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
+    let page = page_of(file.path.as_str(), &chunk.heading_path);
+    let place = passage_citation(file.path.as_str(), page, line_start, line_end);
+    let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
+    let note = compose(&frontmatter, &body);
+    let create = || {
+        let path = free_name(workspace.home().root(), ANNOTATIONS, &title);
+        files.create_for(&path, &note, Action::Create.into()).map(|checkpoint| (path, checkpoint))
+    };
+    let (path, checkpoint) = match create() {
+        // Somebody took the name at this very moment.
+        Err(WriteError::Exists(_)) => create()?,
+        created => created?,
+    };
+    let found = workspace.settled_in_time(&path).flatten();
+    let made = || ChunkId::of_note(&path, blake3::hash(note.as_bytes()).as_bytes());
+    Ok(Annotated {
+        ok: true,
+        hash: found.map_or_else(made, |(name, _)| name).to_string(),
+        path: path.to_string(),
+        searchable: found.is_some(),
+        checkpoint_id: Some(checkpoint.to_string()),
+    })
+}
+
+/// The chunk that is meant, and its note.
+fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a FileEntry, ChunkText), RequestError> {
+    let snapshot = &scope.reader();
+    let rows: Vec<u64> = match (&params.hash, &params.path, params.line) {
+        (Some(hash), None, None) => {
+            let id: ChunkId =
+                hash.parse().map_err(|error| RequestError::invalid(format!("`hash`: `{hash}`: {error}")))?;
+            let rows = snapshot.rows_of(id).map_err(|error| scope.workspace().damaged(error))?;
+            let first = scope.note_of(id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row);
+            rows.into_iter().chain(first).collect()
+        }
+        (None, Some(path), line) => {
+            let path = note_path(path)?;
+            let file = snapshot.files().iter().find(|file| file.path.same_as(path.as_str()));
+            let file = file.ok_or_else(|| RequestError::no_note(&path))?;
+            let before = |line: u32| file.chunks.iter().rev().find(|chunk| chunk.line <= line);
+            let chunk = line.map_or(file.chunks.first(), before);
+            chunk.map(|chunk| chunk.row).into_iter().collect()
+        }
+        _ => return Err(RequestError::invalid("give `hash`, or `path` with or without `line`")),
+    };
+    for row in rows {
+        let chunk = snapshot.chunk(row).map_err(|error| scope.workspace().damaged(error))?;
+        let Some(chunk) = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1)) else {
+            continue;
+        };
+        if let Some(file) = snapshot.files().get(chunk.file) {
+            return Ok((file, chunk));
+        }
+    }
+    Err(match (&params.hash, params.line) {
+        (Some(hash), _) => no_chunk(hash),
+        (None, Some(line)) => RequestError::not_found(format!("there is no passage at line {line}")),
+        (None, None) => RequestError::not_found("the note has no passage"),
+    })
+}
+
+/// Whether a note is private, as indexed or as it is on the disk by now.
+fn is_private(scope: &ReadScope, file: &FileEntry) -> Result<bool, RequestError> {
+    if file.private {
+        return Ok(true);
+    }
+    match scope.workspace().source(&file.path) {
+        Ok(source) => Ok(Note::of(&file.path, &source.text).is_private()),
+        Err(ReadError::Gone) => Err(WriteError::Gone(file.path.clone()).into()),
+        // In doubt it is.
+        Err(ReadError::Changing | ReadError::Unfit(_)) => Ok(true),
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= MAX_SUBJECT_CHARS {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(MAX_SUBJECT_CHARS).collect();
+    let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
+    format!("{}…", words.trim_end())
+}
+
+/// A link to a heading of a note: by the note's name where no other has it, else by its path. What would end a link is left
+/// out of the heading, as Obsidian does.
+fn wikilink(snapshot: &dyn Reader, file: &FileEntry, heading: &str) -> String {
+    let ends = |c: char| matches!(c, '[' | ']' | '|' | '#' | '^' | '%' | ':' | '\\') || c.is_control();
+    let stem = file.path.stem();
+    let others =
+        snapshot.files().iter().any(|other| other.id != file.id && other.path.stem().eq_ignore_ascii_case(stem));
+    // An attachment is meant by its whole name.
+    let by_path = others || file.path.is_document();
+    let target = if by_path { file.path.as_str().strip_suffix(".md").unwrap_or(file.path.as_str()) } else { stem };
+    if target.contains(ends) {
+        return format!("[{}](<{}>)", stem.replace(ends, " "), file.path.as_str().replace(['<', '>', '\n'], " "));
+    }
+    if file.path.is_document() {
+        let page = page_of(file.path.as_str(), &[heading.to_owned()]);
+        return page.map_or_else(|| format!("[[{target}]]"), |page| format!("[[{target}#page={page}]]"));
+    }
+    let heading = heading.replace(ends, " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    if heading.is_empty() { format!("[[{target}]]") } else { format!("[[{target}#{heading}]]") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_is_what_stands_below_the_quote() {
+        for (body, remark) in [
+            ("On [[a]], `a.md#L1`:\n\n> one\n> two\n\n> mine\n\nmore\n", "> mine\n\nmore"),
+            ("On [[a]], `a.md#L1`:\n\nmine", "mine"),
+            ("Just mine.\n\n> a quote", "Just mine.\n\n> a quote"),
+            ("", ""),
+        ] {
+            assert_eq!(below_quote(body), remark, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_quote_is_found_however_it_is_wrapped() {
+        let path = VaultPath::new("a.md").unwrap();
+        let text = Squeezed::of("---\nt: one two\n---\none\n%% x %%\ntwo\n\nthree\none  two", &path);
+        assert_eq!(text.lines_of("onetwo", 1), Some((4, 6)));
+        assert_eq!(text.lines_of("onetwo", 9), Some((9, 9)));
+        assert_eq!(text.lines_of("four", 1), None);
+    }
+}

@@ -1,0 +1,305 @@
+//! What was changed in two places: which notes, how they differ, and what of them is kept. Nothing is merged by itself.
+
+use std::fs;
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use crate::access::request::{Owner, RequestError, Workspace, note_path, rfc3339};
+use crate::base::path::VaultPath;
+use crate::index::engine::Reader;
+use crate::serve::wire::{
+    ConflictCopy, ConflictParams, ConflictSettled, ConflictSide, ConflictView, ConflictsView, KeepParams, KeptSide,
+};
+use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
+use crate::vault::disk::{Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of};
+
+/// Who left conflict markers.
+const GIT: &str = "git";
+
+/// Lines around each difference.
+const AROUND: usize = 3;
+
+/// After this long a difference is no longer the smallest there is; it stays right.
+const SMALLEST: Duration = Duration::from_millis(500);
+
+/// Why a copy is listed and not settled here.
+const NO_NAME: &str = "its name is not UTF-8: give it another, or settle it in a file manager";
+
+/// The files that were changed in two places, by path; `problems` are those of the same state of the index, `found` what is on disk.
+pub(crate) fn conflict_copies(
+    reader: &dyn Reader,
+    problems: &[(String, String)],
+    found: Vec<FoundCopy>,
+) -> Vec<ConflictCopy> {
+    let files = reader.files();
+    let indexed = files.iter().filter_map(|file| {
+        let (of, made_by) = conflict_copy(&file.path, |path| files.at(path).is_some())?;
+        let same = files.at(&of).is_some_and(|original| original.hash == file.hash);
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand: None })
+    });
+    let others = found.into_iter().filter(|copy| files.at(&copy.path).is_none());
+    let others = others.map(|FoundCopy { path, of, made_by, same, is_named }| {
+        let by_hand = (!is_named).then(|| NO_NAME.to_owned());
+        ConflictCopy { path, of, made_by: made_by.into(), same, by_hand }
+    });
+    let marked = problems.iter().filter(|(_, reason)| reason.ends_with(CONFLICT_MARKS));
+    let marked = marked.map(|(path, _)| marked_note(path));
+    let mut all: Vec<ConflictCopy> = indexed.chain(others).chain(marked).collect();
+    all.sort_by(|one, two| (&one.path, &one.of).cmp(&(&two.path, &two.of)));
+    all
+}
+
+/// What is on disk, as it is now.
+fn found_now(workspace: &Workspace) -> Vec<FoundCopy> {
+    let rules = workspace.rules();
+    rules.map(|rules| workspace.conflict_files().now(workspace.home().root(), &rules)).unwrap_or_default()
+}
+
+fn marked_note(path: &str) -> ConflictCopy {
+    ConflictCopy { path: path.to_owned(), of: path.to_owned(), made_by: GIT.into(), same: false, by_hand: None }
+}
+
+/// The files that were changed in two places.
+///
+/// # Errors
+/// When the index cannot be read.
+pub(crate) fn conflicts(owner: &Owner) -> Result<ConflictsView, RequestError> {
+    let now = owner.now()?;
+    let found = found_now(owner.workspace());
+    Ok(ConflictsView { conflicts: conflict_copies(now.reader(), &now.reader().problems()?, found) })
+}
+
+/// Both sides of a conflict, read from the disk.
+struct Conflict {
+    copy: ConflictCopy,
+    path: VaultPath,
+    of: VaultPath,
+    /// What the file has; `None` where it is gone.
+    ours: Option<SideText>,
+    theirs: SideText,
+}
+
+impl Conflict {
+    fn is_marked(&self) -> bool {
+        self.copy.made_by == GIT
+    }
+}
+
+/// How the two sides of a conflict differ.
+///
+/// # Errors
+/// When there is no such conflict, or a side cannot be read.
+pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<ConflictView, RequestError> {
+    let found = find(owner, &params.path)?;
+    let (ours_is, theirs_is) = match found.is_marked() {
+        true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
+        false => (found.of.to_string(), found.path.to_string()),
+    };
+    let ours = found.ours.as_ref().map_or(Ok(""), SideText::text);
+    let (Ok(ours), Ok(theirs)) = (ours, found.theirs.text()) else {
+        let ours = found.ours.as_ref().map(SideText::described);
+        let theirs = Some(found.theirs.described());
+        return Ok(ConflictView { conflict: found.copy, diff: String::new(), ours, theirs });
+    };
+    let diff = TextDiff::configure().timeout(SMALLEST).diff_lines(ours, theirs);
+    let diff = diff.unified_diff().context_radius(AROUND).header(&ours_is, &theirs_is).to_string();
+    Ok(ConflictView { conflict: found.copy, diff, ours: None, theirs: None })
+}
+
+/// Settles a conflict as the person says. Each change can be undone. Returns when the index agrees.
+///
+/// # Errors
+/// When there is no such conflict, a side is not there or has changed since, or the disk refuses.
+pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled, RequestError> {
+    let files = owner.workspace().files()?;
+    let found = find(owner, &params.path)?;
+    let one = files.one_generation();
+    let settled = match found.is_marked() {
+        true => keep_side(files, &found, params.keep)?,
+        false => keep_copy(files, &found, params.keep)?,
+    };
+    drop(one);
+    let changed = [Some(&found.path), Some(&found.of), settled.beside.as_ref()];
+    // Each of them is waited for.
+    let rules = owner.workspace().rules();
+    let is_searched = |path: &&VaultPath| rules.as_ref().is_some_and(|rules| rules.takes(path));
+    let is_behind = |path: &&VaultPath| is_searched(path) && owner.workspace().settled_in_time(path).is_none();
+    let behind = changed.into_iter().flatten().filter(is_behind).count();
+    Ok(ConflictSettled {
+        ok: true,
+        path: found.of.to_string(),
+        beside: settled.beside.map(|path| path.to_string()),
+        checkpoint_ids: settled.undo.iter().rev().map(ToString::to_string).collect(),
+        searchable: behind == 0,
+    })
+}
+
+/// What was done.
+struct Settled {
+    /// In the order in which it was done.
+    undo: Vec<CheckpointId>,
+    beside: Option<VaultPath>,
+}
+
+/// Replaces the text of a note with conflict markers by what is kept of it.
+fn keep_side(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled, RequestError> {
+    let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
+    let text = String::from_utf8(bytes).map_err(|_| no_text(&found.of))?;
+    let sides = sides(&text).ok_or_else(|| no_conflict(found.of.as_str()))?;
+    let kept = match keep {
+        KeptSide::Ours => sides.ours,
+        KeptSide::Theirs => sides.theirs,
+        KeptSide::Both => sides.both,
+    };
+    Ok(Settled { undo: vec![files.replace(&found.of, before, &kept, Action::Edit)?], beside: None })
+}
+
+/// Keeps of a file and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
+fn keep_copy(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled, RequestError> {
+    let (theirs, before) = files.read_whole(&found.path)?.ok_or_else(|| gone(&found.path))?;
+    let ours = files.read_whole(&found.of)?;
+    // What is no text, and no note, is written for nothing else.
+    let is_note = files.check(&found.of).is_ok() && std::str::from_utf8(&theirs).is_ok();
+    let act = |action: Action| Act::from(if is_note { action } else { Action::Settle });
+    let mut settled = Settled { undo: Vec::new(), beside: None };
+    match (keep, ours) {
+        (KeptSide::Ours, None) => {
+            let hint = Some("the copy is all there is of it: keep `theirs`".to_owned());
+            return Err(RequestError { hint, ..gone(&found.of) });
+        }
+        (KeptSide::Ours, Some(_)) => {}
+        (KeptSide::Theirs, Some((ours, seen))) => {
+            if ours != theirs {
+                settled.undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
+            }
+        }
+        (KeptSide::Theirs | KeptSide::Both, None) => {
+            settled.undo.push(files.create_for(&found.of, &theirs, act(Action::Create))?);
+        }
+        (KeptSide::Both, Some(_)) => {
+            let beside = beside(files, &found.of)?;
+            settled.undo.push(files.create_for(&beside, &theirs, act(Action::Create))?);
+            settled.beside = Some(beside);
+        }
+    }
+    settled.undo.push(files.trash_as(&found.path, before, act(Action::Trash))?);
+    Ok(settled)
+}
+
+/// A free name beside a file, as people number them: `Plan 2.md`.
+fn beside(files: &Files, path: &VaultPath) -> Result<VaultPath, RequestError> {
+    let text = path.as_str();
+    let (stem, extension) = text.rsplit_once('.').unwrap_or((text, "md"));
+    for at in 2.. {
+        let name = note_path(&format!("{stem} {at}.{extension}"))?;
+        if files.read_whole(&name)?.is_none() {
+            return Ok(name);
+        }
+    }
+    unreachable!("numbers do not end")
+}
+
+/// The conflict that a path names: a copy, a note with conflict markers, or the file of one copy.
+fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
+    let path = note_path(path)?;
+    if path.as_str().contains(char::REPLACEMENT_CHARACTER) {
+        return Err(RequestError::invalid(format!("`{path}`: {NO_NAME}")));
+    }
+    let now = owner.now()?;
+    let files = now.reader().files();
+    let workspace = owner.workspace();
+    let rules =
+        workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has a glob that cannot be read"))?;
+    let is_there = |path: &str| {
+        let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home().root(), &rules, &path));
+        files.at(path).is_some() || on_disk().is_some()
+    };
+    if let Some((of, made_by)) = conflict_copy(&path, is_there) {
+        let theirs = side_of(workspace, &rules, &path).ok_or_else(|| gone(&path))?;
+        let ours = side_of(workspace, &rules, &note_path(&of)?);
+        let same = ours.as_ref() == Some(&theirs);
+        let copy =
+            ConflictCopy { path: path.to_string(), of: of.clone(), made_by: made_by.into(), same, by_hand: None };
+        return Ok(Conflict { copy, path, of: note_path(&of)?, ours, theirs });
+    }
+    let text = workspace.source(&path).ok().map(|source| source.text).filter(|text| has_conflict(text));
+    if let Some(sides) = text.as_deref().and_then(sides) {
+        let copy = marked_note(path.as_str());
+        let (ours, theirs) = (Some(SideText::of(sides.ours)), SideText::of(sides.theirs));
+        return Ok(Conflict { copy, of: path.clone(), path, ours, theirs });
+    }
+    let copies = conflict_copies(now.reader(), &[], found_now(workspace)).into_iter();
+    let copies: Vec<ConflictCopy> = copies.filter(|copy| copy.by_hand.is_none() && path.same_as(&copy.of)).collect();
+    match copies.as_slice() {
+        [] => Err(no_conflict(path.as_str())),
+        [copy] => find(owner, &copy.path),
+        several => {
+            let names: Vec<String> = several.iter().map(|copy| format!("`{}`", copy.path)).collect();
+            Err(RequestError::invalid(format!("`{path}` has several copies; name one of them: {}", names.join(", "))))
+        }
+    }
+}
+
+fn gone(path: &VaultPath) -> RequestError {
+    RequestError::not_found(format!("`{path}` is not there"))
+}
+
+fn no_text(path: &VaultPath) -> RequestError {
+    RequestError::invalid(format!("`{path}` is not UTF-8, so it is not written; settle it in an editor"))
+}
+
+fn no_conflict(path: &str) -> RequestError {
+    RequestError {
+        hint: Some("`vault conflicts` lists those there are".into()),
+        ..RequestError::not_found(format!("`{path}` is no conflict copy, has none, and has no conflict markers"))
+    }
+}
+
+/// Maximum size of a text that is compared line by line, in bytes.
+const MAX_TEXT_BYTES: u64 = 8 << 20;
+
+/// What one side has.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SideText {
+    /// `None` where it is no text.
+    text: Option<String>,
+    bytes: u64,
+    /// In milliseconds since 1970.
+    changed_ms: i64,
+}
+
+/// It is not a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoText;
+
+impl SideText {
+    /// A text of a note with conflict markers.
+    pub(super) fn of(text: String) -> Self {
+        Self { bytes: text.len() as u64, changed_ms: 0, text: Some(text) }
+    }
+
+    /// Its text.
+    ///
+    /// # Errors
+    /// When it is no text.
+    pub(super) fn text(&self) -> Result<&str, NoText> {
+        self.text.as_deref().ok_or(NoText)
+    }
+
+    /// How long it is, and when it was changed.
+    pub(super) fn described(&self) -> ConflictSide {
+        ConflictSide { bytes: self.bytes, updated_at: rfc3339(self.changed_ms) }
+    }
+}
+
+/// What a file has; `None` where it is not there.
+pub(super) fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option<SideText> {
+    let root = workspace.home().root();
+    let meta = file_of(root, rules, path)?;
+    // A document may look like text, and is not what it says.
+    let is_short = meta.len() <= MAX_TEXT_BYTES && path.attachment().is_none();
+    let read = is_short.then(|| fs::read(rules.outside().on_disk(root, path)).ok()).flatten();
+    let text = read.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| !text.contains('\0'));
+    Some(SideText { text, bytes: meta.len(), changed_ms: Stamp::of(&meta).mtime_ns / 1_000_000 })
+}

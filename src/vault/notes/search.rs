@@ -1,0 +1,173 @@
+//! Finding chunks.
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use crate::access::request::{
+    Edge, Given, RequestError, Viewer, context, limit, memory_scopes, min_score, parse, query_text, timeout_ms,
+};
+use crate::base::config::{MemoryScope, SearchConfig, VaultPart};
+use crate::index::engine::{Condition, Filter, Wanted};
+use crate::index::search::{SearchRequest, condition_without_value};
+use crate::serve::wire::{SearchQuery, SearchResponse};
+use crate::text::derive::Label;
+
+/// Finds chunks.
+///
+/// # Errors
+/// When a parameter makes no sense, or the index is not open yet.
+pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
+    found(viewer, query, 1)
+}
+
+/// The same, where each hit is given twice.
+///
+/// # Errors
+/// As [`search`].
+pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
+    found(viewer, query, 2)
+}
+
+fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchResponse, RequestError> {
+    let started = Instant::now();
+    let config = settings(viewer, query)?;
+    let timeout = query.timeout_ms.map(Duration::from_millis);
+    let given = Given { highlights: query.highlight, times, timeout };
+    let (mut filter, parts) = (filter(query, viewer.at())?, parts(viewer, query)?);
+    filter.summaries_since_ms = summaries_since(viewer);
+    if !parts.is_empty() {
+        let wanted = Wanted::Within(parts.iter().map(|(part, _)| part.clone()).collect());
+        filter.conditions.push(Condition { wanted, negated: false });
+    }
+    let text = query_text("q", &query.q)?.to_owned();
+    if let Some(part) = condition_without_value(&text) {
+        let hint = "give it one, as in `tag:travel` and `[rating:>3]`, or quote it to look for its words";
+        return Err(RequestError {
+            hint: Some(hint.into()),
+            ..RequestError::invalid(format!("`{part}` has no value"))
+        });
+    }
+    let request = SearchRequest {
+        text,
+        mode: query.mode.unwrap_or(config.mode),
+        limit: limit(query.limit, config.limit)?,
+        filter,
+        parts,
+        at: viewer.at(),
+        min_relevance: min_score(query.min_score)?,
+        context: context(query.context)?,
+        turn: viewer.turn().clone(),
+    };
+    let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
+    viewer.await_model(request.mode, &config);
+    let mut found = match topic(query) {
+        Some(topic) => {
+            let mut of_topic = request.clone();
+            of_topic.filter.conditions.push(topic);
+            let found = viewer.read_scope()?.find(of_topic, &config, given, started)?;
+            let most = viewer.limits().map_or(request.limit, |limits| request.limit.min(limits.max_results));
+            match found.results.len() >= ENOUGH_OF_A_TOPIC.min(most) {
+                true => found,
+                false => {
+                    let found = viewer.read_scope()?.find(request, &config, given, started)?;
+                    SearchResponse { without_topic: true, ..found }
+                }
+            }
+        }
+        None => viewer.read_scope()?.find(request, &config, given, started)?,
+    };
+    found.fresh = fresh;
+    viewer.log("search", &query.q, found.citations());
+    viewer.count_given(found.chunks());
+    Ok(found)
+}
+
+/// Hits of a topic from which on no others are looked for.
+const ENOUGH_OF_A_TOPIC: usize = 3;
+
+/// That a note is of the topic that is asked for.
+fn topic(query: &SearchQuery) -> Option<Condition> {
+    let topic = query.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty())?;
+    Some(Condition { wanted: Wanted::Labelled(Label::of_property("topic", Some(topic))), negated: false })
+}
+
+/// A memory scope that is named as a collection, as other programs do: `aq_project_mech`, `project:mech`.
+fn scope_as_collection(query: &SearchQuery) -> Option<&str> {
+    let name = query.collection.as_deref().filter(|name| name.starts_with("aq_") || name.contains(':'))?;
+    MemoryScope::parse(name).is_ok().then_some(name)
+}
+
+/// The parts of the vault that are asked, and what each counts.
+fn parts(viewer: &Viewer, query: &SearchQuery) -> Result<Vec<(VaultPart, f64)>, RequestError> {
+    let config = viewer.workspace().config();
+    let scopes = query.resolve.as_deref().or(query.scope.as_deref()).or(scope_as_collection(query));
+    let Some(scopes) = scopes else { return Ok(Vec::new()) };
+    let part = |(scope, weight): (MemoryScope, Option<f64>)| {
+        let usual = match scope {
+            MemoryScope::Project(_) | MemoryScope::Agent(_) | MemoryScope::User => 1.0,
+            MemoryScope::AgentType(_) => 0.7,
+            MemoryScope::Orchestrator | MemoryScope::System => 0.4,
+        };
+        (scope.part(&config.collections), weight.unwrap_or(usual))
+    };
+    Ok(memory_scopes("scope", scopes)?.into_iter().map(part).collect())
+}
+
+/// From when on summaries are searched as their layer; always where they are kept for ever.
+fn summaries_since(viewer: &Viewer) -> Option<i64> {
+    let days = viewer.workspace().config().memory.summary_retention_days;
+    (days > 0).then(|| viewer.at().as_millisecond().saturating_sub(days as i64 * MILLISECONDS_OF_A_DAY))
+}
+
+const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// `[search]`, with what is said otherwise for one search.
+fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
+    let mut config = set(viewer, query.set.as_deref())?;
+    if let Some(asked) = timeout_ms(query.timeout_ms)? {
+        // An agent may wait less long than the person has said, and not longer.
+        let most = Some(config.timeout_ms).filter(|most| *most > 0 && viewer.limits().is_some());
+        config.to_mut().timeout_ms = most.map_or(asked, |most| asked.min(most));
+    }
+    Ok(config)
+}
+
+fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig>, RequestError> {
+    let config = &viewer.workspace().config().search;
+    let Some(set) = set else { return Ok(Cow::Borrowed(config)) };
+    if viewer.limits().is_some() {
+        return Err(RequestError::forbidden(
+            "`set` is the person's: an agent searches with the settings that there are",
+        ));
+    }
+    let hint = Some("`[search]` in memory.toml has the keys and what each takes".to_owned());
+    let wrong = |reason| RequestError { hint, ..RequestError::invalid(format!("`set`: {reason}")) };
+    config.with(set).map(Cow::Owned).map_err(wrong)
+}
+
+fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
+    let time = |name, text: &Option<String>, edge| match text {
+        Some(text) => parse(name, text, edge, now).map(Some),
+        None => Ok(None),
+    };
+    let layer = query.layer.map(|layer| Condition { wanted: Wanted::Layer(layer), negated: false });
+    Ok(Filter {
+        files: None,
+        collection: query.collection.clone().filter(|_| scope_as_collection(query).is_none()),
+        path: query.path.clone(),
+        tags: query
+            .tag
+            .iter()
+            .flat_map(|tags| tags.split(','))
+            .map(str::trim)
+            .filter(|tag| !tag.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        since_ms: time("since", &query.since, Edge::Start)?,
+        until_ms: time("until", &query.until, Edge::End)?,
+        summaries_since_ms: None,
+        conditions: layer.into_iter().collect(),
+    })
+}

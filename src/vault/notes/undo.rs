@@ -1,0 +1,158 @@
+//! What was changed, and how to have it back.
+
+use std::time::Duration;
+
+use super::forgotten::lines_back;
+use crate::access::request::{ErrorKind, Owner, RequestError};
+use crate::base::path::VaultPath;
+use crate::base::state::{ImportTable, StateError};
+use crate::serve::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestoreParams, Restored};
+use crate::text::derive::generated::GeneratedNote;
+use crate::vault::disk::{Action, Checkpoint, CheckpointId, WriteError};
+
+/// What the names of imports begin with.
+const IMPORT: &str = "import-";
+/// Timeout of waiting for an import that is on its way into its files.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The changes that can be undone, newest first.
+///
+/// # Errors
+/// When they cannot be listed.
+pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<CheckpointsView, RequestError> {
+    let of = |checkpoint: &Checkpoint| params.path.as_ref().is_none_or(|path| checkpoint.path.same_as(path));
+    let mut checkpoints: Vec<CheckpointView> =
+        owner.workspace().files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
+    if params.path.is_none() {
+        let imports = ImportTable::new(owner.workspace().state()).all().map_err(unreadable)?;
+        checkpoints.extend(imports.into_iter().map(|import| CheckpointView {
+            id: format!("{IMPORT}{}", import.id),
+            at: import.at.to_string(),
+            path: format!("{} {}", import.kind, import.source),
+            action: "import".into(),
+            by: None,
+            bytes: None,
+            files: Some(import.files),
+        }));
+        checkpoints.sort_by(|one, other| other.at.cmp(&one.at));
+    }
+    Ok(CheckpointsView { checkpoints })
+}
+
+/// Makes a note again what it was before a change. Returns when the index agrees.
+///
+/// # Errors
+/// When there is no such checkpoint, the note has changed since and `force` is not said (unless a page was made where one was cleared), or the
+/// disk refuses.
+pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restored, RequestError> {
+    if let Some(import) = id.strip_prefix(IMPORT).and_then(|import| import.parse().ok()) {
+        return restore_import(owner, id, import, params.force);
+    }
+    let id: CheckpointId = id.parse().map_err(|error| RequestError::invalid(format!("`{id}`: {error}")))?;
+    // A page that was made anew since the one before it was cleared says nothing that would not be made again.
+    let is_made = |text: &[u8]| GeneratedNote::read(&String::from_utf8_lossy(text)).is_some_and(|note| !note.is_edited);
+    let may_replace = |checkpoint: &Checkpoint, had: &[u8], has: &[u8]| {
+        params.force || (checkpoint.action == Action::Trash && is_made(had) && is_made(has))
+    };
+    let files = owner.workspace().files()?;
+    let restored = files.restore_where(&id, Action::Restore.into(), may_replace, |_, _| None);
+    let (path, undo) = restored.map_err(|error| match error {
+        WriteError::Changed(path) => RequestError {
+            kind: ErrorKind::Conflict,
+            message: format!("`{path}` has changed since; nothing was written"),
+            hint: Some("`--force`, or `force` over HTTP, restores it all the same, and keeps what it has now".into()),
+        },
+        error => error.into(),
+    })?;
+    let is_searched = owner.workspace().rules().is_some_and(|rules| rules.takes(&path));
+    let searchable = !is_searched || owner.workspace().settled_in_time(&path).is_some();
+    let (path, checkpoint_id, forgotten_before) = (path.to_string(), undo.to_string(), says_forgotten(owner, &path)?);
+    Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before, files: None })
+}
+
+/// Undoes all that an import made: what it made goes to the trash, what it changed is as it was before. Nothing is done where one of its
+/// files has changed since, unless `force` is said.
+fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<Restored, RequestError> {
+    let workspace = owner.workspace();
+    let files = workspace.files()?;
+    let waiting =
+        workspace.sweep_pending(SETTLE_TIMEOUT).map_err(|error| RequestError::unavailable(error, "try again"))?;
+    if waiting > 0 {
+        let message = format!("{waiting} events are on their way into their files still");
+        return Err(RequestError::unavailable(message, "nothing was undone: try again in a moment"));
+    }
+    let imports = ImportTable::new(workspace.state());
+    let made = imports.files(import).map_err(unreadable)?;
+    if made.is_empty() {
+        return Err(RequestError::not_found(format!("there is no import {import}, or it changed no file")));
+    }
+    let mut there = Vec::new();
+    for file in &made {
+        let Ok(path) = VaultPath::try_from(file.path.clone()) else { continue };
+        let checkpoint: Option<CheckpointId> =
+            file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
+        let Some((_, now)) = files.read(&path)? else { continue };
+        match checkpoint.as_ref().map(|checkpoint| files.checkpoint(checkpoint)) {
+            Some(Err(WriteError::NoCheckpoint(_))) if force => continue,
+            Some(Err(WriteError::NoCheckpoint(_))) => {
+                return Err(RequestError {
+                    kind: ErrorKind::Conflict,
+                    message: format!("what `{path}` was before the import is not kept any more; nothing was undone"),
+                    hint: Some("`--force`, or `force` over HTTP, leaves it as it is and undoes the rest".into()),
+                });
+            }
+            // It is as it was before: somebody has undone that, or an undo was cut short.
+            Some(found) => {
+                let found = found?;
+                if found.is_undone_by(&now) {
+                    continue;
+                }
+            }
+            None => {}
+        }
+        if now.to_hex().as_str() != file.after && !force {
+            return Err(RequestError {
+                kind: ErrorKind::Conflict,
+                message: format!("`{path}` has changed since the import; nothing was undone"),
+                hint: Some("`--force`, or `force` over HTTP, undoes it all the same, and keeps what it has now".into()),
+            });
+        }
+        there.push((path, now, checkpoint));
+    }
+    let mut last = None;
+    for (path, now, checkpoint) in &there {
+        match checkpoint {
+            None => drop(files.trash_as(path, *now, Action::Trash.done_by(id))?),
+            Some(checkpoint) => drop(files.restore_as(checkpoint, true, Action::Restore.done_by(id))?),
+        }
+        last = Some(path);
+    }
+    imports.forget(import).map_err(unreadable)?;
+    let searchable = last.is_none_or(|path| workspace.settled_in_time(path).is_some());
+    let (path, checkpoint_id, files) = (id.to_owned(), id.to_owned(), Some(there.len()));
+    Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before: false, files })
+}
+
+/// Whether a note says what was forgotten for good.
+fn says_forgotten(owner: &Owner, path: &VaultPath) -> Result<bool, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    let source = owner.workspace().source(path).ok();
+    Ok(source.is_some_and(|source| !lines_back(owner, &known, path, &source.text).is_empty()))
+}
+
+fn unreadable(error: StateError) -> RequestError {
+    RequestError::unavailable(error.to_string(), "try again in a moment")
+}
+
+fn view(checkpoint: Checkpoint) -> CheckpointView {
+    let action = serde_json::to_value(checkpoint.action).ok();
+    CheckpointView {
+        id: checkpoint.id.to_string(),
+        at: checkpoint.at.to_string(),
+        path: checkpoint.path.to_string(),
+        action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
+        by: checkpoint.by,
+        bytes: checkpoint.bytes,
+        files: None,
+    }
+}
