@@ -5,7 +5,7 @@ SECONDS ?= 60
 MINUTES ?= 30
 CASES ?= 1000
 # Unit tests that take long where they are not optimised.
-SLOW := models::gguf:: engine_local::vectors:: note::tests::hostile:: fifty_thousand_turns nothing_of_what_is_gone_is_left_on_the_disk
+SLOW := models::gguf:: index::local::vectors:: text::note::tests::hostile:: fifty_thousand_turns nothing_of_what_is_gone_is_left_on_the_disk
 # In quotes the shell leaves ~ alone.
 override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.

@@ -205,7 +205,7 @@ struct Source {
     file: String,
     /// The module of the table that it belongs to.
     module: String,
-    /// How many modules are around its text: 1 for `path.rs`, 2 for `engine_local/store.rs`.
+    /// How many modules are around its text: 2 for `base/path.rs`, 3 for `index/local/store.rs`.
     depth: usize,
     tokens: Vec<Token>,
 }
