@@ -87,7 +87,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
 
 /// The routes, as the sources have them.
 fn routes() -> BTreeSet<Way> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve");
     let mut files: Vec<_> = fs::read_dir(src.join("api")).unwrap().map(|file| file.unwrap().path()).collect();
     files.push(src.join("mcp/server.rs"));
     let mut routes = BTreeSet::new();
@@ -266,7 +266,7 @@ fn every_text_that_is_taken_has_a_form_or_may_be_anything() {
 /// Rows of `api/openapi.rs` for one address are of a parameter that is there, and count.
 #[test]
 fn every_limit_of_an_address_is_of_a_parameter_that_is_there() {
-    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/openapi.rs");
+    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve/api/openapi.rs");
     let text = fs::read_to_string(limits).unwrap();
     let arms = text.split("fn limit_parameter(").nth(1).unwrap().split("\n}\n").next().unwrap();
     // An arm is `("/one" | "/two", "name" | "other") | ("/three", "name") =>`.

@@ -389,6 +389,7 @@ mod tests {
     #[test]
     fn a_token_counts_while_its_agent_is_there() {
         let vault = tempfile::tempdir().unwrap();
+        std::fs::create_dir(vault.path().join(".vault")).unwrap();
         let agents = AgentRegistry::new(vault.path().to_owned(), &State::in_folder(&vault.path().join(".vault/state")));
         let page = vault.path().join("agents/ada/agent.md");
         std::fs::create_dir_all(page.parent().unwrap()).unwrap();

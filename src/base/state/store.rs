@@ -103,6 +103,10 @@ impl State {
 
     /// Opens the file, one process and one thread after the other: it is made, brought up to date or put aside once.
     fn open(&self, durability: Durability) -> Result<OpenedState, StateError> {
+        // On the mount point of a disk that is gone nothing is made: with a vault there is always this folder.
+        if let Some(own) = self.brought.parent().filter(|own| own.ends_with(".vault") && !own.is_dir()) {
+            Err(std::io::Error::from(ErrorKind::NotFound)).on("create the folder", own)?;
+        }
         create_private_dir(self.folder())?;
         let _one = self.lock()?;
         self.make()?;
