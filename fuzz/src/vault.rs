@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use memory_vault::access::principal::{OwnerToken, Token};
+use memory_vault::access::rules::{OwnerToken, Token};
 use memory_vault::base::config::Config;
 use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::serve::api::{Guard, Live, guarded, local};

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::access::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page, session};
-use crate::access::principal::{self as access, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session};
 use crate::access::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339};
+use crate::access::rules::{self as access, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session};
 use crate::base::path::composed;
 use crate::index::engine::FileEntry;
 use crate::index::search::subject;

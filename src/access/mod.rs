@@ -2,5 +2,5 @@
 
 pub mod agents;
 pub mod policy;
-pub mod principal;
 pub mod request;
+pub mod rules;

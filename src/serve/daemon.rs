@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::access::principal::{OwnerToken, Token};
+use crate::access::rules::{OwnerToken, Token};
 use crate::base::config::Config;
 use crate::base::fs::{Context, FsError, create_private_dir};
 use crate::memory::capture::CaptureTokens;

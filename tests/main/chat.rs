@@ -1,7 +1,7 @@
 //! Searches with the help of a chat model, which fails in every way that one can.
 
-use memory_vault::access::principal::{Principal, Turn};
 use memory_vault::access::request::{Role, Viewer};
+use memory_vault::access::rules::{Principal, Turn};
 use memory_vault::models::{ChatModel, ChatOptions, ChatRequest, ChatUsage, EndpointChat, ModelErrorKind};
 use memory_vault::serve::wire::SearchResponse;
 use memory_vault::vault::disk::Home;

@@ -1,7 +1,7 @@
 //! Embeddings from an OpenAI-compatible endpoint, which fails in every way that one can.
 
-use memory_vault::access::principal::{Principal, Turn};
 use memory_vault::access::request::{Role, Viewer};
+use memory_vault::access::rules::{Principal, Turn};
 use memory_vault::models::{
     Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
 };

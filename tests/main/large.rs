@@ -1,6 +1,6 @@
 //! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
 
-use memory_vault::access::principal::Turn;
+use memory_vault::access::rules::Turn;
 use memory_vault::index::engine::{ChangeBatch, FileUpdate, Filter, Reader};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{SearchRequest, Visible, search};
@@ -60,7 +60,7 @@ impl Fixture {
     /// What searches by words find, with scores and without row ids.
     fn answers(&mut self, queries: &[&str]) -> Vec<String> {
         let snapshot = self.store.snapshot().unwrap();
-        let visible = Visible::of(&memory_vault::access::principal::Scope::Everything, snapshot.files());
+        let visible = Visible::of(&memory_vault::access::rules::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
             let request = SearchRequest {
                 parts: Vec::new(),

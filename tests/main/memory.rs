@@ -7,7 +7,7 @@ mod tools;
 mod undo;
 
 use memory_vault::access::policy::AgentRegistry;
-use memory_vault::access::principal::Session;
+use memory_vault::access::rules::Session;
 use memory_vault::base::state::State;
 
 use crate::support::prelude::*;

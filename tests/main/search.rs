@@ -1,7 +1,7 @@
 //! The shortest way from a file to a hit, and what is embedded on it.
 
-use memory_vault::access::principal::Turn;
 use memory_vault::access::request::ErrorKind;
+use memory_vault::access::rules::Turn;
 use memory_vault::index::engine::Filter;
 use memory_vault::index::search::SearchRequest;
 use memory_vault::models::{Document, Embedder, Fingerprint, ModelError};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::access::principal::{AGENTS, Policy};
+use crate::access::rules::{AGENTS, Policy};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
 use crate::text::note::{Note, PrivateReason, Visibility, compose, revise};
@@ -188,7 +188,7 @@ pub(crate) fn revised_page(text: &str, set: &Map<String, Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::principal::Policy;
+    use crate::access::rules::Policy;
 
     fn write(root: &Path, slug: &str, text: &str) {
         let folder = root.join(AGENTS).join(slug);

@@ -12,7 +12,7 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::policies::Policies;
-use crate::access::principal::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
 use crate::base::config::Config;
 use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::ReadScope;
-use crate::access::principal::Scope;
+use crate::access::rules::Scope;
 use crate::base::config::{ChatConfig, Rerank, SearchConfig};
 use crate::index::engine::FileEntry;
 use crate::index::search::{AskedOnce, Assistant, MaySend, Unassisted, Visible};

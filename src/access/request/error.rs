@@ -1,7 +1,7 @@
 //! The one error of all use cases, which becomes an HTTP status or an exit code.
 
 use crate::access::policy::AgentsError;
-use crate::access::principal::Principal;
+use crate::access::rules::Principal;
 use crate::base::state::StateError;
 use crate::index::engine::EngineError;
 use crate::index::sync::RefusedError;

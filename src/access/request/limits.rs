@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 
 use super::{Request, RequestError};
-use crate::access::principal::Principal;
+use crate::access::rules::Principal;
 use crate::base::clock;
 pub(crate) use crate::base::clock::Edge;
 use crate::base::clock::moment;

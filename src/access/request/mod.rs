@@ -44,7 +44,7 @@ pub(crate) use visibility::Visibility;
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::policy::LogEntry;
-use crate::access::principal::{Principal, Scope, Turn};
+use crate::access::rules::{Principal, Scope, Turn};
 use crate::index::engine::Reader;
 use crate::models::ModelAsker;
 

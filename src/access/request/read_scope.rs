@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
-use crate::access::principal::{Caller, Policy, Principal, Scope, Turn, may_read};
+use crate::access::rules::{Caller, Policy, Principal, Scope, Turn, may_read};
 use crate::base::config::ScopeConfig;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::policy::LogEntry;
-use crate::access::principal::{Caller, Principal, Scope, WriteMode};
+use crate::access::rules::{Caller, Principal, Scope, WriteMode};
 use crate::vault::disk::{Act, Action};
 use crate::vault::forgotten::AgentReach;
 

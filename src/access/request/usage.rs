@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{ReadScope, Request, Workspace};
-use crate::access::principal::Principal;
+use crate::access::rules::Principal;
 use crate::base::path::VaultPath;
 use crate::memory::items::entries_path;
 use crate::text::derive::entries::{EntriesFile, EntryShelf, entry_key, entry_key_of, shelf_of};

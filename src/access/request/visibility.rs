@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{ReadScope, RequestError, Viewer};
-use crate::access::principal::{Principal, Subject, is_agents};
+use crate::access::rules::{Principal, Subject, is_agents};
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::index::search::has_by_itself;

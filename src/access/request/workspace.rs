@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::assist::{ChatHelp, RerankHelp};
 use super::{Owner, RequestError, Role};
 use crate::access::policy::AgentRegistry;
-use crate::access::principal::Principal;
+use crate::access::rules::Principal;
 use crate::base::config::{Config, Switches};
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeTable, State, UsageTable};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::error::EngineError;
 use super::file_set::{FileSet, FileTable};
 use super::layer::of_layer;
-use crate::access::principal::{Globs, Turn};
+use crate::access::rules::{Globs, Turn};
 use crate::base::config::{MemoryLayer, VaultPart};
 use crate::base::path::{VaultPath, folded};
 use crate::text::derive::{CONVERSATIONS, Label, speaker_term, values_of};

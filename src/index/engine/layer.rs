@@ -2,7 +2,7 @@
 
 use super::facets::Facets;
 use super::file_set::{FileSet, FileTable};
-use crate::access::principal::AGENTS;
+use crate::access::rules::AGENTS;
 use crate::base::config::MemoryLayer;
 use crate::text::derive::{CONVERSATIONS, Label};
 
@@ -73,7 +73,7 @@ fn is_of_an_agent(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::principal::Turn;
+    use crate::access::rules::Turn;
     use crate::base::config::StemmerLanguage;
     use crate::index::engine::tests::exact::ExactEngine;
     use crate::index::engine::{Condition, Engine, FileUpdate, Filter, Wanted};

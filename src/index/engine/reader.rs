@@ -12,7 +12,7 @@ use super::file_set::{FileSet, FileTable};
 use super::filter::Filter;
 use super::query_terms::{PreparedWords, ScoredChunk, WordQuery};
 use super::update::embedded_context;
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::StemmerLanguage;
 use crate::models::{ContentHash, Document, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use serde_json::{Map, Value};
 
 use super::entry::{FileEntry, FileInfo};
-use crate::access::principal::is_agents;
+use crate::access::rules::is_agents;
 use crate::base::path::VaultPath;
 use crate::models::{ContentHash, Document};
 use crate::text::derive::generated::is_generated;

@@ -11,8 +11,8 @@ mod check;
 mod damage;
 mod diff;
 mod embeddings;
+mod engine;
 pub mod keyword;
-mod local;
 mod recovery;
 mod snapshot;
 mod store;
@@ -20,5 +20,5 @@ mod vector_sets;
 pub mod vectors;
 mod writer;
 
-pub(crate) use local::LocalEngine;
+pub(crate) use engine::LocalEngine;
 pub use store::{Settings, Store};

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::expand::Unassisted;
 use super::respell::{Correction, Misread, UnknownName};
 use super::window::HitWindow;
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Mode, VaultPart};
 use crate::index::engine::{ChunkText, FileEntry, Filter};
 use crate::text::derive::TextLanguage;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::visible::Visible;
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
 use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery};
 use crate::text::derive::words::{Stemming, plain_words};

@@ -10,7 +10,7 @@ use super::operators::{CONDITIONS, is_condition};
 use super::query::{NoCondition, ParsedQuery};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::path::folded;
 use crate::index::engine::{
     Condition, EngineError, FileSet, FileTable, Filter, Like, Reader, Wanted, WordQuery, is_at_or_below,

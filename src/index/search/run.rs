@@ -19,7 +19,7 @@ use super::retrieve::{RetrievedWords, Retriever, drop_same_copies, is_same_copy,
 use super::visible::Visible;
 use super::weigh::{GivenCounts, QueryMeaning, embed_beside, weigh};
 use super::window::HitWindows;
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
 use crate::index::engine::{Condition, EngineError, QueryVector, Reader, Wanted, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};

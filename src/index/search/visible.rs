@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::access::principal::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
+use crate::access::rules::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
 use crate::base::path::folded;
 use crate::index::engine::{FileEntry, FileSet, FileTable};
 use crate::text::derive::Label;

@@ -5,7 +5,7 @@ use std::path::Path;
 use blake3::Hash;
 use jiff::Timestamp;
 
-use crate::access::principal::is_agents_elsewhere;
+use crate::access::rules::is_agents_elsewhere;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk, UpdatePart};
 use crate::text::derive::words::Stemming;

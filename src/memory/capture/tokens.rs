@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::access::principal::{Authenticator, Principal, Token, TokenHash};
+use crate::access::rules::{Authenticator, Principal, Token, TokenHash};
 use crate::base::state::{State, StateError, TokenRow, TokenTable};
 
 /// The tokens of one vault, kept as hashes.

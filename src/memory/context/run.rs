@@ -10,8 +10,8 @@ use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
 use super::sections::{EntriesWanted, Sections};
-use crate::access::principal::{Principal, PromptMemoryMode};
 use crate::access::request::{Edge, RequestError, Viewer, parse};
+use crate::access::rules::{Principal, PromptMemoryMode};
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 use crate::text::derive::{said_text, token_estimate};
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::keep::{Proposals, entry_of, evidence_of};
 use super::lane::{CHECK_INTERVAL, Extraction, ExtractionRest, cut};
-use crate::access::principal::{LIBRARIAN_TASKS, Policy, Principal, Turn};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
+use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Turn};
 use crate::base::config::MemoryKind;
 use crate::base::fs::{FsError, crash};
 use crate::base::state::{Digest, Job, JobState, StateError};

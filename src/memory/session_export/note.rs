@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
-use crate::access::principal::{SESSION_AGENT, SESSION_SCOPE};
 use crate::access::request::{RequestError, Workspace};
+use crate::access::rules::{SESSION_AGENT, SESSION_SCOPE};
 use crate::base::config::ChannelScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value, json};
 
-use crate::access::principal::Token;
 use crate::access::request::RequestError;
+use crate::access::rules::Token;
 use crate::memory::trace_files::is_time;
 use crate::serve::wire::{TRACE_VERSION, TraceParams};
 

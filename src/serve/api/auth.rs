@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::caller::claimed;
-use crate::access::principal::{Authenticator, Caller, Principal, Token};
+use crate::access::rules::{Authenticator, Caller, Principal, Token};
 
 /// What a request over TCP is checked against.
 #[derive(Clone)]
@@ -184,7 +184,7 @@ pub(super) fn is_trace(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::principal::OwnerToken;
+    use crate::access::rules::OwnerToken;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()

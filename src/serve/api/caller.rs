@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::ask::{ApiError, blocking};
 use super::auth::{is_passed_on, is_trace};
 use crate::access::policy::RequestPermit;
-use crate::access::principal::{Principal, Session, Turn};
 use crate::access::request::Role;
+use crate::access::rules::{Principal, Session, Turn};
 use crate::serve::app::App;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.

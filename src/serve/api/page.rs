@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES};
 use super::auth;
-use crate::access::principal::{Authenticator, Principal, Token, TokenHash};
 use crate::access::request::RequestError;
+use crate::access::rules::{Authenticator, Principal, Token, TokenHash};
 use crate::serve::page::asset;
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.

@@ -17,8 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::ask::{ApiError, AppState, ErrorBody, answer};
 use super::caller::Asking;
-use crate::access::principal::Principal;
 use crate::access::request::Viewer;
+use crate::access::rules::Principal;
 use crate::memory::context::ChatBody;
 use crate::models::{UpstreamAnswer, UpstreamError};
 use crate::serve::app::App;

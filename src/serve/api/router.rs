@@ -18,8 +18,8 @@ use super::events::Streams;
 use super::openapi::document;
 use super::page::Sessions;
 use super::{endpoints, events, page, passing, qmd};
-use crate::access::principal::{Authenticator, Principal};
 use crate::access::request::{Owner, Viewer};
+use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
 
 /// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
@@ -37,7 +37,7 @@ impl Live {
 }
 
 /// The API as it is served over TCP: every request passes the guard. `more` are routes of other protocols, which take the
-/// [`Principal`](crate::access::principal::Principal) from the request's extensions.
+/// [`Principal`](crate::access::rules::Principal) from the request's extensions.
 pub fn guarded(app: Arc<App>, live: &Live, with: Guard, more: Router) -> Router {
     let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Authenticator>);
     let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);

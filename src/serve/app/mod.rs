@@ -15,8 +15,8 @@ pub(crate) use open::StartError;
 
 use crate::access::agents;
 use crate::access::policy::{AgentRegistry, agent_file};
-use crate::access::principal::{Principal, Turn};
 use crate::access::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
+use crate::access::rules::{Principal, Turn};
 use crate::base::config::Config;
 use crate::base::state::State;
 use crate::base::tasks::Task;

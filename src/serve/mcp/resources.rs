@@ -8,8 +8,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::get::{path_of, uri_of};
-use crate::access::principal::Principal;
 use crate::access::request::{ErrorKind, RequestError, Viewer};
+use crate::access::rules::Principal;
 use crate::base::path::folded;
 use crate::serve::wire::{ListingParams, NoteName, NoteParams};
 use crate::vault::notes;

@@ -27,8 +27,8 @@ use serde_json::{Value, json};
 
 use super::{resources, tools};
 use crate::access::policy::RequestPermit;
-use crate::access::principal::{Principal, Token, Turn};
 use crate::access::request::{Request, Role, Viewer};
+use crate::access::rules::{Principal, Token, Turn};
 use crate::serve::app::App;
 
 /// Maximum length of a message, in bytes.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::tool::ToolEntry;
 use super::{get, memory, search};
-use crate::access::principal::Principal;
+use crate::access::rules::Principal;
 
 /// All tools, in the order in which clients show them.
 static TOOLS: LazyLock<[ToolEntry; 10]> = LazyLock::new(|| {

@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(QmdCollections::load(&place).unwrap(), Some(all));
         assert_eq!(place.folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         let note = crate::text::note::Note::parse(PAGE, AGENT);
-        let policy = crate::access::principal::Policy::parse(&note.metadata);
+        let policy = crate::access::rules::Policy::parse(&note.metadata);
         assert!(policy.problems.is_empty() && policy.grant.is_some(), "{policy:?}");
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::collections::{AGENT, page_of};
 use super::documents::SeenText;
 use super::place::QmdError;
-use crate::access::principal::{Globs, Grant, Policy, Session, Subject, is_agents_elsewhere, may_read};
+use crate::access::rules::{Globs, Grant, Policy, Session, Subject, is_agents_elsewhere, may_read};
 use crate::base::config::{CollectionConfig, Config};
 use crate::base::path::VaultPath;
 use crate::text::derive::note_sources;

@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::search::{SearchQuery, SearchResponse, object};
 use crate::access::policy::LogEntry;
-use crate::access::principal::{Session, WriteMode};
+use crate::access::rules::{Session, WriteMode};
 
 /// A new agent.
 #[skip_serializing_none]

@@ -13,7 +13,7 @@ use super::{
     Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields,
     frontmatter, tags, visibility,
 };
-use crate::access::principal::session_marks;
+use crate::access::rules::session_marks;
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.

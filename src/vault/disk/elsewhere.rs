@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::home::{DIR_NAME, Stamp};
 use super::outside::below_home;
-use crate::access::principal::{GlobError, Globs};
+use crate::access::rules::{GlobError, Globs};
 
 /// Maximum number of folders within one another below the first.
 const MAX_DEPTH: usize = 32;

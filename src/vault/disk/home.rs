@@ -10,7 +10,7 @@ use std::{fs, io};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::access::principal::Token;
+use crate::access::rules::Token;
 use crate::base::config::FILE_NAME;
 use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::base::state::State;

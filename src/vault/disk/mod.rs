@@ -16,7 +16,7 @@ mod template;
 mod watch;
 mod write;
 
-pub(crate) use crate::access::principal::Globs;
+pub(crate) use crate::access::rules::Globs;
 pub(crate) use conflict::{ConflictFiles, FoundCopy, conflict_copy, file_of};
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;

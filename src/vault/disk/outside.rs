@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::home::Identity;
-use crate::access::principal::{GlobError, Globs};
+use crate::access::rules::{GlobError, Globs};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
 

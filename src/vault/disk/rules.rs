@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::conflict::conflict_copy;
 use super::outside::Outside;
 use super::read::read_short;
-use crate::access::principal::{GlobError, Globs};
+use crate::access::rules::{GlobError, Globs};
 use crate::base::path::VaultPath;
 
 /// The folder of what agents tell of their work.

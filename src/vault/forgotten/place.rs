@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::access::principal::{Grant, is_agents, own_file};
+use crate::access::rules::{Grant, is_agents, own_file};
 use crate::base::path::{VaultPath, folded};
 use crate::base::state::DigestKey;
 
@@ -140,7 +140,7 @@ impl KeptPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::principal::GrantedCollections;
+    use crate::access::rules::GrantedCollections;
     use crate::base::state::State;
 
     fn place(path: &str, tags: &[&str], gone: bool) -> ForgottenPlace {
@@ -153,12 +153,12 @@ mod tests {
     fn an_agent_is_held_to_what_it_could_read() {
         let folder = tempfile::tempdir().unwrap();
         let key = State::in_folder(folder.path()).key_or_new().unwrap();
-        let globs = |glob: &str| crate::access::principal::Globs::new(&[glob]).unwrap();
+        let globs = |glob: &str| crate::access::rules::Globs::new(&[glob]).unwrap();
         let grant = |collections: GrantedCollections, tag: &str, allowed: Option<&str>| Grant {
             collections,
             exclude_tags: vec![tag.to_owned()],
             allowed: allowed.map(globs),
-            denied: crate::access::principal::Globs::default(),
+            denied: crate::access::rules::Globs::default(),
             scopes: None,
             parts: Vec::new(),
             sessions: Vec::new(),

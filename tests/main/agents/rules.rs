@@ -1,8 +1,8 @@
 //! The rules as they change.
 
 use memory_vault::access::agents;
-use memory_vault::access::principal::{Caller, Principal, Session, Turn};
 use memory_vault::access::request::{Role, Viewer};
+use memory_vault::access::rules::{Caller, Principal, Session, Turn};
 use memory_vault::base::config::{ScopeConfig, ScopeDecision};
 use memory_vault::serve::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams};
 use proptest::prelude::*;
@@ -205,7 +205,7 @@ proptest! {
             prop::sample::subsequence(vec!["a", "A/B", "ab", "c/d", "private"], 0..3),
         ), 1..8),
     ) {
-        use memory_vault::access::principal::{Policy, Scope};
+        use memory_vault::access::rules::{Policy, Scope};
         use memory_vault::index::search::{Visible, subject};
         let mut vault = TestVault::new();
         for (folder, name, tags) in &files {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use memory_vault::access::principal::{Scope, Turn};
+use memory_vault::access::rules::{Scope, Turn};
 use memory_vault::index::engine::{ChangeBatch, Filter, Reader};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{Degraded, SearchRequest, Visible, search};

@@ -1,6 +1,6 @@
 //! Whose memory is whose, and what many do at a time.
 
-use memory_vault::access::principal::Session;
+use memory_vault::access::rules::Session;
 
 use super::{agent, agent_in, page, vault};
 use crate::support::prelude::*;

@@ -1,6 +1,6 @@
 //! The property, and random operations to try it with.
 
-use memory_vault::access::principal::{Scope, Turn};
+use memory_vault::access::rules::{Scope, Turn};
 use memory_vault::index::engine::Filter;
 use memory_vault::index::search::{SearchRequest, Visible, search};
 use proptest::prelude::*;

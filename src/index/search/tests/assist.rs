@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::super::asked::Results;
 use super::super::{AskedOnce, Assistant, MaySend, SearchHelp, SearchRequest, Unassisted, Visible, assisted_search};
-use crate::access::principal::{Scope, Turn};
+use crate::access::rules::{Scope, Turn};
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileEntry, FileUpdate, Filter};

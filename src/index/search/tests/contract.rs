@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
 use super::steps::{DIMENSIONS, PATHS, Step, steps};
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::chance::proptest_config;
 use crate::base::config::{MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::base::path::VaultPath;
@@ -200,10 +200,10 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     };
     let public: FileSet = files.iter().filter(|file| !file.private).map(|file| file.id).collect();
     let scopes = [
-        ("all", Visible::of(&crate::access::principal::Scope::Everything, files)),
+        ("all", Visible::of(&crate::access::rules::Scope::Everything, files)),
         ("notes", Visible::only(set(&|path| path.starts_with("notes/")))),
         ("public", Visible::only(public)),
-        ("derived", Visible::of(&crate::access::principal::Scope::Public, files)),
+        ("derived", Visible::of(&crate::access::rules::Scope::Public, files)),
         ("none", Visible::only(FileSet::new())),
     ];
     let filters = [
@@ -399,7 +399,7 @@ fn a_search_that_nobody_waits_for_ends() {
         .apply(writer.batch(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], Vec::new()))
         .unwrap();
     let reader = writer.publish().unwrap();
-    let visible = Visible::of(&crate::access::principal::Scope::Everything, reader.files());
+    let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));
     let request = || SearchRequest {
         parts: Vec::new(),

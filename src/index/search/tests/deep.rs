@@ -5,7 +5,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
@@ -96,7 +96,7 @@ fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Res
 
 fn found_in(folder: &str, embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
     let reader = vault(folder, embedder);
-    let visible = Visible::of(&crate::access::principal::Scope::Everything, reader.files());
+    let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let request = SearchRequest {
         parts: Vec::new(),
         text: "river boat garden apple water".into(),

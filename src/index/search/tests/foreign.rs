@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::{SearchRequest, Visible, search};
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
@@ -29,7 +29,7 @@ fn a_model_that_reads_english_alone_was_asked_in_german_and_nothing_was_said() {
     writer.embedded(any.fingerprint(), vectors.collect()).unwrap();
     let reader = writer.publish().unwrap();
     let unread = |model, mode, limit, text: &str| {
-        let visible = Visible::of(&crate::access::principal::Scope::Public, reader.files());
+        let visible = Visible::of(&crate::access::rules::Scope::Public, reader.files());
         let request = SearchRequest {
             parts: Vec::new(),
             text: text.into(),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::{SearchRequest, Visible, search};
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter};
@@ -41,7 +41,7 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
             writer.apply(writer.batch(vec![FileUpdate::of_text(path, text, LANGUAGE)], Vec::new())).unwrap();
         }
         let reader = writer.publish().unwrap();
-        let visible = Visible::of(&crate::access::principal::Scope::Everything, reader.files());
+        let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
         let request = asked("rust", 3);
         let config = SearchConfig { candidates: 3, ..SearchConfig::default() };
         let found = search(reader.as_ref(), None, &visible, &config, &request).unwrap();
@@ -75,7 +75,7 @@ fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
     let seen = found(&Visible::only(seen.collect()));
     assert_eq!(seen[0].0, "notes/Kiln repair manual.md");
     assert!(seen[0].1 >= Some(0.5) && seen.len() == 2, "{seen:?}");
-    let all = found(&Visible::of(&crate::access::principal::Scope::Everything, files));
+    let all = found(&Visible::of(&crate::access::rules::Scope::Everything, files));
     assert_eq!(all[0].0, "hidden/Kiln repairs.md", "the shorter name is nearer to what was typed");
 }
 
@@ -87,7 +87,7 @@ fn the_short_stem_of_a_whole_word_is_not_the_beginning_of_a_name() {
     let updates = notes.map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE));
     writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
     let reader = writer.publish().unwrap();
-    let visible = Visible::of(&crate::access::principal::Scope::Everything, reader.files());
+    let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let first = |text: &str| {
         let request = asked(text, 3);
         let found = search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request).unwrap();

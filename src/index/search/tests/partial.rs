@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
-use crate::access::principal::{Scope, Turn};
+use crate::access::rules::{Scope, Turn};
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::super::{SearchRequest, Visible, search};
-use crate::access::principal::Turn;
+use crate::access::rules::Turn;
 use crate::base::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter};
@@ -33,7 +33,7 @@ fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(Stri
     });
     writer.embedded(embedder.fingerprint(), vectors.collect()).unwrap();
     let reader = writer.publish().unwrap();
-    let visible = Visible::of(&crate::access::principal::Scope::Everything, reader.files());
+    let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let request = SearchRequest {
         parts: Vec::new(),
         text: "kiwi river".into(),

@@ -3,7 +3,7 @@
 use super::super::super::condition::{has_compared, is_called};
 use super::super::super::layer::entity_labels;
 use super::*;
-use crate::access::principal::{Globs, Turn};
+use crate::access::rules::{Globs, Turn};
 use crate::base::config::MemoryLayer;
 use crate::base::path::folded;
 use crate::index::engine::{CandidateChunk, CandidateQuery, Candidates, Filter, Wanted, is_at_or_below};

@@ -435,7 +435,7 @@ impl RulesReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::principal::grant::Subject;
+    use crate::access::rules::grant::Subject;
     use jiff::civil::Date;
     use jiff::tz::TimeZone;
     use serde_json::json;
