@@ -27,7 +27,7 @@ const { vault, tabs } = inBrowser(async (vault) => {
   };
   const named = set(set(config, "model", '"played"'), "endpoint", `"http://127.0.0.1:${model.address().port}"`);
   vault.write("memory.toml", set(named, "summary_debounce_seconds", "10"));
-  vault.write("conversations/a.md", "# A\n\n**10:00 · user:** I prefer tabs.\n");
+  vault.write("conversations/a.md", "# A\n\n**10:00 · user:** I prefer tabs. We decided to keep them.\n");
   vault.write("profile/overrides.md", `- Answer in German. ${HOSTILE}\n`);
   vault.write("USER.md", "---\nname: Maya\nlocation_place: Wien\n---\n");
   vault.write("memories/user.md", "- [preference] Prefers tabs ^e-1\n");
