@@ -204,8 +204,11 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let entry_store = workspace.entry_store();
     let mut shelf = None;
     for candidate in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
-        let is_there = entry_store.book(&holder, candidate)?.get(&params.id).is_some();
-        shelf = shelf.or(is_there.then_some(candidate));
+        // A shelf behind it need not be readable.
+        if entry_store.book(&holder, candidate)?.get(&params.id).is_some() {
+            shelf = Some(candidate);
+            break;
+        }
     }
     let shelf = shelf.ok_or_else(|| absent(&params.id))?;
     let archives = params.archive == Some(true);

@@ -19,7 +19,7 @@ use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{FileEntry, Reader};
 use crate::index::sync::Shared;
 use crate::memory::generated_files::{
-    FileMade, GeneratedError, GeneratedFile, READ, SummaryFiles, known_summaries, known_summary,
+    FileMade, GeneratedError, GeneratedFile, OF, READ, SummaryFiles, known_summaries, known_summary,
 };
 use crate::serve::wire::{KeptAsEdited, SummariesState};
 use crate::text::derive::CONVERSATIONS;
@@ -179,7 +179,9 @@ impl SummariesParts {
             reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
         };
         for summary in known_summaries(reader.files()) {
-            let Some(of) = summary.sources.first().filter(|of| is_gone(of)) else { continue };
+            // A person may have named more sources.
+            let metadata = metadata_of(reader, summary);
+            let Some(of) = metadata.get(OF).and_then(Value::as_str).filter(|of| is_gone(of)) else { continue };
             // What somebody forgets for good meanwhile is not kept in a checkpoint of this.
             let _one = self.files.one_generation();
             let there = self.files.read(&summary.path).map_err(GeneratedError::from);

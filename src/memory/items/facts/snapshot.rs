@@ -86,7 +86,8 @@ impl FactsSnapshot {
         }
         let history_hash = hasher.finalize();
         let same_facts = known.filter(|known| known.hash == hash);
-        let same_history = known.filter(|known| known.history_hash == history_hash);
+        // Lines that are ahead of the clock count once their time has come.
+        let same_history = known.filter(|known| known.history_hash == history_hash && known.history.ahead.is_empty());
         let read_facts = || Arc::new(found.map(|source| FactsFile::read(&source.text)).unwrap_or_default());
         let facts = same_facts.map_or_else(read_facts, |known| Arc::clone(&known.facts));
         let latest = Timestamp::now().as_millisecond() + AHEAD_MS;
@@ -99,6 +100,9 @@ impl FactsSnapshot {
             strange.push((file.clone(), Some(line - before), message.to_owned()));
         }
         strange.extend(of_copies);
+        if !history.ahead.is_empty() {
+            stamps = ReadStamps::now();
+        }
         let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
         Ok(Self {
             path: path.clone(),

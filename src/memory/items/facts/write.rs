@@ -14,8 +14,8 @@ use crate::memory::items::ItemError;
 use crate::memory::items::store::edit;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::facts::{
-    FactChange, FactChangeKind, FactsHistory, NewFact, NoticedBy, Validity, lines_after, read_value, with_fact,
-    with_retraction, without_changes, without_fact, without_sources,
+    FactChange, FactChangeKind, FactsFile, FactsHistory, NewFact, NoticedBy, Validity, lines_after, read_value,
+    with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::vault::disk::{
     Act, Action, CheckpointId, Files, NoteEdit, WriteError, committed_at, git_is_busy, until_written,
@@ -82,19 +82,18 @@ impl FactStore {
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, ItemError> {
         let _one = self.store.one_change();
-        let kinds = match fact_edit {
+        let kinds_of = |history: &FactsHistory| match fact_edit {
             FactEdit::Was { text, window } => {
                 vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
             }
             FactEdit::WasNot { span } => {
-                self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
-                let book = self.book(scope)?;
-                let known = book.history.values_in(namespace, key, span);
-                if known.is_empty() {
-                    return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
-                }
-                known.into_iter().map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
+                let known = history.values_in(namespace, key, span).into_iter();
+                known.map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
             }
+            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
+        };
+        match fact_edit {
+            FactEdit::Was { .. } | FactEdit::WasNot { .. } => {}
             FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => {
                 let change = |text: &str, book: &FactsSnapshot| {
                     is_as_expected(book, namespace, key, expected)?;
@@ -107,15 +106,19 @@ impl FactStore {
                 };
                 return self.change(writer, scope, (namespace, key), change);
             }
-        };
+        }
         self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
+        let kinds = kinds_of(&book.history);
+        if kinds.is_empty() {
+            return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
+        }
         let noticed = noticed_by(writer);
         self.append(writer.files, scope, &book, writer.act, |history, _| {
             let (mut history, mut changes) = (history.clone(), Vec::new());
-            for (old, kind) in &kinds {
-                let change = history.change(namespace, key, old.as_deref(), kind.clone(), &noticed);
+            for (old, kind) in kinds_of(&history) {
+                let change = history.change(namespace, key, old.as_deref(), kind, &noticed);
                 history = history.with(std::slice::from_ref(&change));
                 changes.push(change);
             }
@@ -135,7 +138,7 @@ impl FactStore {
         change: impl Fn(&str, &FactsSnapshot) -> Result<String, ItemError>,
     ) -> Result<FactWritten, ItemError> {
         let path = self.path(scope)?;
-        let mut before = None;
+        let (mut before, mut said) = (None, None);
         let written = edit(writer.files, &path, writer.act, |text| {
             // What somebody has edited before is theirs.
             self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
@@ -153,14 +156,16 @@ impl FactStore {
                 return Ok(NoteEdit::Left);
             }
             *self.writing() = Some(blake3::hash(now.as_bytes()));
+            said = Some(FactsFile::read(&now));
             Ok(NoteEdit::Text(now))
         });
         let noted = written.and_then(|checkpoint| {
-            if checkpoint.is_some() && !writer.leaves {
+            if let Some(said) = said.filter(|_| checkpoint.is_some()) {
                 crash::point("fact-written");
                 let (book, noticed) = (self.book(scope)?, noticed_by(writer));
-                self.append(writer.files, scope, &book, writer.act, |history, book| {
-                    let mut changes = history.unnoticed(&book.facts, &noticed);
+                // Noted is what was written, whatever somebody has made of the file since.
+                self.append(writer.files, scope, &book, writer.act, |history, _| {
+                    let mut changes = history.unnoticed(&said, &noticed);
                     // What somebody else has changed meanwhile is theirs, and noted as that.
                     changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
                     changes
