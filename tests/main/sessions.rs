@@ -401,22 +401,3 @@ fn a_channel_decides_who_reads_a_session() {
         note(&vault, "conversations", "wombat of mine").1.contains("session_agent: bob").then_some(())
     });
 }
-
-#[test]
-fn what_is_kept_of_a_session_is_not_imported_once_more() {
-    let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
-    vault.start().settle();
-    let before = note(&vault, "conversations", "Alpha words");
-    // What lies in the vault itself is not imported.
-    let elsewhere = tempfile::tempdir().unwrap();
-    fs::copy(&path, elsewhere.path().join("s.jsonl")).unwrap();
-    fs::write(elsewhere.path().join("other.jsonl"), header("other") + &turn("user", "Other words")).unwrap();
-    vault.run(&["import", "--from", "openclaw", elsewhere.path().to_str().unwrap()]).ok();
-    note(&vault, "conversations", "Other words");
-    vault.captured();
-    let with_words: Vec<_> =
-        notes(&vault, "conversations").into_iter().filter(|(_, text)| text.contains("Alpha words")).collect();
-    assert_eq!(with_words, [before]);
-}

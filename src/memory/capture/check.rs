@@ -92,14 +92,21 @@ fn clean(events: &mut [Event], sender: Sender<'_>) -> HashSet<usize> {
         {
             // Programs name a conversation by how its first message begins.
             message.title = message.title.take().filter(|title| !is_of_recalled(title));
-            sessions.entry(message.session.clone()).or_default().push((at, message));
+            // As lines are told below.
+            if message.text.contains('\r') {
+                message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
+            }
+            sessions.entry(message.session.trim().to_owned()).or_default().push((at, message));
         }
     }
     let mut silent = HashSet::new();
     for turns in sessions.into_values() {
         let said = match sender {
             Sender::Program(_) => {
-                let turns: Vec<_> = turns.iter().map(|(_, turn)| (turn.role.as_str(), turn.text.as_str())).collect();
+                let turns: Vec<_> = turns
+                    .iter()
+                    .map(|(_, turn)| (turn.agent.as_ref().unwrap_or(&turn.role).as_str(), &*turn.role, &*turn.text))
+                    .collect();
                 said_in_events(&turns)
             }
             Sender::Import => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),

@@ -156,23 +156,6 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether `[[sessions]]` keeps a conversation that is imported: its note has all of it.
-    pub(super) fn is_session(&self, drafts: &Drafts<'_>, captured: &Captured) -> Result<bool, WriteError> {
-        let (Event::Message(message), true) = (&captured.event, captured.import.is_some()) else { return Ok(false) };
-        // Those of Claude Code have the name by which its hook sends them.
-        let (name, id) = match message.session.split_once('/') {
-            Some((_, id)) => (message.session.clone(), id),
-            None => (format!("claude-code/{}", message.session), &message.session[..]),
-        };
-        for path in session_files(drafts, id) {
-            let text = drafts.says(&path)?.flatten();
-            if text.is_some_and(|text| is_of(&text, "source", "session") && is_of(&text, "session", &name)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Whether the next file of a conversation is to be private: an earlier one is.
     fn hides_session(
         &self,

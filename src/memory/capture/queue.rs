@@ -173,6 +173,8 @@ impl Queue {
             return Err(Refused::Away);
         }
         for _ in 0..2 {
+            // A file that was put in its place may have what was swept.
+            table.unswept |= !table.events.is_there();
             let appended = table.events.commit(batch)?;
             table.written = Instant::now();
             self.tell(table)?;

@@ -262,15 +262,7 @@ impl CaptureWriter {
                         left
                     }
                 };
-                let put = match self.pages.is_session(&drafts, captured) {
-                    Ok(true) => {
-                        progress.finished.insert(*number);
-                        continue;
-                    }
-                    Ok(false) => self.pages.put(&mut drafts, *number, captured),
-                    Err(error) => Err(error),
-                };
-                match put {
+                match self.pages.put(&mut drafts, *number, captured) {
                     Ok(()) => drafts.sent_by(*number, &captured.by()),
                     Err(error) => {
                         pass.waits.extend(name);

@@ -63,16 +63,18 @@ impl LeftOfTurn {
     }
 }
 
-/// What somebody said of turns of one conversation as a program sends them, whatever program; `None` where that is all of one.
-pub(crate) fn said_in_events(turns: &[(&str, &str)]) -> Vec<Option<String>> {
-    let left = |((role, text), is_thought): (&(&str, &str), bool)| {
+/// What somebody said of turns of one conversation as a program sends them, whatever program: each who speaks, in what role, and what. `None`
+/// where that is all of one.
+pub(crate) fn said_in_events(turns: &[(&str, &str, &str)]) -> Vec<Option<String>> {
+    let left = |((_, role, text), is_thought): (&(&str, &str, &str), bool)| {
         if is_thought && is_model(role) {
             return Some(String::new());
         }
         let (left, rules) = said(None, role, text);
         (!rules.is_empty()).then_some(left)
     };
-    turns.iter().zip(turns_of_thought(turns)).map(left).collect()
+    let spoken: Vec<(&str, &str)> = turns.iter().map(|(speaker, _, text)| (*speaker, *text)).collect();
+    turns.iter().zip(turns_of_thought(&spoken)).map(left).collect()
 }
 
 /// A turn without what was recalled; `None` where it has nothing of it.
