@@ -52,6 +52,11 @@ impl<S: ItemSnapshot> ItemStore<S> {
         Ok(now)
     }
 
+    /// A file as it was written just now.
+    pub(super) fn put(&self, path: &VaultPath, written: Arc<S>) {
+        self.known().insert(path.clone(), written);
+    }
+
     /// Nothing of a file is known any more.
     pub(super) fn forget(&self, path: &VaultPath) {
         self.known().remove(path);

@@ -119,6 +119,23 @@ impl FactsSnapshot {
         })
     }
 
+    /// The same once its file says something else. Its stamps are not known, so that who asks next reads the files.
+    pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
+        Self {
+            path: self.path.clone(),
+            facts: Arc::new(facts),
+            history: Arc::clone(&self.history),
+            stamp: None,
+            hash: Some(hash),
+            history_hash: self.history_hash,
+            copies: self.copies.clone(),
+            strange: Vec::new(),
+            stamps: ReadStamps::now(),
+            is_noticed: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
+        }
+    }
+
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
     /// is still to begin.
     pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {

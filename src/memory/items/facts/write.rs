@@ -115,7 +115,7 @@ impl FactStore {
             return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
         }
         let noticed = noticed_by(writer);
-        self.append(writer.files, scope, &book, writer.act, |history, _| {
+        self.append(writer.files, scope, &book, writer.act, |history| {
             let (mut history, mut changes) = (history.clone(), Vec::new());
             for (old, kind) in kinds_of(&history) {
                 let change = history.change(namespace, key, old.as_deref(), kind, &noticed);
@@ -155,17 +155,19 @@ impl FactStore {
             if writer.leaves {
                 return Ok(NoteEdit::Left);
             }
-            *self.writing() = Some(blake3::hash(now.as_bytes()));
-            said = Some(FactsFile::read(&now));
+            let hash = blake3::hash(now.as_bytes());
+            *self.writing() = Some(hash);
+            said = Some(Arc::new(book.written(FactsFile::read(&now), hash)));
             Ok(NoteEdit::Text(now))
         });
         let noted = written.and_then(|checkpoint| {
             if let Some(said) = said.filter(|_| checkpoint.is_some()) {
                 crash::point("fact-written");
-                let (book, noticed) = (self.book(scope)?, noticed_by(writer));
+                self.store.put(&path, Arc::clone(&said));
+                let noticed = noticed_by(writer);
                 // Noted is what was written, whatever somebody has made of the file since.
-                self.append(writer.files, scope, &book, writer.act, |history, _| {
-                    let mut changes = history.unnoticed(&said, &noticed);
+                self.append(writer.files, scope, &said, writer.act, |history| {
+                    let mut changes = history.unnoticed(&said.facts, &noticed);
                     // What somebody else has changed meanwhile is theirs, and noted as that.
                     changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
                     changes
@@ -234,7 +236,7 @@ impl FactStore {
         let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
         // What came with a commit is as old as that.
         let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
-        self.append(files, scope, &book, Action::Edit.into(), |history, _| {
+        self.append(files, scope, &book, Action::Edit.into(), |history| {
             let mut changes = book.unnoticed(history, learned, by);
             changes.retain(|change| !waits || !has_gone(change));
             changes
@@ -256,7 +258,7 @@ impl FactStore {
         scope: &MemoryScope,
         known: &Arc<FactsSnapshot>,
         act: Act<'_>,
-        changes: impl Fn(&FactsHistory, &FactsSnapshot) -> Vec<FactChange>,
+        changes: impl Fn(&FactsHistory) -> Vec<FactChange>,
     ) -> Result<(), ItemError> {
         if !self.keeps_history {
             return Ok(());
@@ -264,7 +266,7 @@ impl FactStore {
         let mut is_first = true;
         until_written(|| {
             let book = if std::mem::take(&mut is_first) { Arc::clone(known) } else { self.book(scope)? };
-            let changes = changes(&book.history, &book);
+            let changes = changes(&book.history);
             if changes.is_empty() {
                 return Ok(Ok(()));
             }
