@@ -121,7 +121,10 @@ fn a_batch_whose_beginning_was_never_answered_is_found_again() {
     let vault = vault();
     endpoint.fails(|asked| (asked.method == "POST" && asked.path.ends_with("/batches")).then_some(Fault::Close));
     let app = serve(&vault, config(&endpoint));
-    eventually("the batch to be begun", || (endpoint.batches().count().0 == 1).then_some(()));
+    // What is under way when it stops is asked about again.
+    eventually("the batch to be begun, and the newest to be there", || {
+        (endpoint.batches().count().0 == 1 && status(&app).embedded == NEWEST).then_some(())
+    });
     drop(app);
     endpoint.fails(|_| None);
     endpoint.batches().end(BatchFate::Done);
