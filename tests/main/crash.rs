@@ -60,7 +60,7 @@ const BULK_CASES: [Case; 4] = [
 /// One batch takes 4,096 notes at most.
 const BULK_NOTES: usize = 4500;
 
-/// Those that need the model, and a graph above a few passages.
+/// Those that need the model, and a graph.
 const MODEL_CASES: [Case; 8] = [
     ("embeddings-written", Import, &[1]),
     ("embeddings-written", Edits, &[3]),
@@ -142,7 +142,8 @@ const TEMPLATE: &str = "template-note-written";
 const ROUNDS: usize = 70;
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
-const MODEL: &str = "[index]\ngraph_threshold = 4\n";
+/// A graph from two passages on: edits at random leave few at times.
+const MODEL: &str = "[index]\ngraph_threshold = 1\n";
 
 /// Several victims at a time go through all that is to be done to them. In a soak everything is done several times.
 fn fire<T: Copy + Send + Sync + std::fmt::Debug>(
