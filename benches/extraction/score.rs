@@ -10,11 +10,11 @@ pub struct Snippet {
     pub name: String,
     /// Who speaks, and what.
     pub turns: Vec<(String, String)>,
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<Predicate>,
 }
 
 /// What is to be found.
-pub struct Wanted {
+pub struct Predicate {
     /// The turn that says it, from 1.
     pub turn: usize,
     pub kind: String,
@@ -74,7 +74,7 @@ fn read(text: &str) -> Vec<Snippet> {
             let mut parts = rest.split(" | ");
             let (kind, text, words) = (parts.next()?.into(), parts.next()?.into(), parts.next()?);
             let words = words.split(", ").map(str::to_owned).collect();
-            Some(Wanted { turn: turn.parse().ok()?, kind, text, words })
+            Some(Predicate { turn: turn.parse().ok()?, kind, text, words })
         };
         let (turns, wanted) = (lines.lines().filter_map(turn).collect(), lines.lines().filter_map(wanted).collect());
         Snippet { language: language.trim().into(), name: name.into(), turns, wanted }
@@ -100,11 +100,11 @@ pub fn entries_of(file: &str) -> Vec<String> {
 
 /// Holds the entries that were found in a snippet against what is to be found there. Each of both counts once.
 pub fn score(snippet: &Snippet, entries: &[String]) -> Score {
-    let mut left: Vec<&Wanted> = snippet.wanted.iter().collect();
+    let mut left: Vec<&Predicate> = snippet.wanted.iter().collect();
     let mut invented = 0;
     for entry in entries {
         let entry = entry.to_lowercase();
-        let says = |wanted: &&Wanted| wanted.words.iter().all(|word| entry.contains(&word.to_lowercase()));
+        let says = |wanted: &&Predicate| wanted.words.iter().all(|word| entry.contains(&word.to_lowercase()));
         match left.iter().position(says) {
             Some(at) => drop(left.remove(at)),
             None => invented += 1,

@@ -47,7 +47,7 @@ enum Answers {
 }
 
 /// Why there is no answer.
-enum Unanswered {
+enum CallError {
     /// It did not come in time.
     Late,
     /// The connection ended before anything of the answer came.
@@ -110,8 +110,8 @@ impl Client {
         let Some(mut client) = Self::connect(socket, patience)? else { return Ok(None) };
         match client.exchange(&EndpointCall::get("/health"))? {
             Ok(_) => Ok(Some(client)),
-            Err(Unanswered::Late) => Err(late(patience)),
-            Err(Unanswered::Lost { .. } | Unanswered::Torn(_)) => Ok(None),
+            Err(CallError::Late) => Err(late(patience)),
+            Err(CallError::Lost { .. } | CallError::Torn(_)) => Ok(None),
         }
     }
 
@@ -172,7 +172,7 @@ impl Client {
 
     fn send<T: DeserializeOwned>(&mut self, asked: &EndpointCall) -> anyhow::Result<T> {
         let mut answer = self.exchange(asked)?;
-        if let Err(Unanswered::Lost { is_sent, .. }) = answer
+        if let Err(CallError::Lost { is_sent, .. }) = answer
             && (asked.is_repeatable || !is_sent)
             && let Some(anew) = (self.reconnect)()?
         {
@@ -182,8 +182,8 @@ impl Client {
         let patience = self.patience_for(asked);
         let (status, bytes) = match answer {
             Ok(answer) => answer,
-            Err(Unanswered::Late) => return Err(late(patience)),
-            Err(Unanswered::Lost { why, .. } | Unanswered::Torn(why)) => {
+            Err(CallError::Late) => return Err(late(patience)),
+            Err(CallError::Lost { why, .. } | CallError::Torn(why)) => {
                 return Err(why.context("the daemon does not answer"));
             }
         };
@@ -207,7 +207,7 @@ impl Client {
     ///
     /// # Errors
     /// When there can be no such request.
-    fn exchange(&mut self, asked: &EndpointCall) -> anyhow::Result<Result<(StatusCode, Bytes), Unanswered>> {
+    fn exchange(&mut self, asked: &EndpointCall) -> anyhow::Result<Result<(StatusCode, Bytes), CallError>> {
         let mut request = Request::builder()
             .method(&asked.method)
             .uri(&asked.uri)
@@ -220,11 +220,11 @@ impl Client {
         let patience = self.patience_for(asked);
         let Connection { runtime, answers } = &mut self.connection;
         let exchanged = async {
-            let torn = |error: axum::BoxError| Unanswered::Torn(anyhow!(error));
+            let torn = |error: axum::BoxError| CallError::Torn(anyhow!(error));
             match answers {
                 Answers::Daemon(sender) => {
-                    sender.ready().await.map_err(|error| Unanswered::Lost { is_sent: false, why: error.into() })?;
-                    let response = sender.try_send_request(request).await.map_err(|mut error| Unanswered::Lost {
+                    sender.ready().await.map_err(|error| CallError::Lost { is_sent: false, why: error.into() })?;
+                    let response = sender.try_send_request(request).await.map_err(|mut error| CallError::Lost {
                         is_sent: error.take_message().is_none(),
                         why: error.into_error().into(),
                     })?;
@@ -241,7 +241,7 @@ impl Client {
             }
         };
         let answer = runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
-        Ok(answer.unwrap_or(Err(Unanswered::Late)))
+        Ok(answer.unwrap_or(Err(CallError::Late)))
     }
 }
 

@@ -10,7 +10,7 @@ use super::exit::Outcome;
 use super::note_named::file_named;
 use super::terminal::{DIM, TITLE, answer, remark, remark_behind};
 use crate::serve::api::endpoints;
-use crate::serve::wire::{ConflictParams, ConflictSide, KeepParams, KeptSide};
+use crate::serve::wire::{ConflictChoice, ConflictParams, ConflictSide, KeepParams};
 
 /// List the files that were changed in two places, and settle each.
 ///
@@ -67,11 +67,11 @@ struct SideArgs {
 }
 
 impl SideArgs {
-    fn side(&self) -> KeptSide {
+    fn side(&self) -> ConflictChoice {
         match (self.ours, self.theirs) {
-            (true, _) => KeptSide::Ours,
-            (false, true) => KeptSide::Theirs,
-            (false, false) => KeptSide::Both,
+            (true, _) => ConflictChoice::Ours,
+            (false, true) => ConflictChoice::Theirs,
+            (false, false) => ConflictChoice::Both,
         }
     }
 }

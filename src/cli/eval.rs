@@ -16,7 +16,7 @@ use super::search::{NarrowArgs, joined};
 use super::terminal::{DIM, Out, TITLE, answer, count, remark, say};
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
-use crate::index::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
+use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 
@@ -389,10 +389,10 @@ fn wait_for_embeddings(backend: &mut Backend) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn place(hit: &HitView) -> Place<'_> {
+fn place(hit: &HitView) -> HitLocation<'_> {
     let chunk = &hit.chunk;
     let lines = (chunk.line_start, chunk.line_end);
-    Place { path: &chunk.path, title: &chunk.title, heading_path: &chunk.heading_path, lines }
+    HitLocation { path: &chunk.path, title: &chunk.title, heading_path: &chunk.heading_path, lines }
 }
 
 fn percent(interval: &Interval, signed: bool) -> String {

@@ -404,9 +404,9 @@ mod tests {
 
     /// Keeps what is printed.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct StoredOutput(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for StoredOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -418,7 +418,7 @@ mod tests {
     }
 
     fn printed(is_terminal: bool, rich: bool, print: impl FnOnce(&mut Out)) -> String {
-        let kept = Kept::default();
+        let kept = StoredOutput::default();
         let stream = Box::new(kept.clone());
         print(&mut Out { stream, is_terminal, rich, spelling: Spelling::Text, rest: Vec::new() });
         String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()

@@ -146,7 +146,7 @@ enum RelevantPart {
 
 /// Where a hit stands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct HitLocation<'a> {
     /// The note's path.
     pub path: &'a str,
     /// Its title.
@@ -182,7 +182,7 @@ impl Relevant {
     }
 
     /// Whether a hit is there, or a part of it.
-    pub(crate) fn is_at(&self, place: &Place<'_>) -> bool {
+    pub(crate) fn is_at(&self, place: &HitLocation<'_>) -> bool {
         self.is_in(place.path, place.title)
             && match &self.part {
                 RelevantPart::Whole => true,
@@ -245,7 +245,7 @@ pub(crate) const MEASURES: [Measure; 5] = [
 impl Judged {
     /// Looks for a question's targets among the hits, the best first. A hit counts for the first target that it is at and that no better
     /// one was at.
-    pub(crate) fn new<'a>(question: &Question, hits: impl Iterator<Item = Place<'a>>) -> Self {
+    pub(crate) fn new<'a>(question: &Question, hits: impl Iterator<Item = HitLocation<'a>>) -> Self {
         let mut ranks = vec![None; question.targets.len()];
         for (at, hit) in hits.enumerate() {
             let new =
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn a_target_is_a_note_a_heading_or_lines() {
         let headings = ["Bread".to_owned(), "Rising".to_owned()];
-        let place = Place { path: "notes/bread.md", title: "Bread", heading_path: &headings, lines: (5, 9) };
+        let place = HitLocation { path: "notes/bread.md", title: "Bread", heading_path: &headings, lines: (5, 9) };
         let hits = |text: &str| Relevant::parse(text).unwrap().is_at(&place);
         for there in [
             "notes/bread.md", "bread.md", "bread", "Bread", "bread#*rising*", "bread.md#L9-L12", "bread.md#L5",
@@ -408,7 +408,7 @@ mod tests {
 
     fn measured(targets: &str, hits: &[&str]) -> [f64; 5] {
         let question = read(&format!("- q → {targets}")).unwrap().remove(0);
-        let place = |path| Place { path, title: "", heading_path: &[], lines: (1, 2) };
+        let place = |path| HitLocation { path, title: "", heading_path: &[], lines: (1, 2) };
         let judged = Judged::new(&question, hits.iter().copied().map(place));
         MEASURES.map(|(_, measure)| measure(&judged))
     }

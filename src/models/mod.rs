@@ -52,7 +52,7 @@ pub(crate) use download::download;
 pub use embedder::{EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
 pub(crate) use endpoint::{
-    BatchFile, BatchLook, BatchPlace, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
+    BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
 };
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;

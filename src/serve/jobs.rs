@@ -9,7 +9,7 @@ use crate::index::engine::Reader;
 use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
 use crate::models::{Document, ModelChoice, ModelConfig, ModelError};
 use crate::serve::wire::{
-    EmbeddedAs, Embedding, KeptVectors, Model, ModelReloaded, ProgressView, Reindexing, Verification,
+    DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
 };
 
 /// Starts to compare every note with the index, or with `full` to build it from nothing.
@@ -59,8 +59,8 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
 ///
 /// # Errors
 /// When another process writes the index, while a model is being loaded, or when the index cannot be written.
-pub fn drop_kept_vectors(owner: &Owner) -> Result<KeptVectors, RequestError> {
-    Ok(KeptVectors { dropped: owner.workspace().syncer()?.drop_kept_vectors()? })
+pub fn drop_kept_vectors(owner: &Owner) -> Result<DroppedVectors, RequestError> {
+    Ok(DroppedVectors { dropped: owner.workspace().syncer()?.drop_kept_vectors()? })
 }
 
 /// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.

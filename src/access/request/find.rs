@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::assist::AssistedRequest;
-use super::{ReadScope, RequestError, Room, share};
+use super::{Budget, ReadScope, RequestError, share};
 use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry};
 use crate::index::search::{
@@ -91,7 +91,7 @@ impl ReadScope {
         found.corrections.iter().for_each(|correction| text += &format!(" {}", correction.shown));
         let mut highlighter = Highlighter::new(&text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
-        let mut room = Room::of(self.limits, given.times);
+        let mut room = Budget::of(self.limits, given.times);
         for hit in found.hits {
             highlighter.turn_to(hit.file.language());
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);

@@ -5,6 +5,7 @@
 //! makes one, and refuses everybody else.
 
 mod assist;
+mod budget;
 mod checks;
 mod error;
 mod find;
@@ -14,7 +15,6 @@ mod link_targets;
 mod read_scope;
 mod related;
 mod role;
-mod room;
 mod source_trust;
 mod usage;
 mod visibility;
@@ -25,12 +25,15 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 
 pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
+pub(crate) use budget::{Budget, frontmatter_chars};
 pub(crate) use checks::{
     MeaningAlike, context, limit, memory_scopes, min_score, moment, note_path, query_text, tags, text, timeout_ms,
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
-pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
+pub(crate) use graph::{
+    GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, meant,
+};
 pub use graph::{KeyRelation, KeyRelations, key_relations};
 pub(crate) use limits::{AgentLimits, Edge, MAY_LACK_THE_NEWEST, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use link_targets::LinkTargets;
@@ -38,7 +41,6 @@ use read_scope::Asker;
 pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
-pub(crate) use room::{Room, frontmatter_chars};
 pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
 pub(crate) use visibility::Visibility;
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
+use super::{AgentLimits, Budget, Request, RequestError, Workspace, rfc3339};
 use crate::access::rules::{Caller, Policy, Principal, Scope, Turn, may_read};
 use crate::base::config::ScopeConfig;
 use crate::base::path::VaultPath;
@@ -77,8 +77,8 @@ impl ReadScope {
     }
 
     /// How much of notes is given.
-    pub(crate) fn room(&self) -> Room {
-        Room::of(self.limits, 1)
+    pub(crate) fn room(&self) -> Budget {
+        Budget::of(self.limits, 1)
     }
 
     /// Until when it is waited for.

@@ -25,7 +25,7 @@ use crate::vault::disk::{
     Change, ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file,
     read,
 };
-use crate::vault::forgotten::{ForgottenPlace, ForgottenTexts};
+use crate::vault::forgotten::{ForgottenNote, ForgottenTexts};
 
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
@@ -387,7 +387,7 @@ impl Owner {
         path: &VaultPath,
         text: &str,
         gone: bool,
-    ) -> Result<ForgottenPlace, RequestError> {
+    ) -> Result<ForgottenNote, RequestError> {
         let note = Note::of(path, text);
         let by_rule = || {
             let private = globs("access.private", &self.workspace().config().access.private);
@@ -399,7 +399,7 @@ impl Owner {
             None => (Vec::new(), by_rule()),
         };
         tags.extend(note.tags.iter().chain(&note.doubtful).cloned());
-        Ok(ForgottenPlace {
+        Ok(ForgottenNote {
             path: path.clone(),
             tags,
             private: private || note.is_private(),

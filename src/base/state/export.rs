@@ -281,7 +281,7 @@ mod tests {
     use super::super::imports::{ImportTable, ImportedFile, NoteOrigin};
     use super::super::jobs::{JobState, JobTable};
     use super::super::key::DigestKey;
-    use super::super::model_calls::{CallAllowance, CallEnd, CallRoom, ModelCallTable};
+    use super::super::model_calls::{CallAllowance, CallEnd, CallQuota, ModelCallTable};
     use super::super::queue::{Batch, EventQueue, EventReader, NewEvent};
     use super::super::tokens::{TokenRow, TokenTable};
     use super::super::tombstones::{ForgottenKind, TombstoneTable};
@@ -354,7 +354,7 @@ mod tests {
         jobs.bury(KIND, [3; 16], true, "no answer").unwrap();
         jobs.claim(KIND, 6).unwrap().unwrap();
         let allowance = CallAllowance { calls: 9, tokens: 999 };
-        let CallRoom::Call(id) = calls.reserve(KIND, "m", [10, 20], allowance, 100).unwrap() else { panic!() };
+        let CallQuota::Call(id) = calls.reserve(KIND, "m", [10, 20], allowance, 100).unwrap() else { panic!() };
         let end = CallEnd { outcome: "answered", tokens: [3, 4], ms: 5, kept_and_dropped: [1, 0] };
         calls.finish(id, end, 101).unwrap();
 

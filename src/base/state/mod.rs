@@ -34,7 +34,7 @@ pub use jobs::{Job, JobState, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey};
 pub use left_out::{LeftOut, LeftOutTable};
-pub use model_calls::{CallAllowance, CallEnd, CallRoom, ModelCall, ModelCallTable, ModelCallTotals};
+pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
 pub use purges::{OpenPurge, OpenPurgeTable};
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;

@@ -29,7 +29,7 @@ pub struct CallAllowance {
 
 /// Whether there is room for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallRoom {
+pub enum CallQuota {
     /// There is, and the call has this number.
     Call(i64),
     /// There is not, until then at the earliest, in milliseconds since 1970.
@@ -108,7 +108,7 @@ impl ModelCallTable {
         [tokens, bytes]: [u64; 2],
         allowance: CallAllowance,
         now: i64,
-    ) -> Result<CallRoom, StateError> {
+    ) -> Result<CallQuota, StateError> {
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             // What a clock has dated ahead of now counts from now on.
@@ -119,7 +119,7 @@ impl ModelCallTable {
                 let oldest: Option<i64> =
                     transaction.query_row(oldest, [now.saturating_sub(DAY_MS)], |row| row.get(0))?;
                 transaction.commit()?;
-                return Ok(CallRoom::Full(oldest.unwrap_or(now).saturating_add(DAY_MS)));
+                return Ok(CallQuota::Full(oldest.unwrap_or(now).saturating_add(DAY_MS)));
             }
             let reserve =
                 "INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes,
@@ -127,7 +127,7 @@ impl ModelCallTable {
             transaction.execute(reserve, params![now, kind, model, UNDER_WAY, tokens as i64, bytes as i64])?;
             let id = transaction.last_insert_rowid();
             transaction.commit()?;
-            Ok(CallRoom::Call(id))
+            Ok(CallQuota::Call(id))
         })
     }
 
@@ -237,7 +237,7 @@ mod tests {
         (folder, table)
     }
 
-    fn reserve(table: &ModelCallTable, tokens: u64, now: i64) -> CallRoom {
+    fn reserve(table: &ModelCallTable, tokens: u64, now: i64) -> CallQuota {
         table.reserve("extraction", "m", [tokens, 10], CallAllowance { calls: 3, tokens: 1_000 }, now).unwrap()
     }
 
@@ -247,8 +247,8 @@ mod tests {
 
     fn call(table: &ModelCallTable, tokens: u64, now: i64) -> i64 {
         match reserve(table, tokens, now) {
-            CallRoom::Call(id) => id,
-            CallRoom::Full(_) => panic!("no room"),
+            CallQuota::Call(id) => id,
+            CallQuota::Full(_) => panic!("no room"),
         }
     }
 
@@ -260,11 +260,11 @@ mod tests {
         // The program is killed in the middle of the second: it counts as what it may have cost.
         call(&table, 400, 2_000);
         table.cut_off().unwrap();
-        assert_eq!(reserve(&table, 400, 3_000), CallRoom::Full(1_000 + DAY_MS));
+        assert_eq!(reserve(&table, 400, 3_000), CallQuota::Full(1_000 + DAY_MS));
         table.finish(one, end([100, 20]), 2_500).unwrap();
         call(&table, 400, 3_000);
-        assert_eq!(reserve(&table, 1, 4_000), CallRoom::Full(1_000 + DAY_MS), "three calls are enough");
-        assert!(matches!(reserve(&table, 1, 1_001 + DAY_MS), CallRoom::Call(_)), "a day rolls on");
+        assert_eq!(reserve(&table, 1, 4_000), CallQuota::Full(1_000 + DAY_MS), "three calls are enough");
+        assert!(matches!(reserve(&table, 1, 1_001 + DAY_MS), CallQuota::Call(_)), "a day rolls on");
         let totals = table.totals(1_001 + DAY_MS).unwrap();
         assert_eq!(totals.day, [3, 400 + 400 + 1]);
         assert_eq!(totals.first, Some(1_000));
@@ -278,7 +278,7 @@ mod tests {
         let id = call(&table, 900, 0);
         table.finish(id, end([0, 0]), 1).unwrap();
         assert_eq!(table.totals(1).unwrap().day, [1, 900]);
-        assert!(matches!(reserve(&table, 200, 1), CallRoom::Full(_)));
+        assert!(matches!(reserve(&table, 200, 1), CallQuota::Full(_)));
         assert_eq!(table.newest(9).unwrap()[0].prompt_tokens, 0, "and no estimate is shown as a count");
     }
 
@@ -287,8 +287,8 @@ mod tests {
         let (_folder, table) = table();
         let ahead = 100_000 * DAY_MS;
         (0..3).for_each(|_| _ = call(&table, 10, ahead));
-        assert_eq!(reserve(&table, 1, 5_000), CallRoom::Full(5_000 + DAY_MS), "they count, and from now on");
-        assert!(matches!(reserve(&table, 1, 5_001 + DAY_MS), CallRoom::Call(_)));
+        assert_eq!(reserve(&table, 1, 5_000), CallQuota::Full(5_000 + DAY_MS), "they count, and from now on");
+        assert!(matches!(reserve(&table, 1, 5_001 + DAY_MS), CallQuota::Call(_)));
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
             })
             .unwrap();
         let later = 9_999 + DAY_MS;
-        let CallRoom::Call(id) = table.reserve("extraction", "m", [3, 5], allowance, later).unwrap() else { panic!() };
+        let CallQuota::Call(id) = table.reserve("extraction", "m", [3, 5], allowance, later).unwrap() else { panic!() };
         table.finish(id, end([2, 1]), later).unwrap();
         let all = MOST_CALLS as u64 + 11;
         let totals = table.totals(later).unwrap();

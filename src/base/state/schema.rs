@@ -112,7 +112,7 @@ CREATE TABLE taken_over(name TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT, WITHO
 ";
 
 /// Why a database is not one of ours.
-pub(super) enum Strange {
+pub(super) enum SchemaError {
     /// It has tables of somebody else, or lacks some of ours.
     Damaged(String),
     /// It has another format.
@@ -121,13 +121,13 @@ pub(super) enum Strange {
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Strange {
+impl From<rusqlite::Error> for SchemaError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl Strange {
+impl SchemaError {
     pub(super) fn of(self, path: &std::path::Path) -> StateError {
         match self {
             Self::Damaged(reason) => StateError::Damaged { path: path.to_owned(), reason },
@@ -138,7 +138,7 @@ impl Strange {
 }
 
 /// Makes the tables where there is nothing yet, in one transaction, and looks whether all are there.
-pub(super) fn make(connection: &Connection) -> Result<(), Strange> {
+pub(super) fn make(connection: &Connection) -> Result<(), SchemaError> {
     let format = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
     let mut found: i64 = format(connection)?;
     if found == 0 {
@@ -147,7 +147,7 @@ pub(super) fn make(connection: &Connection) -> Result<(), Strange> {
         found = format(&transaction)?;
         if found == 0 {
             if transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))? > 0 {
-                return Err(Strange::Damaged("it has tables of somebody else".into()));
+                return Err(SchemaError::Damaged("it has tables of somebody else".into()));
             }
             transaction.execute_batch(SCHEMA)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
@@ -157,22 +157,22 @@ pub(super) fn make(connection: &Connection) -> Result<(), Strange> {
         }
     }
     if found != FORMAT {
-        return Err(Strange::Other(found));
+        return Err(SchemaError::Other(found));
     }
     for table in SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split('(').next()) {
         let there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
         if !connection.prepare(there)?.exists([table])? {
-            return Err(Strange::Damaged(format!("it has no table `{table}`")));
+            return Err(SchemaError::Damaged(format!("it has no table `{table}`")));
         }
     }
     Ok(())
 }
 
 /// Whether a database has our format, our tables and nothing else.
-pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), Strange> {
+pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), SchemaError> {
     let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if found != FORMAT {
-        return Err(Strange::Other(found));
+        return Err(SchemaError::Other(found));
     }
     let all = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
         let mut all = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")?;
@@ -183,7 +183,7 @@ pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), Strange> {
     make(&ours)?;
     match all(connection)? == all(&ours)? {
         true => Ok(()),
-        false => Err(Strange::Damaged("it has other tables than this program makes".into())),
+        false => Err(SchemaError::Damaged("it has other tables than this program makes".into())),
     }
 }
 
@@ -206,13 +206,13 @@ mod tests {
         let ours = Connection::open_in_memory().unwrap();
         assert!(make(&ours).is_ok() && make(&ours).is_ok());
         ours.execute_batch("PRAGMA user_version = 99").unwrap();
-        assert!(matches!(make(&ours), Err(Strange::Other(99))));
+        assert!(matches!(make(&ours), Err(SchemaError::Other(99))));
         let theirs = Connection::open_in_memory().unwrap();
         theirs.execute_batch("CREATE TABLE notes(id)").unwrap();
-        assert!(matches!(make(&theirs), Err(Strange::Damaged(_))));
+        assert!(matches!(make(&theirs), Err(SchemaError::Damaged(_))));
         let robbed = Connection::open_in_memory().unwrap();
         assert!(make(&robbed).is_ok());
         robbed.execute_batch("DROP TABLE agents").unwrap();
-        assert!(matches!(make(&robbed), Err(Strange::Damaged(_))));
+        assert!(matches!(make(&robbed), Err(SchemaError::Damaged(_))));
     }
 }

@@ -32,7 +32,7 @@ pub(super) enum ProgramName {
 
 /// Where a program has its settings.
 #[derive(Debug, Clone, Copy)]
-enum SettingsPlace {
+enum SettingsLocation {
     /// Below the home folder, or in the folder that an environment variable names; which, and the path in it.
     Home(&'static [&'static str], Option<(&'static str, &'static str)>),
     /// Below the user's folder of configurations, as the system names it.
@@ -49,7 +49,7 @@ pub(super) struct Program {
     pub(super) title: &'static str,
     /// The agent that it asks as, when nobody says.
     pub(super) agent: &'static str,
-    place: SettingsPlace,
+    place: SettingsLocation,
     /// A variable that names the file itself.
     file_in: Option<&'static str>,
     format: SettingsFormat,
@@ -66,7 +66,7 @@ const USUAL: Program = Program {
     named: ProgramName::ClaudeCode,
     title: "",
     agent: "",
-    place: SettingsPlace::Environment,
+    place: SettingsLocation::Environment,
     file_in: None,
     format: SettingsFormat::Json,
     servers: &["mcpServers"],
@@ -80,7 +80,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::ClaudeCode,
         title: "Claude Code",
         agent: "claude",
-        place: SettingsPlace::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
+        place: SettingsLocation::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
         says_stdio: true,
         then: "it counts from its next session on",
         ..USUAL
@@ -89,7 +89,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::ClaudeDesktop,
         title: "Claude Desktop",
         agent: "claude",
-        place: SettingsPlace::Config("Claude/claude_desktop_config.json"),
+        place: SettingsLocation::Config("Claude/claude_desktop_config.json"),
         then: "end it and start it anew",
         ..USUAL
     },
@@ -97,7 +97,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::Codex,
         title: "Codex",
         agent: "codex",
-        place: SettingsPlace::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
+        place: SettingsLocation::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
         format: SettingsFormat::Toml,
         servers: &["mcp_servers"],
         then: "it counts from its next session on",
@@ -107,7 +107,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::Cursor,
         title: "Cursor",
         agent: "cursor",
-        place: SettingsPlace::Home(&[".cursor", "mcp.json"], None),
+        place: SettingsLocation::Home(&[".cursor", "mcp.json"], None),
         then: "switch it on in its settings, under MCP",
         ..USUAL
     },
@@ -115,7 +115,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::Moltis,
         title: "Moltis",
         agent: "moltis",
-        place: SettingsPlace::Home(&[".config", "moltis", "moltis.toml"], Some(("MOLTIS_CONFIG_DIR", "moltis.toml"))),
+        place: SettingsLocation::Home(
+            &[".config", "moltis", "moltis.toml"],
+            Some(("MOLTIS_CONFIG_DIR", "moltis.toml")),
+        ),
         format: SettingsFormat::Toml,
         servers: &["mcp", "servers"],
         then: "start its gateway anew",
@@ -125,7 +128,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::Openclaw,
         title: "OpenClaw",
         agent: "openclaw",
-        place: SettingsPlace::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
+        place: SettingsLocation::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
         file_in: Some("OPENCLAW_CONFIG_PATH"),
         servers: &["mcp", "servers"],
         then: "start its gateway anew",
@@ -136,7 +139,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         named: ProgramName::Vscode,
         title: "VS Code",
         agent: "vscode",
-        place: SettingsPlace::Config("Code/User/mcp.json"),
+        place: SettingsLocation::Config("Code/User/mcp.json"),
         servers: &["servers"],
         says_stdio: true,
         then: "start it there with `MCP: List Servers`",
@@ -163,9 +166,9 @@ impl Program {
         let dirs = BaseDirs::new().context("you have no home folder, in which programs have their settings")?;
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = match self.place {
-            SettingsPlace::Environment => return Ok(None),
-            SettingsPlace::Config(path) => dirs.config_dir().join(path),
-            SettingsPlace::Home(path, folder) => folder
+            SettingsLocation::Environment => return Ok(None),
+            SettingsLocation::Config(path) => dirs.config_dir().join(path),
+            SettingsLocation::Home(path, folder) => folder
                 .and_then(|(variable, path)| Some(named(variable)?.join(path)))
                 .unwrap_or_else(|| path.iter().fold(dirs.home_dir().to_owned(), |folder, part| folder.join(part))),
         };

@@ -10,7 +10,7 @@ use super::index::QmdIndex;
 use super::listing::say_pending;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{remark, say, stdout};
-use crate::serve::qmd::{IndexPlace, IndexVariables, QmdCollection, QmdCollections, QmdError};
+use crate::serve::qmd::{IndexPaths, IndexVariables, QmdCollection, QmdCollections, QmdError};
 
 /// What can be done with collections.
 #[derive(Debug, Subcommand)]
@@ -347,7 +347,7 @@ pub(super) fn init() -> anyhow::Result<Outcome> {
         )
         .into());
     }
-    drop(QmdIndex::open(IndexPlace::make_in(&folder)?)?);
+    drop(QmdIndex::open(IndexPaths::make_in(&folder)?)?);
     if IndexVariables::of_process().name_one() {
         remark!(
             "qmd: it counts where QMD_CONFIG_DIR, XDG_CONFIG_HOME and XDG_CACHE_HOME are not set: here, they name another index"

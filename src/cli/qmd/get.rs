@@ -50,7 +50,7 @@ impl QmdGetArgs {
     }
 
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
+        let lines = LineSelection { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
             remark!("{}", missing(index, &self.what)?);
             return Ok(Outcome::NothingFound);
@@ -68,7 +68,7 @@ impl QmdGetArgs {
 }
 
 /// Which lines of a document are wanted.
-pub(super) struct WantedLines {
+pub(super) struct LineSelection {
     /// The first; that which is named with the document, or the first of all.
     pub(super) from: Option<usize>,
     /// So many at most.
@@ -84,7 +84,7 @@ pub(super) struct WantedLines {
 pub(super) fn document_text(
     index: &mut QmdIndex,
     what: &str,
-    wanted: &WantedLines,
+    wanted: &LineSelection,
 ) -> anyhow::Result<Option<GivenDocument>> {
     let (document, named) = match found(index, what)? {
         Some(found) => found,

@@ -22,7 +22,7 @@ use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::remark;
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
-use crate::serve::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments, indexes_folder};
+use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocuments, indexes_folder};
 use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -38,14 +38,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// An index.
 pub(super) struct QmdIndex {
-    pub(super) place: IndexPlace,
+    pub(super) place: IndexPaths,
     pub(super) collections: QmdCollections,
     pub(super) documents: QmdDocuments,
 }
 
 impl QmdIndex {
     /// Opens an index; one that is new takes over what a QMD has left.
-    pub(super) fn open(place: IndexPlace) -> anyhow::Result<Self> {
+    pub(super) fn open(place: IndexPaths) -> anyhow::Result<Self> {
         let collections = match QmdCollections::load(&place)? {
             Some(collections) => collections,
             None => {
@@ -125,7 +125,7 @@ impl QmdIndex {
 ///
 /// # Errors
 /// When it cannot be started, or the index cannot be opened.
-pub(super) fn client(place: &IndexPlace) -> anyhow::Result<Client> {
+pub(super) fn client(place: &IndexPaths) -> anyhow::Result<Client> {
     let folder = place.folder.clone();
     let home = Home::open(&folder)?;
     touch(&folder);

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::find::{ALL_HITS, QmdSearch};
-use super::get::{MAX_BYTES, WantedLines, document_text, document_texts, missing};
+use super::get::{LineSelection, MAX_BYTES, document_text, document_texts, missing};
 use super::index::{QmdIndex, asking};
 use super::listing::index_status;
 use super::shapes::{GivenDocument, QmdHit};
@@ -18,7 +18,7 @@ use crate::base::config::Mode;
 use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
-use crate::serve::qmd::{IndexPlace, QMD_VERSION};
+use crate::serve::qmd::{IndexPaths, QMD_VERSION};
 use crate::serve::wire::percent_encode_path;
 
 /// Where it listens over HTTP, as QMD does.
@@ -98,11 +98,11 @@ const INSTRUCTIONS: &str = "Folders of Markdown documents, searched by `query`: 
 
 /// Answers for an index.
 pub(super) struct QmdAnswers {
-    place: IndexPlace,
+    place: IndexPaths,
 }
 
 impl QmdAnswers {
-    pub(super) fn new(place: IndexPlace) -> Self {
+    pub(super) fn new(place: IndexPaths) -> Self {
         Self { place }
     }
 
@@ -351,7 +351,7 @@ fn whole(number: Option<f64>) -> Option<usize> {
 
 fn get(index: &mut QmdIndex, asked: &GetArguments) -> anyhow::Result<Value> {
     let wanted =
-        WantedLines { from: whole(asked.from_line), most: whole(asked.max_lines), numbered: asked.line_numbers };
+        LineSelection { from: whole(asked.from_line), most: whole(asked.max_lines), numbered: asked.line_numbers };
     match document_text(index, &asked.file, &wanted)? {
         Some(given) => Ok(json!({ "content": [resource(&given)] })),
         None => Ok(failed(&missing(index, &asked.file)?)),
@@ -392,7 +392,7 @@ fn resource(given: &GivenDocument) -> Value {
 /// # Errors
 /// When it cannot be read.
 pub(super) fn at_address(index: &mut QmdIndex, address: &str) -> anyhow::Result<Option<Value>> {
-    let wanted = WantedLines { from: None, most: None, numbered: false };
+    let wanted = LineSelection { from: None, most: None, numbered: false };
     let given = document_text(index, &crate::serve::wire::percent_decode(address), &wanted)?;
     Ok(given.map(|given| json!({ "contents": [resource(&given)["resource"]] })))
 }

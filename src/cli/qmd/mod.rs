@@ -19,7 +19,7 @@ use super::exit::Outcome;
 use super::search;
 use super::terminal::remark;
 use crate::base::config::Mode;
-use crate::serve::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
+use crate::serve::qmd::{IndexPaths, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
@@ -127,7 +127,7 @@ impl QmdCommand {
     fn asked(self) -> anyhow::Result<Outcome> {
         let by_address = if let QmdAction::Get(args) = &self.action { args.index() } else { None };
         let named = by_address.or(self.index.as_deref()).map(str::to_owned);
-        let place = || IndexPlace::of(named.as_deref(), &IndexVariables::of_process());
+        let place = || IndexPaths::of(named.as_deref(), &IndexVariables::of_process());
         let open = || QmdIndex::open(place()?);
         match self.action {
             QmdAction::Collection(action) => action.run(&mut open()?),

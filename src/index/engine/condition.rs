@@ -16,14 +16,14 @@ use crate::text::derive::{CONVERSATIONS, Label, speaker_term, values_of};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// What it is.
-    pub wanted: Wanted,
+    pub wanted: Predicate,
     /// Whether it is what the note is not to be.
     pub negated: bool,
 }
 
 /// What a note may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Predicate {
     /// Of a collection.
     Collection(String),
     /// A conversation by its id, its path, or its file's name. Case does not count.
@@ -71,7 +71,7 @@ pub(super) struct FilteredFiles<'a> {
 impl Condition {
     /// Whether no file is ruled out by it: what others say in the same conversation is not.
     pub(super) fn leaves_all(&self) -> bool {
-        self.negated && matches!(self.wanted, Wanted::Speaker(_))
+        self.negated && matches!(self.wanted, Predicate::Speaker(_))
     }
 
     /// Those of `set` that meet it.
@@ -92,7 +92,7 @@ impl Condition {
     }
 }
 
-impl Wanted {
+impl Predicate {
     /// The files that are so; of those in `set` at least.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ mod tests {
         writer.apply(writer.batch(notes.into(), Vec::new())).unwrap();
         let reader = writer.publish().unwrap();
         let files = |name: &str| -> Vec<String> {
-            let wanted = Wanted::Speaker(name.into());
+            let wanted = Predicate::Speaker(name.into());
             let filter = Filter { conditions: vec![Condition { wanted, negated: false }], ..Filter::default() };
             let found = reader.resolve(&filter, &Turn::default()).unwrap().unwrap();
             let mut paths: Vec<String> =

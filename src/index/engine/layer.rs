@@ -76,7 +76,7 @@ mod tests {
     use crate::access::rules::Turn;
     use crate::base::config::StemmerLanguage;
     use crate::index::engine::tests::exact::ExactEngine;
-    use crate::index::engine::{Condition, Engine, FileUpdate, Filter, Wanted};
+    use crate::index::engine::{Condition, Engine, FileUpdate, Filter, Predicate};
 
     #[test]
     fn each_file_is_in_one_layer() {
@@ -100,7 +100,7 @@ mod tests {
         writer.apply(writer.batch(updates, Vec::new())).unwrap();
         let reader = writer.publish().unwrap();
         let found = |name: &str, summaries_since_ms: Option<i64>| -> Vec<String> {
-            let wanted = Wanted::Layer(MemoryLayer::named(name).unwrap());
+            let wanted = Predicate::Layer(MemoryLayer::named(name).unwrap());
             let conditions = vec![Condition { wanted, negated: false }];
             let filter = Filter { summaries_since_ms, conditions, ..Filter::default() };
             let set = reader.resolve(&filter, &Turn::default()).unwrap().unwrap();

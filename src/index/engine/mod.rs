@@ -38,7 +38,7 @@ pub(crate) use bm25::{Statistics, TermWeight};
 pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
 pub(crate) use condition::is_at_or_below;
-pub use condition::{Condition, Wanted};
+pub use condition::{Condition, Predicate};
 pub use cosine::{Like, LikeWord, unpack};
 pub(crate) use cosine::{QueryVector, QueryVectorError, pack, packed_bytes, rounded};
 pub use entry::FileInfo;

@@ -17,7 +17,7 @@ pub(super) struct Embeddings {
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next.
-    queue: BTreeMap<QueuePlace, ContentHash>,
+    queue: BTreeMap<QueuePosition, ContentHash>,
     /// Counts how often texts were put back.
     turn: u32,
     /// Embeddings in the catalog, those that no chunk has any more included.
@@ -31,14 +31,14 @@ pub(super) struct Embeddings {
 /// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
 /// texts at once, for the same reason in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct QueuePlace {
+struct QueuePosition {
     late: bool,
     newest: Reverse<i64>,
     file: u32,
     row: u64,
 }
 
-impl QueuePlace {
+impl QueuePosition {
     /// Behind all others, and behind those that were put there in an earlier turn: what fails again is not in the way of what failed once.
     fn last(turn: u32, file: u32, row: u64) -> Self {
         Self { late: true, newest: Reverse(i64::MIN + i64::from(u32::MAX - turn)), file, row }
@@ -101,7 +101,7 @@ impl Embeddings {
                     }
                     // Its own place in the queue may be past: whoever is first answers for the text.
                     Some((row, file)) => {
-                        self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
+                        self.queue.insert(QueuePosition::last(self.turn, *file, *row), *content);
                     }
                 }
             }
@@ -132,7 +132,7 @@ impl Embeddings {
             // Whoever is first answers for the text, and should not be one that waits for all others.
             let rows = self.waiting.entry(*content).or_default();
             rows.insert(if late { rows.len() } else { 0 }, (*row, file));
-            self.queue.insert(QueuePlace { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
+            self.queue.insert(QueuePosition { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
         }
     }
 
@@ -167,7 +167,7 @@ impl Embeddings {
     pub(super) fn take(&mut self, limit: usize) -> Vec<(u32, u64, ContentHash)> {
         let mut taken = Vec::new();
         while taken.len() < limit
-            && let Some((QueuePlace { file, row, .. }, content)) = self.queue.pop_first()
+            && let Some((QueuePosition { file, row, .. }, content)) = self.queue.pop_first()
         {
             if self.is_first(file, row, &content) && !self.aside.contains(&content) {
                 taken.push((file, row, content));
@@ -185,7 +185,7 @@ impl Embeddings {
     pub(super) fn set_bulk_aside(&mut self, newest: usize) -> Vec<ContentHash> {
         let Some(place) = self.queue.keys().nth(newest).copied() else { return Vec::new() };
         let mut bulk = Vec::new();
-        for (QueuePlace { file, row, .. }, content) in self.queue.split_off(&place) {
+        for (QueuePosition { file, row, .. }, content) in self.queue.split_off(&place) {
             if self.is_first(file, row, &content) && self.aside.insert(content) {
                 bulk.push(content);
             }
@@ -243,7 +243,7 @@ impl Embeddings {
         for content in contents {
             self.aside.remove(content);
             if let Some((row, file)) = self.waiting.get(content).and_then(|rows| rows.first()) {
-                self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
+                self.queue.insert(QueuePosition::last(self.turn, *file, *row), *content);
             }
         }
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::base::clock::{Edge, moment};
 use crate::base::config::MemoryLayer;
-use crate::index::engine::{Condition, Wanted};
+use crate::index::engine::{Condition, Predicate};
 use crate::text::derive::{CONVERSATIONS, Label, without_links};
 
 /// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
@@ -35,7 +35,7 @@ pub(super) struct Surroundings<'a> {
     /// Whether a note that is seen has a property.
     pub(super) has_property: &'a dyn Fn(&str) -> bool,
     /// Whether a note that is seen is so.
-    pub(super) is_there: &'a dyn Fn(&Wanted) -> bool,
+    pub(super) is_there: &'a dyn Fn(&Predicate) -> bool,
 }
 
 /// What `key:value` asks for; `None` when it asks for nothing, and is words.
@@ -44,20 +44,20 @@ pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surround
     let name = key.to_lowercase();
     let wanted = match name.as_str() {
         _ if value.is_empty() => return None,
-        "tag" | "tags" => Wanted::Tag(value.to_owned()),
-        "in" | "collection" => Wanted::Collection(value.trim_end_matches('/').to_owned()),
-        "role" => of_turns(Wanted::Speaker(value.to_owned()), (key, value), around)?,
-        "conversation" => of_turns(Wanted::Conversation(value.to_owned()), (key, value), around)?,
+        "tag" | "tags" => Predicate::Tag(value.to_owned()),
+        "in" | "collection" => Predicate::Collection(value.trim_end_matches('/').to_owned()),
+        "role" => of_turns(Predicate::Speaker(value.to_owned()), (key, value), around)?,
+        "conversation" => of_turns(Predicate::Conversation(value.to_owned()), (key, value), around)?,
         // Whatever other layers there are, they are of a property.
         "layer" => match MemoryLayer::named(value) {
-            Some(layer) => Wanted::Layer(layer),
+            Some(layer) => Predicate::Layer(layer),
             None => (around.has_property)(key).then(|| property(key, value))?,
         },
-        "path" => Wanted::Path(value.to_owned()),
-        "title" => Wanted::Title(value.to_owned()),
-        "before" => Wanted::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
-        "after" => Wanted::Updated(moment(value, Edge::Start, around.at)?, i64::MAX),
-        "has" => Wanted::Labelled(Label::of_content(value.to_lowercase().trim_end_matches('s'))?),
+        "path" => Predicate::Path(value.to_owned()),
+        "title" => Predicate::Title(value.to_owned()),
+        "before" => Predicate::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
+        "after" => Predicate::Updated(moment(value, Edge::Start, around.at)?, i64::MAX),
+        "has" => Predicate::Labelled(Label::of_content(value.to_lowercase().trim_end_matches('s'))?),
         _ if (around.has_property)(key) => property(key, value),
         _ => return None,
     };
@@ -66,14 +66,14 @@ pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surround
 
 /// What `role:` or `conversation:` asks for: a speaker or a conversation that there is; else a property that a note has; else, among
 /// conversations, one that there is not, of which whoever asks is told. `None` where there are none.
-fn of_turns(wanted: Wanted, (key, value): (&str, &str), around: &Surroundings<'_>) -> Option<Wanted> {
+fn of_turns(wanted: Predicate, (key, value): (&str, &str), around: &Surroundings<'_>) -> Option<Predicate> {
     if (around.is_there)(&wanted) {
         return Some(wanted);
     }
     if (around.has_property)(key) {
         return Some(property(key, value));
     }
-    (around.is_there)(&Wanted::Collection(CONVERSATIONS.to_owned())).then_some(wanted)
+    (around.is_there)(&Predicate::Collection(CONVERSATIONS.to_owned())).then_some(wanted)
 }
 
 /// What `[key]` or `[key:value]` asks for.
@@ -85,11 +85,11 @@ pub(super) fn bracketed(inner: &str, negated: bool, around: &Surroundings<'_>) -
             asks.then(|| Condition { wanted: property(key.trim(), value), negated })
         }
         None => (around.has_property)(inner.trim())
-            .then(|| Condition { wanted: Wanted::Labelled(Label::of_property(inner, None)), negated }),
+            .then(|| Condition { wanted: Predicate::Labelled(Label::of_property(inner, None)), negated }),
     }
 }
 
-fn property(key: &str, value: &str) -> Wanted {
+fn property(key: &str, value: &str) -> Predicate {
     let value = &*without_links(value);
     let signs: [(&str, &[Ordering]); 4] = [
         (">=", &[Ordering::Greater, Ordering::Equal]),
@@ -100,9 +100,9 @@ fn property(key: &str, value: &str) -> Wanted {
     let compared = signs.iter().find_map(|(sign, ordering)| Some((value.strip_prefix(sign)?.trim(), ordering)));
     match compared.filter(|(with, _)| !with.is_empty()) {
         Some((with, ordering)) => {
-            Wanted::Compared { key: key.to_owned(), ordering: ordering.to_vec(), with: with.to_owned() }
+            Predicate::Compared { key: key.to_owned(), ordering: ordering.to_vec(), with: with.to_owned() }
         }
-        None => Wanted::Labelled(Label::of_property(key, Some(value))),
+        None => Predicate::Labelled(Label::of_property(key, Some(value))),
     }
 }
 
@@ -134,17 +134,17 @@ mod tests {
 
     #[test]
     fn a_property_called_role_was_who_speaks() {
-        let asked = |there: &'static [Wanted], properties: &'static [&str], key: &str| {
+        let asked = |there: &'static [Predicate], properties: &'static [&str], key: &str| {
             let (is_there, has_property) =
-                (|wanted: &Wanted| there.contains(wanted), |key: &str| properties.contains(&key));
+                (|wanted: &Predicate| there.contains(wanted), |key: &str| properties.contains(&key));
             let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &has_property, is_there: &is_there };
             condition(key, "ann", false, &around).map(|condition| condition.wanted)
         };
         for (key, wanted) in
-            [("role", Wanted::Speaker("ann".into())), ("conversation", Wanted::Conversation("ann".into()))]
+            [("role", Predicate::Speaker("ann".into())), ("conversation", Predicate::Conversation("ann".into()))]
         {
-            let all: &'static [Wanted] = vec![wanted.clone(), Wanted::Collection(CONVERSATIONS.into())].leak();
-            let property = || Some(Wanted::Labelled(Label::of_property(key, Some("ann"))));
+            let all: &'static [Predicate] = vec![wanted.clone(), Predicate::Collection(CONVERSATIONS.into())].leak();
+            let property = || Some(Predicate::Labelled(Label::of_property(key, Some("ann"))));
             assert_eq!(asked(all, &["role", "conversation"], key), Some(wanted.clone()), "she speaks");
             assert_eq!(asked(&all[1..], &["role", "conversation"], key), property(), "she does not");
             assert_eq!(asked(&all[1..], &[], key), Some(wanted), "nothing is found, which is said");

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::operators::{self, Surroundings, is_condition};
 use super::window::{LineKind, lines};
 use crate::base::config::Mode;
-use crate::index::engine::{Condition, Wanted, WordQuery};
+use crate::index::engine::{Condition, Predicate, WordQuery};
 use crate::text::derive::words::plain_words;
 use crate::text::derive::{Label, speaker_term};
 
@@ -168,7 +168,7 @@ impl<'a> QueryReading<'a> {
             };
             if let Some(condition) = asks {
                 self.open = None;
-                if let Wanted::Speaker(name) = &condition.wanted {
+                if let Predicate::Speaker(name) = &condition.wanted {
                     let term = speaker_term(name);
                     match condition.negated {
                         true => self.keyword.not_said_by.push(term),
@@ -415,7 +415,7 @@ mod tests {
             let conditions = conditions.iter().map(|condition| {
                 let not = if condition.negated { "not " } else { "" };
                 match &condition.wanted {
-                    Wanted::Labelled(label) => {
+                    Predicate::Labelled(label) => {
                         let known = [
                             ("status=done", Label::of_property("status", Some("done"))),
                             ("status", Label::of_property("status", None)),
@@ -424,7 +424,7 @@ mod tests {
                         ];
                         format!("{not}{}", known.iter().find(|(_, known)| known == label).map_or("?", |(name, _)| name))
                     }
-                    Wanted::Compared { key, ordering, with } => format!("{not}{key} {ordering:?} {with}"),
+                    Predicate::Compared { key, ordering, with } => format!("{not}{key} {ordering:?} {with}"),
                     wanted => format!("{not}{wanted:?}"),
                 }
             });

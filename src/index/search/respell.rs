@@ -13,7 +13,7 @@ use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::path::folded;
 use crate::index::engine::{
-    Condition, EngineError, FileSet, FileTable, Filter, Like, Reader, Wanted, WordQuery, is_at_or_below,
+    Condition, EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
 };
 use crate::models::Embedder;
 use crate::text::derive::nearest::{edits, nearest};
@@ -323,9 +323,9 @@ pub(super) fn unknown(
     }
     for wanted in wanted {
         let unknown = match wanted {
-            Wanted::Collection(name) => unknown_collection(name, files, scope),
-            Wanted::Tag(name) => unknown_tag(name, files, scope),
-            Wanted::Speaker(_) | Wanted::Conversation(_) => unknown_of_turns(wanted, reader, scope)?,
+            Predicate::Collection(name) => unknown_collection(name, files, scope),
+            Predicate::Tag(name) => unknown_tag(name, files, scope),
+            Predicate::Speaker(_) | Predicate::Conversation(_) => unknown_of_turns(wanted, reader, scope)?,
             _ => None,
         };
         if unknown.is_some() {
@@ -340,7 +340,7 @@ pub(super) fn unknown(
 /// # Errors
 /// When a store cannot be read, or nobody waits any more.
 pub(super) fn is_any(
-    wanted: &Wanted,
+    wanted: &Predicate,
     reader: &dyn Reader,
     scope: Option<&FileSet>,
     turn: &Turn,
@@ -352,7 +352,7 @@ pub(super) fn is_any(
 
 /// A speaker or a conversation that is in no file of `scope`.
 fn unknown_of_turns(
-    wanted: &Wanted,
+    wanted: &Predicate,
     reader: &dyn Reader,
     scope: Option<&FileSet>,
 ) -> Result<Option<UnknownName>, EngineError> {
@@ -361,12 +361,12 @@ fn unknown_of_turns(
         return Ok(None);
     }
     let (kind, name, nearest) = match wanted {
-        Wanted::Speaker(name) => {
+        Predicate::Speaker(name) => {
             let there = reader.speakers(scope)?;
             let nearest = nearest(&speaker_term(name), &there.iter().map(String::as_str).collect::<Vec<_>>());
             (UnknownKind::Speaker, name, nearest.map(|term| term.replace('_', " ")))
         }
-        Wanted::Conversation(name) => {
+        Predicate::Conversation(name) => {
             let all = files.facets().of_collections(|name| name == CONVERSATIONS);
             let seen = all.iter().filter(|file| scope.is_none_or(|scope| scope.contains(*file)));
             let stems: Vec<&str> = seen.filter_map(|file| Some(files.get(file)?.path.stem())).collect();

@@ -21,7 +21,7 @@ use super::weigh::{GivenCounts, QueryMeaning, embed_beside, weigh};
 use super::window::HitWindows;
 use crate::access::rules::Turn;
 use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
-use crate::index::engine::{Condition, EngineError, QueryVector, Reader, Wanted, WordQuery};
+use crate::index::engine::{Condition, EngineError, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 use crate::text::derive::Label;
 
@@ -68,12 +68,12 @@ pub(crate) fn assisted_search(
     let SearchHelp { assistant, given, asker } = help;
     let files = reader.files();
     let has_property = |key: &str| files.facets().has_label(Label::of_property(key, None), visible.set());
-    let is_there = |wanted: &Wanted| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
+    let is_there = |wanted: &Predicate| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
     let around = Surroundings { at: request.at, has_property: &has_property, is_there: &is_there };
     let mut query = ParsedQuery::read(&request.text, &around);
     if query.is_empty() {
         // Tags alone say which notes, however they are asked for.
-        let tags = request.filter.tags.iter().map(|tag| Wanted::Tag(tag.clone()));
+        let tags = request.filter.tags.iter().map(|tag| Predicate::Tag(tag.clone()));
         query.conditions.extend(tags.map(|wanted| Condition { wanted, negated: false }));
     }
     if query.is_empty() || request.limit == 0 {

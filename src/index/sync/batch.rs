@@ -20,7 +20,7 @@ use super::worker::{Worker, WorkerMessage};
 use crate::base::fs::{FsError, create_private_dir, write_atomically};
 use crate::index::engine::{ContentHash, EngineError, Writer};
 use crate::models::{
-    BatchClient, BatchFile, BatchLook, BatchPlace, EmbeddedText, Fingerprint, MOST_TEXTS, ModelError, ModelErrorKind,
+    BatchClient, BatchFile, BatchLook, BatchOrigin, EmbeddedText, Fingerprint, MOST_TEXTS, ModelError, ModelErrorKind,
     is_id,
 };
 
@@ -53,7 +53,7 @@ static BATCHES: AtomicU64 = AtomicU64::new(1);
 /// A batch at a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct BatchRecord {
-    place: BatchPlace,
+    place: BatchOrigin,
     /// The file of requests, as the service calls it.
     file: String,
     /// The batch, as the service calls it; `None` where that is not known yet.
@@ -592,8 +592,8 @@ impl Worker<'_> {
         let batches: Vec<&Batches> = self.lanes().filter_map(|lane| lane.batches.as_ref()).collect();
         let is_followed = |record: &BatchRecord| batches.iter().any(|batches| batches.follows(record));
         for at_hand in &batches {
-            let BatchPlace { endpoint, api_key_env, .. } = at_hand.client.place();
-            let is_there = |place: &BatchPlace| (endpoint, api_key_env) == (&place.endpoint, &place.api_key_env);
+            let BatchOrigin { endpoint, api_key_env, .. } = at_hand.client.place();
+            let is_there = |place: &BatchOrigin| (endpoint, api_key_env) == (&place.endpoint, &place.api_key_env);
             for record in self.options.batches.which(|record| is_there(&record.place) && !is_followed(record)) {
                 tracing::info!("a batch of a model that is not in use any more is ended");
                 self.options.batches.remove(&record.file);
@@ -652,7 +652,7 @@ mod tests {
     }
 
     fn record(endpoint: &str, file: &str) -> BatchRecord {
-        let place = BatchPlace { fingerprint: "f".into(), endpoint: endpoint.into(), api_key_env: String::new() };
+        let place = BatchOrigin { fingerprint: "f".into(), endpoint: endpoint.into(), api_key_env: String::new() };
         let contents = [1, 2].map(|number| ContentHash::from_bytes([number; 16]).to_string()).to_vec();
         BatchRecord { place, file: file.into(), batch: None, since_ms: Timestamp::now().as_millisecond(), contents }
     }

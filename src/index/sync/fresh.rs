@@ -42,7 +42,7 @@ impl FreshPatience {
 
 /// How it is known what was saved.
 #[derive(Default)]
-enum Hearing {
+enum SaveSignal {
     /// Nobody watches: what was there at the start is what is searched.
     #[default]
     Nothing,
@@ -65,7 +65,7 @@ pub(crate) struct Freshness {
 
 #[derive(Default)]
 struct FreshState {
-    hearing: Hearing,
+    hearing: SaveSignal,
     /// Tells the writer up to which count it is waited for.
     ask_writer: Option<Box<dyn Fn(u64) + Send>>,
     /// Counts what the watcher has told.
@@ -109,13 +109,13 @@ impl Freshness {
         let by = (patience, Instant::now());
         let mut state = self.lock();
         let told = match &state.hearing {
-            Hearing::Nothing => return None,
-            Hearing::Unsure => return Some(false),
-            Hearing::Looking => {
+            SaveSignal::Nothing => return None,
+            SaveSignal::Unsure => return Some(false),
+            SaveSignal::Looking => {
                 state.doubt();
                 state.ask()
             }
-            Hearing::Cookies(_) | Hearing::PartlyCookies(_) => {
+            SaveSignal::Cookies(_) | SaveSignal::PartlyCookies(_) => {
                 // One that is made already may have been made before what was saved.
                 let needed = state.made + 1;
                 #[cfg(test)]
@@ -150,7 +150,7 @@ impl Freshness {
 
     /// Makes a cookie for all who wait for one.
     fn make_cookie<'a>(&'a self, mut state: MutexGuard<'a, FreshState>) -> Option<MutexGuard<'a, FreshState>> {
-        let (Hearing::Cookies(cookies) | Hearing::PartlyCookies(cookies)) = &state.hearing else { return None };
+        let (SaveSignal::Cookies(cookies) | SaveSignal::PartlyCookies(cookies)) = &state.hearing else { return None };
         let cookies = Arc::clone(cookies);
         state.made += 1;
         state.under_way = Some(Instant::now());
@@ -182,7 +182,7 @@ impl Freshness {
         if state.heard >= state.made {
             state.under_way = None;
         }
-        if matches!(state.hearing, Hearing::PartlyCookies(_)) {
+        if matches!(state.hearing, SaveSignal::PartlyCookies(_)) {
             state.doubt();
         }
         state.told = state.ask();
@@ -205,10 +205,10 @@ impl Freshness {
     /// Says how it is known what was saved.
     pub(super) fn listen(&self, watcher: &Watcher, cookies: &Arc<CookieFolder>) {
         self.lock().hearing = match watcher.watching() {
-            WatchedBy::Polling(_) => Hearing::Looking,
-            _ if !watcher.hears_cookies() => Hearing::Unsure,
-            WatchedBy::Events => Hearing::Cookies(Arc::clone(cookies)),
-            WatchedBy::Partly(_) => Hearing::PartlyCookies(Arc::clone(cookies)),
+            WatchedBy::Polling(_) => SaveSignal::Looking,
+            _ if !watcher.hears_cookies() => SaveSignal::Unsure,
+            WatchedBy::Events => SaveSignal::Cookies(Arc::clone(cookies)),
+            WatchedBy::Partly(_) => SaveSignal::PartlyCookies(Arc::clone(cookies)),
         };
     }
 
@@ -259,7 +259,7 @@ mod tests {
         fresh.begin(move |told| {
             let _ = asked.send(told);
         });
-        fresh.lock().hearing = Hearing::Cookies(Arc::new(CookieFolder::new(folder.to_owned())));
+        fresh.lock().hearing = SaveSignal::Cookies(Arc::new(CookieFolder::new(folder.to_owned())));
         fresh.serve(1);
         (fresh, receiver)
     }

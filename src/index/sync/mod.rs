@@ -5,8 +5,8 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
-mod awaited;
 mod backlog;
+mod barrier;
 mod batch;
 mod dispatch;
 mod embedding;

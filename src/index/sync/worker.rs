@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::awaited::Awaited;
 use super::backlog::Backlog;
+use super::barrier::Barrier;
 use super::batch::BatchReport;
 use super::dispatch::Embedded;
 use super::embedding::PUBLISH_EVERY;
@@ -99,7 +99,7 @@ pub(super) struct Worker<'a> {
     pub(super) messages: &'a Sender<WorkerMessage>,
     pub(super) debounce: Debounce,
     /// What searches wait for.
-    pub(super) awaited: Vec<Awaited>,
+    pub(super) awaited: Vec<Barrier>,
     pub(super) backlog: Backlog,
     pub(super) large: Large,
     /// Files of the next batch at most.

@@ -19,7 +19,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::edit::checked;
 use super::read::{find, own_file};
 use super::write::{MemoryEdit, TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
-use crate::access::request::{MemoryWriter, RequestError, Room, no_chunk, text};
+use crate::access::request::{Budget, MemoryWriter, RequestError, no_chunk, text};
 use crate::access::rules::WriteMode;
 use crate::base::fence::fence;
 use crate::base::path::VaultPath;
@@ -53,26 +53,28 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
     let nearest = near(writer, &query, &places)?;
     let mut forgotten = MemoryForgotten { ok: true, searchable: true, ..MemoryForgotten::default() };
     let clear = match meant(&query, &places, &nearest, MAX_CANDIDATES) {
-        Meant::Perhaps(some) => {
-            let perhaps: Vec<&ForgettablePlace> = some.iter().map(|at| &places[*at]).collect();
+        ForgetMatch::Perhaps(some) => {
+            let perhaps: Vec<&ForgettableItem> = some.iter().map(|at| &places[*at]).collect();
             let chosen = chosen(writer, &query, &perhaps);
             forgotten.chosen_by_model = chosen.is_some();
-            chosen.map_or(Meant::Perhaps(some.clone()), |at| Meant::One(some[at]))
+            chosen.map_or(ForgetMatch::Perhaps(some.clone()), |at| ForgetMatch::One(some[at]))
         }
         clear => clear,
     };
     match clear {
-        Meant::One(at) if params.dry_run.unwrap_or(false) => forgotten.candidates.push(shown(writer, &places[at])),
-        Meant::One(at) => {
+        ForgetMatch::One(at) if params.dry_run.unwrap_or(false) => {
+            forgotten.candidates.push(shown(writer, &places[at]))
+        }
+        ForgetMatch::One(at) => {
             let id = forget_place(writer, &places[at])?;
             let change = changed(writer, "memory_forget", &places[at].path, &id);
             forgotten.searchable = change.searchable;
             forgotten.deleted.push(shown(writer, &places[at]));
             forgotten.checkpoint_ids.push(id.to_string());
         }
-        Meant::Perhaps(some) => {
+        ForgetMatch::Perhaps(some) => {
             forgotten.needs_confirmation = !some.is_empty();
-            let mut room = Room::of(writer.limits(), 1);
+            let mut room = Budget::of(writer.limits(), 1);
             let candidates = some.into_iter().take(most).map(|at| shown(writer, &places[at]));
             forgotten.candidates.extend(candidates.filter(|candidate| room.take(candidate.text.chars().count())));
         }
@@ -97,7 +99,7 @@ pub(super) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Re
 }
 
 /// All places of the files that the agent may write, in the order of their paths.
-fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettablePlace>, RequestError> {
+fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettableItem>, RequestError> {
     let scope = writer.own_memory()?;
     let files = scope.files().map(|file| &file.path);
     // What is seen is neither left out nor kept from the agent.
@@ -116,7 +118,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettablePlace>, RequestErr
 }
 
 /// Places in the chunks that a search finds, the best first.
-fn near(writer: &MemoryWriter, query: &str, places: &[ForgettablePlace]) -> Result<Vec<usize>, RequestError> {
+fn near(writer: &MemoryWriter, query: &str, places: &[ForgettableItem]) -> Result<Vec<usize>, RequestError> {
     let found = find(writer, query, Some(HITS))?;
     let within = |at: &usize, path: &str, first: u32, last: u32| {
         let place = &places[*at];
@@ -128,7 +130,7 @@ fn near(writer: &MemoryWriter, query: &str, places: &[ForgettablePlace]) -> Resu
     Ok(near.collect())
 }
 
-fn forget_place(writer: &MemoryWriter, place: &ForgettablePlace) -> Result<CheckpointId, RequestError> {
+fn forget_place(writer: &MemoryWriter, place: &ForgettableItem) -> Result<CheckpointId, RequestError> {
     let path = &place.path;
     rewrite(writer, path, Action::Forget, 0, |existing| {
         let changed = || RequestError::conflict(format!("`{path}` has changed since; nothing was written"));
@@ -156,7 +158,7 @@ fn edit_without(
     Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
 }
 
-fn shown(writer: &MemoryWriter, place: &ForgettablePlace) -> MemoryCandidate {
+fn shown(writer: &MemoryWriter, place: &ForgettableItem) -> MemoryCandidate {
     let most = writer.workspace().config().search.max_snippet_chars;
     let most = writer.limits().map_or(most, |limits| most.min(limits.max_snippet_chars));
     let (line_start, line_end) = (place.lines.0 as u32, place.lines.1 as u32);
@@ -173,7 +175,7 @@ fn shown(writer: &MemoryWriter, place: &ForgettablePlace) -> MemoryCandidate {
 
 /// What can be forgotten by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ForgettablePlace {
+pub(super) struct ForgettableItem {
     /// The file.
     pub path: VaultPath,
     /// Names it.
@@ -187,7 +189,7 @@ pub(super) struct ForgettablePlace {
 }
 
 /// The places of a file, in order.
-pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettablePlace> {
+pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettableItem> {
     let mut seen = HashMap::new();
     let mut places = Vec::new();
     for block in &note.blocks {
@@ -201,7 +203,7 @@ pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<Forgett
         }
         let nth = seen.entry(text.clone()).and_modify(|nth| *nth += 1).or_insert(0_u32);
         let hash = name(path, &text, *nth);
-        places.push(ForgettablePlace { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
+        places.push(ForgettableItem { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
     }
     places
 }
@@ -226,7 +228,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// What is meant by a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meant {
+pub(super) enum ForgetMatch {
     /// This one.
     One(usize),
     /// One of these, the likeliest first, or none.
@@ -234,19 +236,19 @@ pub(super) enum Meant {
 }
 
 /// Which places a request means. `near` are those that a search found, the best first.
-pub(super) fn meant(query: &str, places: &[ForgettablePlace], near: &[usize], most: usize) -> Meant {
+pub(super) fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -> ForgetMatch {
     if let Ok(hash) = query.trim().parse::<ChunkId>()
         && let Some(at) = places.iter().position(|place| place.hash == hash)
     {
-        return Meant::One(at);
+        return ForgetMatch::One(at);
     }
     let wanted = words(query);
     if wanted.is_empty() {
-        return Meant::Perhaps(Vec::new());
+        return ForgetMatch::Perhaps(Vec::new());
     }
     let exact: Vec<usize> = (0..places.len()).filter(|at| holds(&places[*at].words, &wanted)).collect();
     if let [only] = exact[..] {
-        return Meant::One(only);
+        return ForgetMatch::One(only);
     }
     let distinct: HashSet<&String> = wanted.iter().collect();
     let shares: Vec<usize> =
@@ -258,13 +260,13 @@ pub(super) fn meant(query: &str, places: &[ForgettablePlace], near: &[usize], mo
         && shares[*first] == distinct.len()
         && ranked.get(1).is_none_or(|second| shares[*second] * 2 <= distinct.len())
     {
-        return Meant::One(*first);
+        return ForgetMatch::One(*first);
     }
     // All of the words, then what is near in meaning, then some of the words.
     let (all, some): (Vec<usize>, Vec<usize>) = ranked.into_iter().partition(|at| shares[*at] == distinct.len());
     let mut seen = HashSet::new();
     let likely = exact.into_iter().chain(all).chain(near.iter().copied()).chain(some);
-    Meant::Perhaps(likely.filter(|at| seen.insert(*at)).take(most).collect())
+    ForgetMatch::Perhaps(likely.filter(|at| seen.insert(*at)).take(most).collect())
 }
 
 /// Whether words stand among others next to each other and in order.
@@ -284,13 +286,13 @@ const INSTRUCTIONS: &str = "You are given what somebody wants to be forgotten, a
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ChosenPlace {
+struct ForgetChoice {
     choice: usize,
 }
 
 /// The place that a model says is meant; `None` where there is no model that may be given an agent's memory, where it fails or takes too long,
 /// and where it is not sure.
-pub(super) fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettablePlace]) -> Option<usize> {
+pub(super) fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettableItem]) -> Option<usize> {
     let model = writer.workspace().chat().model()?.ok()?;
     let patience = writer.patience();
     if places.len() < 2 || patience.is_zero() || !model.takes_private() {
@@ -303,11 +305,11 @@ pub(super) fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettableP
             return None;
         }
     };
-    let ChosenPlace { choice } = serde_json::from_str(reply.text.trim()).ok()?;
+    let ForgetChoice { choice } = serde_json::from_str(reply.text.trim()).ok()?;
     (1..=places.len()).contains(&choice).then(|| choice - 1)
 }
 
-fn request(query: &str, places: &[&ForgettablePlace]) -> ChatRequest {
+fn request(query: &str, places: &[&ForgettableItem]) -> ChatRequest {
     let said: Vec<String> = places.iter().map(|place| place.text.chars().take(MAX_PLACE_CHARS).collect()).collect();
     let all: Vec<&str> = said.iter().map(String::as_str).chain([query]).collect();
     let fence = fence(&all);
@@ -332,11 +334,11 @@ mod tests_of_candidates {
     const TEXT: &str = "# Likes\n\n- The person likes green tea in the morning.\n- The person likes dark mode.\n- Dark chocolate is \
                         fine.\n\nThe dentist is on Monday.\n\n```\nlet mode = dark;\n```\n";
 
-    fn of(text: &str) -> Vec<ForgettablePlace> {
+    fn of(text: &str) -> Vec<ForgettableItem> {
         places(&VaultPath::new("agents/a/MEMORY.md").unwrap(), &Note::parse(text, ""), text)
     }
 
-    fn means(query: &str) -> Meant {
+    fn means(query: &str) -> ForgetMatch {
         meant(query, &of(TEXT), &[], 6)
     }
 
@@ -352,25 +354,25 @@ mod tests_of_candidates {
 
     #[test]
     fn what_is_clear_is_one() {
-        assert_eq!(means("Green tea"), Meant::One(0));
-        assert_eq!(means("  the dentist is on monday! "), Meant::One(3));
-        assert_eq!(means("likes dark mode"), Meant::One(1));
+        assert_eq!(means("Green tea"), ForgetMatch::One(0));
+        assert_eq!(means("  the dentist is on monday! "), ForgetMatch::One(3));
+        assert_eq!(means("likes dark mode"), ForgetMatch::One(1));
         // All of its words, in another order, and no other place has half of them.
-        assert_eq!(means("Monday dentist"), Meant::One(3));
-        assert_eq!(means(&of(TEXT)[2].hash.to_string()), Meant::One(2));
+        assert_eq!(means("Monday dentist"), ForgetMatch::One(3));
+        assert_eq!(means(&of(TEXT)[2].hash.to_string()), ForgetMatch::One(2));
     }
 
     #[test]
     fn what_is_not_clear_is_shown() {
-        assert_eq!(means("The person likes"), Meant::Perhaps(vec![0, 1, 3]));
-        assert_eq!(means("dark"), Meant::Perhaps(vec![1, 2, 4]));
-        assert_eq!(means("likes person green"), Meant::Perhaps(vec![0, 1]));
-        assert_eq!(means("forget the dentist"), Meant::Perhaps(vec![3, 0, 1]));
-        assert_eq!(means("swimming"), Meant::Perhaps(vec![]));
-        assert_eq!(means("?!"), Meant::Perhaps(vec![]));
-        assert_eq!(means("0123456789abcdef"), Meant::Perhaps(vec![]));
+        assert_eq!(means("The person likes"), ForgetMatch::Perhaps(vec![0, 1, 3]));
+        assert_eq!(means("dark"), ForgetMatch::Perhaps(vec![1, 2, 4]));
+        assert_eq!(means("likes person green"), ForgetMatch::Perhaps(vec![0, 1]));
+        assert_eq!(means("forget the dentist"), ForgetMatch::Perhaps(vec![3, 0, 1]));
+        assert_eq!(means("swimming"), ForgetMatch::Perhaps(vec![]));
+        assert_eq!(means("?!"), ForgetMatch::Perhaps(vec![]));
+        assert_eq!(means("0123456789abcdef"), ForgetMatch::Perhaps(vec![]));
         // Meaning alone never deletes.
-        assert_eq!(meant("colour scheme", &of(TEXT), &[1], 6), Meant::Perhaps(vec![1]));
-        assert_eq!(meant("dark", &of(TEXT), &[0], 2), Meant::Perhaps(vec![1, 2]));
+        assert_eq!(meant("colour scheme", &of(TEXT), &[1], 6), ForgetMatch::Perhaps(vec![1]));
+        assert_eq!(meant("dark", &of(TEXT), &[0], 2), ForgetMatch::Perhaps(vec![1, 2]));
     }
 }

@@ -89,20 +89,20 @@ pub(super) fn block(
     (gate, why): (Gate, String),
     (count, counted_by): (CountTokens<'_>, &str),
 ) -> (String, ContextReceipt) {
-    let mut room = RoomLeft {
+    let mut room = BudgetLeft {
         tokens: size.tokens,
         bytes: size.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN),
         chars: size.chars,
     };
     let around = format!("{RECALLED}\n{ANY_FENCE}\n{date}\n{ANY_FENCE}\n");
     room.take(count(&around), around.len(), around.chars().count());
-    let mut said = SaidLines::default();
+    let mut said = UsedLines::default();
     let (mut body, mut shown) = (format!("{date}\n"), Vec::new());
     let mut is_empty = true;
     for section in sections {
         let heading = format!("\n## {}\n", section.heading);
         let heading_tokens = count(&heading);
-        let mut of_section = RoomLeft { tokens: section.budget, ..RoomLeft::default() };
+        let mut of_section = BudgetLeft { tokens: section.budget, ..BudgetLeft::default() };
         let mut view = ContextSection {
             name: section.name.to_owned(),
             tokens: 0,
@@ -130,7 +130,7 @@ pub(super) fn block(
             let (bytes, chars) = (text.len() + first.len(), text.chars().count() + first.chars().count());
             let fits = match section.budget {
                 Some(_) => of_section.holds(tokens, 0, 0) && room.holds(tokens, bytes, chars),
-                None => RoomLeft { chars: room.chars, ..RoomLeft::default() }.holds(tokens, bytes, chars),
+                None => BudgetLeft { chars: room.chars, ..BudgetLeft::default() }.holds(tokens, bytes, chars),
             };
             if !fits {
                 leave_out(&mut view, NO_ROOM);
@@ -173,13 +173,13 @@ pub(super) fn block(
 
 /// What may still be taken.
 #[derive(Debug, Clone, Copy, Default)]
-struct RoomLeft {
+struct BudgetLeft {
     tokens: Option<usize>,
     bytes: Option<usize>,
     chars: Option<usize>,
 }
 
-impl RoomLeft {
+impl BudgetLeft {
     fn holds(&self, tokens: usize, bytes: usize, chars: usize) -> bool {
         let fits = |left: Option<usize>, wanted: usize| left.is_none_or(|left| wanted <= left);
         fits(self.tokens, tokens) && fits(self.bytes, bytes) && fits(self.chars, chars)
@@ -195,7 +195,7 @@ impl RoomLeft {
 
 /// What was said already.
 #[derive(Default)]
-struct SaidLines {
+struct UsedLines {
     places: HashSet<String>,
     /// Lines of files, the first and the last.
     ranges: Vec<(String, u32, u32)>,
@@ -203,7 +203,7 @@ struct SaidLines {
     texts: HashSet<String>,
 }
 
-impl SaidLines {
+impl UsedLines {
     /// What a line says that those before do not: all of it; of a passage that has lines which were given those that were not; `None` where
     /// that is nothing.
     fn rest_of(&self, line: MemoryLine) -> Option<MemoryLine> {

@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 64;
 
 /// The last contexts of each who asks.
 #[derive(Default)]
-pub(crate) struct ContextCache(Mutex<HashMap<ContextKey, KeptContext>>);
+pub(crate) struct ContextCache(Mutex<HashMap<ContextKey, CachedContext>>);
 
 /// Who asks for what, of which state of what it sees. Of what it does not see nothing is in it, so that nobody learns by how soon it is
 /// answered that something hidden has changed.
@@ -27,7 +27,7 @@ pub(super) struct ContextKey {
     pub(super) seen: u64,
 }
 
-struct KeptContext {
+struct CachedContext {
     view: ContextView,
     since: Instant,
     files: LookedFiles,
@@ -65,10 +65,10 @@ impl ContextCache {
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        kept.insert(key, KeptContext { view, since: Instant::now(), files });
+        kept.insert(key, CachedContext { view, since: Instant::now(), files });
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<ContextKey, KeptContext>> {
+    fn kept(&self) -> MutexGuard<'_, HashMap<ContextKey, CachedContext>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

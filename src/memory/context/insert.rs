@@ -15,13 +15,13 @@ pub(crate) struct ChatBody {
     pub(crate) question: String,
     /// What the first message of the user's says, as it was written; `None` where it can take no memory.
     pub(crate) opening: Option<String>,
-    place: MemoryPlace,
-    first: Option<MemoryPlace>,
+    place: InsertPosition,
+    first: Option<InsertPosition>,
 }
 
 /// Where memory goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum MemoryPlace {
+enum InsertPosition {
     /// Into a text: behind the quote that begins it, at this byte.
     Text(usize),
     /// Into a list of parts, as the first: behind the bracket that begins it.
@@ -76,12 +76,12 @@ impl ChatBody {
     }
 }
 
-fn put(body: &[u8], memory: &str, place: &MemoryPlace) -> Vec<u8> {
+fn put(body: &[u8], memory: &str, place: &InsertPosition) -> Vec<u8> {
     let quoted = Value::from(format!("{memory}\n")).to_string();
     let (at, put) = match place {
         // Without the quotes around it.
-        MemoryPlace::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
-        MemoryPlace::Parts { at, is_empty } => {
+        InsertPosition::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
+        InsertPosition::Parts { at, is_empty } => {
             (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
         }
     };
@@ -95,13 +95,13 @@ struct JsonScan<'a> {
 
 impl JsonScan<'_> {
     /// Where memory goes within a message of the list at `messages`.
-    fn place(&self, messages: usize, number: usize) -> Option<MemoryPlace> {
+    fn place(&self, messages: usize, number: usize) -> Option<InsertPosition> {
         let content = self.field(self.item(messages, number)?, "content")?;
         match self.bytes.get(content)? {
-            b'"' => Some(MemoryPlace::Text(content + 1)),
+            b'"' => Some(InsertPosition::Text(content + 1)),
             b'[' => {
                 let is_empty = self.bytes.get(self.blank(content + 1)) == Some(&b']');
-                Some(MemoryPlace::Parts { at: content + 1, is_empty })
+                Some(InsertPosition::Parts { at: content + 1, is_empty })
             }
             _ => None,
         }

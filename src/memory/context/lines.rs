@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::as_of::{EntriesAsOf, lines_of, text_at};
 use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
 use super::talks::{without_marks, without_sources};
-use super::then::{EntriesThen, lines_of, text_at};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources,
 };
@@ -15,7 +15,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{HitView, citation};
-use crate::text::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{EntryFile, MemoryEntry, MemoryHolder, TrustLevel};
 use crate::text::derive::generated::is_generated;
 use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
@@ -203,7 +203,7 @@ impl NoteLines {
 
     /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
     pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
-        let Ok(path) = entries_path(holder, EntryShelf::Known) else { return Vec::new() };
+        let Ok(path) = entries_path(holder, EntryFile::Known) else { return Vec::new() };
         self.look_at(&path);
         let Ok(book) = self.given().workspace().entry_store().entries(holder) else { return Vec::new() };
         if self.visibility.is_agents() {
@@ -216,7 +216,7 @@ impl NoteLines {
         let at = self.as_of.unwrap_or(at);
         let file = self.given().reader().files().at(path.as_str());
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
-        let then = (!is_old).then(|| EntriesThen::of(self.given().workspace(), &path, at));
+        let then = (!is_old).then(|| EntriesAsOf::of(self.given().workspace(), &path, at));
         let counts = |entry: &&MemoryEntry| {
             let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
             counted && entry.sources.iter().all(|source| self.shows(source))

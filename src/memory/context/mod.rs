@@ -1,6 +1,7 @@
 //! What a model should know for a question: a gate decides whether anything is worth giving, sections are put together within budgets, each
 //! line with its source, and a receipt says what was given and what was left out.
 
+mod as_of;
 mod block;
 mod cache;
 mod frozen;
@@ -15,7 +16,6 @@ mod run;
 mod sections;
 mod summary_days;
 mod talks;
-mod then;
 mod times;
 
 pub(crate) use cache::ContextCache;

@@ -9,7 +9,7 @@ use super::cache::{ContextCache, ContextKey, LookedFiles};
 use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
-use super::sections::{EntriesWanted, Sections};
+use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse};
 use crate::access::rules::{Principal, PromptMemoryMode};
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
@@ -206,11 +206,11 @@ fn of_gate(
     Ok(match gated.gate {
         Gate::Nothing => Vec::new(),
         Gate::Profile if telling(&gated.rest).is_empty() => {
-            vec![sections.profile(), sections.entries(&gated.rest, EntriesWanted::AnyLike)]
+            vec![sections.profile(), sections.entries(&gated.rest, EntrySelection::AnyLike)]
         }
         // It is about something of the person's, and a note may say more of that.
         Gate::Profile => {
-            let entries = sections.entries(query, EntriesWanted::AnyLike);
+            let entries = sections.entries(query, EntrySelection::AnyLike);
             vec![sections.profile_like(query), entries, sections.excerpts(&gated.rest)?.1]
         }
         Gate::Transcript => vec![sections.transcript(&telling(&gated.rest))?],
@@ -223,19 +223,19 @@ fn of_gate(
             }
         }
         Gate::Entries if named.is_some() => {
-            let entries = sections.entries(&gated.rest, EntriesWanted::AnyLike);
+            let entries = sections.entries(&gated.rest, EntrySelection::AnyLike);
             vec![entries, sections.relations(named)?, sections.memories(query)?]
         }
         Gate::Entries => {
-            vec![sections.entries(&gated.rest, EntriesWanted::AnyLike), sections.memories(&gated.rest)?]
+            vec![sections.entries(&gated.rest, EntrySelection::AnyLike), sections.memories(&gated.rest)?]
         }
         Gate::Search => {
             let (about, excerpts) = sections.excerpts(&gated.rest)?;
-            let entries = sections.entries(&gated.rest, EntriesWanted::MuchLike);
+            let entries = sections.entries(&gated.rest, EntrySelection::MuchLike);
             vec![about, entries, excerpts, sections.memories(&gated.rest)?]
         }
         Gate::Full => {
-            let mut all = vec![sections.profile(), sections.entries(query, EntriesWanted::All)];
+            let mut all = vec![sections.profile(), sections.entries(query, EntrySelection::All)];
             all.extend([sections.summaries(None), sections.relations(named)?]);
             if !query.is_empty() {
                 all.extend([
@@ -256,7 +256,7 @@ fn of_gate(
                 }
                 asked.push(match part {
                     ContextPart::Profile => sections.profile(),
-                    ContextPart::Entries => sections.entries(query, EntriesWanted::All),
+                    ContextPart::Entries => sections.entries(query, EntrySelection::All),
                     ContextPart::Relations => sections.relations(named)?,
                     ContextPart::Transcript => sections.transcript(query)?,
                     ContextPart::Summaries if query.is_empty() => sections.summaries(None),

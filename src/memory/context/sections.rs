@@ -6,18 +6,18 @@ use std::time::Instant;
 use jiff::ToSpan;
 use jiff::civil::Date;
 
+use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
 use super::likeness::{QuestionWords, telling};
 use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
 use super::passages::{Passage, parts};
 use super::summary_days::{DaySpan, SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
 use super::talks::Talks;
-use super::then::facts_of;
 use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
 };
 use crate::base::config::{MemoryConfig, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
-use crate::index::engine::{Condition, FileEntry, Filter, Wanted};
+use crate::index::engine::{Condition, FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{HitView, citation};
 use crate::text::derive::citations::CitedPaths;
@@ -60,7 +60,7 @@ const HALF_LIFE_DAYS: f64 = 30.0;
 
 /// Which entries are given for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntriesWanted {
+pub(super) enum EntrySelection {
     /// All, the likest first.
     All,
     /// Those that have a word of it, and all where it is about nothing.
@@ -145,7 +145,7 @@ impl<'a> Sections<'a> {
     }
 
     /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest.
-    pub(super) fn entries(&mut self, query: &str, wanted: EntriesWanted) -> BlockSection {
+    pub(super) fn entries(&mut self, query: &str, wanted: EntrySelection) -> BlockSection {
         let mut words = self.words_of(query);
         let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
@@ -163,9 +163,9 @@ impl<'a> Sections<'a> {
             }
         }
         known.retain(|(likeness, ..)| match wanted {
-            EntriesWanted::All => true,
-            EntriesWanted::AnyLike => *likeness > 0 || words.is_empty(),
-            EntriesWanted::MuchLike => words.are_enough(*likeness),
+            EntrySelection::All => true,
+            EntrySelection::AnyLike => *likeness > 0 || words.is_empty(),
+            EntrySelection::MuchLike => words.are_enough(*likeness),
         });
         known.sort_by(|(one_like, one, one_place), (two_like, two, two_place)| {
             let by_sureness = two.confidence.total_cmp(&one.confidence);
@@ -250,7 +250,7 @@ impl<'a> Sections<'a> {
             since.is_none_or(|since| file.created_ms >= since) && span.is_none_or(|span| self.is_of(span, file))
         };
         let ids = self.notes.given().files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
-        let wanted = Wanted::Among(ids.filter(of_time).map(|file| file.id).collect());
+        let wanted = Predicate::Among(ids.filter(of_time).map(|file| file.id).collect());
         let conditions = vec![Condition { wanted, negated: false }];
         let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
         let limit = CANDIDATES;

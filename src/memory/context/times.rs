@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use jiff::ToSpan;
 use jiff::civil::Date;
 
+use super::as_of::BEFORE_YEARS;
 use super::matching::{GatePhrase, GateWords};
 use super::phrases::{PHRASES, TimePhrases, TimeSpan};
 use super::summary_days::DaySpan;
-use super::then::BEFORE_YEARS;
 use crate::text::derive::calendar_words::{WEEKDAYS_WITHIN, is_month, month_named, weekday_named};
 use crate::text::derive::summary::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
 
@@ -122,7 +122,7 @@ pub(super) enum TimesOf {
 
 /// A phrase of a table, in a question.
 #[derive(Debug, Clone)]
-pub(super) struct SaidTime {
+pub(super) struct TimePhrase {
     /// What it names.
     pub(super) span: TimeSpan,
     /// The number that it says.
@@ -138,7 +138,7 @@ static DAYS_WITHIN: LazyLock<Vec<Vec<GatePhrase>>> =
     LazyLock::new(|| WEEKDAYS_WITHIN.iter().map(|day| day.split('|').map(GatePhrase::read).collect()).collect());
 
 /// The first phrase of a table that a question has.
-pub(super) fn first_of(table: TimesOf, words: &GateWords<'_>) -> Option<SaidTime> {
+pub(super) fn first_of(table: TimesOf, words: &GateWords<'_>) -> Option<TimePhrase> {
     of_tables(words, move |of, _| of == table).next()
 }
 
@@ -146,26 +146,26 @@ pub(super) fn first_of(table: TimesOf, words: &GateWords<'_>) -> Option<SaidTime
 pub(super) fn all_of<'w>(
     words: &'w GateWords<'_>,
     is: impl Fn(TimeSpan) -> bool + 'w,
-) -> impl Iterator<Item = SaidTime> + 'w {
+) -> impl Iterator<Item = TimePhrase> + 'w {
     of_tables(words, move |_, span| is(span))
 }
 
 fn of_tables<'w>(
     words: &'w GateWords<'_>,
     is: impl Fn(TimesOf, TimeSpan) -> bool + 'w,
-) -> impl Iterator<Item = SaidTime> + 'w {
+) -> impl Iterator<Item = TimePhrase> + 'w {
     let tables = [(TimesOf::Ago, &PHRASES.ago), (TimesOf::Past, &PHRASES.past), (TimesOf::Now, &PHRASES.now)];
     let rows = tables.into_iter().flat_map(|(of, table)| table.iter().map(move |row| (of, row)));
     rows.filter(move |(of, row)| is(*of, row.span)).flat_map(move |(of, TimePhrases { span, phrases })| {
         phrases.iter().filter_map(move |phrase| {
             let places = words.places_of(phrase)?;
             let number = words.number(&places).filter(|_| phrase.has_number());
-            Some(SaidTime { span: *span, number, places, is_over: of != TimesOf::Now })
+            Some(TimePhrase { span: *span, number, places, is_over: of != TimesOf::Now })
         })
     })
 }
 
-impl SaidTime {
+impl TimePhrase {
     /// Its days; `None` where nobody knows which.
     pub(super) fn days(&self, today: Date) -> Option<DaySpan> {
         days(self.span, self.number, today)
@@ -242,7 +242,7 @@ pub(super) fn named_within(
     today: Date,
     is_about_was: &dyn Fn() -> bool,
 ) -> Option<DaysWithin> {
-    let counts = |time: &SaidTime| time.is_over || is_about_was();
+    let counts = |time: &TimePhrase| time.is_over || is_about_was();
     of_year(query, words, today, &counts)
         .or_else(|| of_week(words, today, &counts))
         .or_else(|| of_month(words, today))
@@ -250,7 +250,12 @@ pub(super) fn named_within(
 }
 
 /// The month, or a day of it, of a year: `en octubre del año pasado`, `去年3月5日`.
-fn of_year(query: &str, words: &GateWords<'_>, today: Date, counts: &dyn Fn(&SaidTime) -> bool) -> Option<DaysWithin> {
+fn of_year(
+    query: &str,
+    words: &GateWords<'_>,
+    today: Date,
+    counts: &dyn Fn(&TimePhrase) -> bool,
+) -> Option<DaysWithin> {
     let mut years = all_of(words, |span| matches!(span, TimeSpan::YearsAgo(_))).peekable();
     years.peek()?;
     let (month, day) = match named_day(query) {
@@ -270,7 +275,7 @@ fn of_year(query: &str, words: &GateWords<'_>, today: Date, counts: &dyn Fn(&Sai
 }
 
 /// The day of a week: `上周五`, `letzte Woche Freitag`.
-fn of_week(words: &GateWords<'_>, today: Date, counts: &dyn Fn(&SaidTime) -> bool) -> Option<DaysWithin> {
+fn of_week(words: &GateWords<'_>, today: Date, counts: &dyn Fn(&TimePhrase) -> bool) -> Option<DaysWithin> {
     let (number, places) = weekday(words)?;
     let mut weeks = all_of(words, |span| matches!(span, TimeSpan::WeeksAgo(_)));
     let week = weeks.find(|week| are_beside(words, &week.places, &places) && counts(week))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::lane::{CHECK_INTERVAL, DAY_USED_UP, Extraction, ExtractionRest, SETTLE_DELAY};
 use crate::base::fs::crash;
 use crate::base::state::{
-    CallAllowance, CallEnd, CallRoom, Job, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable, StateError,
+    CallAllowance, CallEnd, CallQuota, Job, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable, StateError,
 };
 use crate::models::{ChatModel, ModelError, ModelErrorKind};
 use crate::text::derive::extraction::{
@@ -108,8 +108,8 @@ impl ExtractionAsker<'_> {
         let room =
             self.calls.reserve(self.kind, self.model.name(), [prompt.tokens, bytes], self.allowance, (self.now)())?;
         let id = match room {
-            CallRoom::Full(until) => return Err(SkipReason::Full(until)),
-            CallRoom::Call(id) => id,
+            CallQuota::Full(until) => return Err(SkipReason::Full(until)),
+            CallQuota::Call(id) => id,
         };
         crash::point("extraction-reserved");
         let started = Instant::now();

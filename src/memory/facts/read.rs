@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::properties::properties;
 use crate::access::request::{
-    Edge, RequestError, Room, Viewer, Visibility, limit, memory_scopes, parse, parse_last, rfc3339,
+    Budget, Edge, RequestError, Viewer, Visibility, limit, memory_scopes, parse, parse_last, rfc3339,
 };
 use crate::base::config::MemoryScope;
 use crate::memory::items::FactsSnapshot;
@@ -312,7 +312,7 @@ fn hide_sources(fact: &mut FactView, visibility: &Visibility) {
 }
 
 /// Takes room for all that is said of a fact.
-fn take(room: &mut Room, fact: &FactView) -> bool {
+fn take(room: &mut Budget, fact: &FactView) -> bool {
     let chars = |value: &serde_json::Value| value.to_string().chars().count();
     let of_change = |change: &FactChangeView| chars(&change.old) + chars(&change.new) + 40;
     let texts = fact.tags.iter().chain([&fact.namespace, &fact.key]).chain(&fact.source);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::access::request::{
-    GraphQuestion, LinkTargets, MeantNotes, ReadScope, RelationsBook, RequestError, Viewer, Walk, edge, edge_chars,
+    GraphQuestion, LinkTargets, NoteMatches, ReadScope, RelationCache, RequestError, Viewer, Walk, edge, edge_chars,
     entity, entity_chars, meant, query_text,
 };
 use crate::index::engine::FileEntry;
@@ -34,9 +34,9 @@ fn found(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestErro
     let targets = LinkTargets::settling(&scope);
     let name = params.name.as_deref().map(|name| query_text("name", name)).transpose()?;
     let name = name.filter(|name| !name.trim().is_empty());
-    let mut book = RelationsBook::new(&scope, &targets, &question);
+    let mut book = RelationCache::new(&scope, &targets, &question);
     if let Some(name) = name {
-        let MeantNotes { called, near, cut } = meant(&scope, &targets, name);
+        let NoteMatches { called, near, cut } = meant(&scope, &targets, name);
         let walk = Walk::around(&called, &mut book)?;
         let near = near.into_iter().map(|file| entity(&targets, file, 0)).collect();
         return view(&scope, &targets, &question, walk, GraphView { near, cut, ..GraphView::default() });

@@ -96,16 +96,16 @@ pub(crate) fn said(kind: Option<SourceKind>, role: &str, text: &str) -> (String,
         // A note is no turn.
         let is_turn = !kind.is_some_and(SourceKind::is_of_notes);
         left.by(THOUGHT, is_turn.then(|| without_unopened(&left.text, "think")).flatten());
-        left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPlace::Anywhere));
+        left.by(THOUGHT, without_tags(&left.text, &THOUGHTS, TagPosition::Anywhere));
     }
-    left.by(INJECTED, without_tags(&left.text, &injections(kind), TagPlace::Line));
+    left.by(INJECTED, without_tags(&left.text, &injections(kind), TagPosition::Line));
     // As it writes them, and nobody else.
     if is(SourceKind::Codex) && left.text.contains("<INSTRUCTIONS>") {
-        left.by(INJECTED, without_tags(&left.text, &["instructions"], TagPlace::Line));
+        left.by(INJECTED, without_tags(&left.text, &["instructions"], TagPosition::Line));
     }
     left.by(METADATA, without_metadata(&left.text));
     if is(SourceKind::ClaudeCode) {
-        left.by(COMMAND, without_tags(&left.text, &COMMANDS, TagPlace::Line));
+        left.by(COMMAND, without_tags(&left.text, &COMMANDS, TagPosition::Line));
         let is_mark = |line: &str| line.starts_with(INTERRUPTIONS) && line.trim_end().ends_with(']');
         left.by(INTERRUPTED, without_lines(&left.text, is_mark));
         left.by(INTERRUPTED, (is_model(role) && left.text.trim() == NOT_ASKED).then(String::new));
@@ -293,7 +293,7 @@ const MAX_LOOKS: usize = 16;
 
 /// Where a tag counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TagPlace {
+enum TagPosition {
     /// At the beginning of a line.
     Line,
     /// Anywhere; one that begins the text and is never closed goes on to its end.
@@ -360,7 +360,7 @@ fn without_unopened(text: &str, tag: &str) -> Option<String> {
 }
 
 /// A text without what stands between tags of these names, in lower case; `None` where nothing does. What stands in code stays.
-fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option<String> {
+fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String> {
     if !text.contains('<') {
         return None;
     }
@@ -387,7 +387,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option<String> {
         if ranges.get(next).is_some_and(|range| range.contains(&start)) {
             continue;
         }
-        if place == TagPlace::Line && !is_line_blank {
+        if place == TagPosition::Line && !is_line_blank {
             continue;
         }
         let Some(tag) = tags.iter().find(|tag| is_named(&lower[at..], tag)) else { continue };
@@ -398,7 +398,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option<String> {
         let first_close = lower[at..].find(&close).map(|found| at + found);
         let end = match first_close {
             // What is not closed as often as it is opened ends at its first close.
-            Some(end) if place == TagPlace::Anywhere && !unbalanced.contains(tag) => {
+            Some(end) if place == TagPosition::Anywhere && !unbalanced.contains(tag) => {
                 Some(close_of(&lower, at, tag, end, &ranges[next..]).unwrap_or_else(|| {
                     unbalanced.push(tag);
                     end
@@ -409,7 +409,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPlace) -> Option<String> {
         let end = end.map(|end| lower[end..].find('>').map_or(lower.len(), |close| end + close + 1));
         let end = match end {
             Some(end) => end,
-            None if place == TagPlace::Anywhere && start <= first => text.len(),
+            None if place == TagPosition::Anywhere && start <= first => text.len(),
             None => {
                 unclosed.push(tag);
                 continue;

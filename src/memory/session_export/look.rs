@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::channel::{ChannelStores, SessionChannel};
 use super::note::{NotExported, SessionAbout, SessionWriter, take_away, take_notes_away};
-use super::place::{GoneSessions, SessionPlace};
+use super::place::{MissingSessions, SessionResume};
 use crate::access::request::Workspace;
 use crate::base::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::base::fs::{FsError, crash};
@@ -46,7 +46,7 @@ struct SessionsLook {
     /// Those that are shorter than they were.
     cut_short: HashSet<Digest>,
     /// What the others are called, as far as that is known since the start.
-    told: HashMap<Digest, Option<ToldSession>>,
+    told: HashMap<Digest, Option<SessionName>>,
 }
 
 /// What a look came to.
@@ -114,7 +114,7 @@ impl SessionsLook {
                 .collect();
             there.extend(files.keys().copied());
             seen.state.sources += files.len();
-            let gone = GoneSessions::default();
+            let gone = MissingSessions::default();
             let seen = &mut seen;
             let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
             if let Err(error) = look.run(is_over) {
@@ -148,8 +148,8 @@ struct EntryLook<'l> {
     stores: &'l mut ChannelStores,
     refused: &'l mut HashMap<Digest, (u64, i64, String)>,
     cut_short: &'l mut HashSet<Digest>,
-    told: &'l mut HashMap<Digest, Option<ToldSession>>,
-    gone: GoneSessions,
+    told: &'l mut HashMap<Digest, Option<SessionName>>,
+    gone: MissingSessions,
     entry: &'l SessionsEntry,
     files: BTreeMap<Digest, ElsewhereFile>,
     seen: &'l mut SessionsSeen,
@@ -256,8 +256,8 @@ impl EntryLook<'_> {
         Ok(known)
     }
 
-    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> GoneSessions {
-        GoneSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
+    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> MissingSessions {
+        MissingSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
     }
 
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
@@ -313,7 +313,7 @@ enum SessionOutcome {
 
 /// What a session is called.
 #[derive(Debug)]
-struct ToldSession {
+struct SessionName {
     kind: SourceKind,
     id: String,
 }
@@ -348,7 +348,7 @@ impl EntryLook<'_> {
         let before = moved.as_ref().or(before);
         let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
-        self.told.insert(*key, Some(ToldSession { kind, id: transcript.id.clone() }));
+        self.told.insert(*key, Some(SessionName { kind, id: transcript.id.clone() }));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
         let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
@@ -372,12 +372,12 @@ impl EntryLook<'_> {
             return Ok(if was_more { SessionOutcome::CutShort } else { SessionOutcome::Empty });
         }
         let generation = match self.place(key, before, prefix, &transcript)? {
-            SessionPlace::Notes(generation) => generation,
-            SessionPlace::Said(generation) if generation == seen.generation => {
+            SessionResume::Notes(generation) => generation,
+            SessionResume::Said(generation) if generation == seen.generation => {
                 self.table.keep_source(key, &SessionSource { settings, ..seen })?;
                 return Ok(SessionOutcome::CutShort);
             }
-            SessionPlace::Said(generation) => {
+            SessionResume::Said(generation) => {
                 // By what it has now it is told from the next that has its place.
                 let (digest, turns, content) = (transcript.digest(turns), turns as u64, Digest::default());
                 let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
@@ -474,17 +474,17 @@ impl EntryLook<'_> {
             }
             self.told.insert(*key, self.named(file));
         }
-        let Some(Some(ToldSession { kind, id })) = self.told.get(key) else { return true };
+        let Some(Some(SessionName { kind, id })) = self.told.get(key) else { return true };
         let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
         scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
     }
 
     /// What the session of a file is called that was not read since the start, where a store may tell its channel.
-    fn named(&self, file: &ElsewhereFile) -> Option<ToldSession> {
+    fn named(&self, file: &ElsewhereFile) -> Option<SessionName> {
         let mut opened = File::open(&file.path).ok()?;
         let kind = self.kind(&file.path, &mut opened).ok()??;
         opened.rewind().ok()?;
-        (kind == SourceKind::OpenClaw).then(|| ToldSession { kind, id: session_id(&file.path, opened) })
+        (kind == SourceKind::OpenClaw).then(|| SessionName { kind, id: session_id(&file.path, opened) })
     }
 
     /// What the notes are made by, besides the file.
@@ -499,7 +499,7 @@ impl EntryLook<'_> {
         before: Option<&SessionSource>,
         prefix: Option<Digest>,
         transcript: &SessionTranscript,
-    ) -> Result<SessionPlace, NotExported> {
+    ) -> Result<SessionResume, NotExported> {
         let generation = before.map_or(0, |before| before.generation);
         let asked = self.workspace.forgotten().look()?;
         self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)

@@ -12,7 +12,7 @@ use crate::vault::disk::slug;
 
 /// Where a session goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionPlace {
+pub(super) enum SessionResume {
     /// In the notes that were made since its file was begun so often.
     Notes(u32),
     /// Those say all of it already, and more.
@@ -25,9 +25,9 @@ impl SessionWriter<'_> {
         &self,
         before: Option<&SessionSource>,
         prefix: Option<Digest>,
-    ) -> Result<SessionPlace, NotExported> {
+    ) -> Result<SessionResume, NotExported> {
         let Some(before) = before.filter(|before| before.turns > 0) else {
-            return Ok(SessionPlace::Notes(before.map_or(0, |before| before.generation)));
+            return Ok(SessionResume::Notes(before.map_or(0, |before| before.generation)));
         };
         let (now, had, last) = (self.transcript.turns.len(), before.turns as usize, before.generation);
         // What was purged is known by its number alone.
@@ -35,33 +35,33 @@ impl SessionWriter<'_> {
         let is_longer = now >= had && (is_unknown || self.transcript.digest(had) == before.digest);
         // It has less than those still, as when it was put back.
         if is_longer && (now as u64) < self.kept_in(last)? && self.is_said_in(last)? {
-            return Ok(SessionPlace::Said(last));
+            return Ok(SessionResume::Said(last));
         }
         if is_longer || prefix == Some(before.content) && before.length > 0 {
-            return Ok(SessionPlace::Notes(last));
+            return Ok(SessionResume::Notes(last));
         }
         if now < had && self.is_said_in(last)? {
-            return Ok(SessionPlace::Said(last));
+            return Ok(SessionResume::Said(last));
         }
         // Somebody has changed a line of it: it is the same session, and its notes follow it.
         if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? {
-            return Ok(SessionPlace::Notes(last));
+            return Ok(SessionResume::Notes(last));
         }
         // A file that was put back, after it had another session.
         let all = self.table.all_notes(self.key)?;
         let generations: BTreeSet<u32> = all.iter().map(|(generation, _)| *generation).collect();
         for generation in generations.iter().rev().copied().filter(|generation| *generation != last) {
             if (now as u64) < self.kept_in(generation)? && self.is_said_in(generation)? {
-                return Ok(SessionPlace::Said(generation));
+                return Ok(SessionResume::Said(generation));
             }
             if self.says_most_of(generation)? {
-                return Ok(SessionPlace::Notes(generation));
+                return Ok(SessionResume::Notes(generation));
             }
         }
         if self.was_taken_away(last)? {
-            return Ok(SessionPlace::Notes(last));
+            return Ok(SessionResume::Notes(last));
         }
-        Ok(SessionPlace::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
+        Ok(SessionResume::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
     }
 
     /// How many turns the notes of a session have.
@@ -144,7 +144,7 @@ const DATE_LENGTH: usize = 11;
 
 /// Those whose files were not found.
 #[derive(Debug, Default)]
-pub(super) struct GoneSessions {
+pub(super) struct MissingSessions {
     /// By how many turns they had and what those were.
     by_turns: HashMap<(usize, Digest), Vec<Digest>>,
     counts: BTreeSet<usize>,
@@ -154,7 +154,7 @@ pub(super) struct GoneSessions {
     moved: HashSet<Digest>,
 }
 
-impl GoneSessions {
+impl MissingSessions {
     /// Of those files of an entry that are known, the ones that are gone.
     pub(super) fn of<'s>(sources: impl Iterator<Item = (&'s Digest, &'s SessionSource)>) -> Self {
         let mut gone = Self::default();

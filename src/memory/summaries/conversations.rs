@@ -7,7 +7,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::memory::generated_files::{FileMade, MADE_BY, OF, THROUGH, TURNS, known_summary};
 use crate::serve::wire::{
-    DigestSection, KeptAsEdited, SummariesMade, SummariesParams, SummariesView, SummaryLineView, SummaryMakeParams,
+    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesView, SummaryLineView, SummaryMakeParams,
     SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
@@ -122,10 +122,10 @@ pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<Summarie
             Ok(FileMade::Same) => done.same += 1,
             Ok(FileMade::Nothing) => done.nothing += 1,
             Ok(FileMade::Kept(path)) => {
-                done.kept.push(KeptAsEdited { path: path.to_string(), reason: "you have edited it".into() });
+                done.kept.push(EditedFile { path: path.to_string(), reason: "you have edited it".into() });
             }
             Err(error) if params.of.is_none() => {
-                done.kept.push(KeptAsEdited { path: of.to_string(), reason: error.to_string() });
+                done.kept.push(EditedFile { path: of.to_string(), reason: error.to_string() });
             }
             Err(error) => return Err(error.into()),
         }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::Map;
 
-use crate::access::request::{Owner, ReadScope, RequestError, Room, Viewer};
+use crate::access::request::{Budget, Owner, ReadScope, RequestError, Viewer};
 use crate::base::clock::day_named;
 use crate::base::config::StemmerLanguage;
 use crate::index::engine::{FileEntry, Reader};
@@ -148,7 +148,7 @@ fn short_text(scope: &ReadScope, file: &FileEntry) -> Result<Vec<CitedLine>, Req
     Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
 }
 
-fn fitting(lines: &[CitedLine], room: &mut Room, cut: &mut bool) -> Vec<SummaryLineView> {
+fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<SummaryLineView> {
     let mut given = Vec::new();
     for line in lines {
         let chars = line.text.chars().count() + line.citations.iter().map(|cited| cited.chars().count()).sum::<usize>();

@@ -21,7 +21,7 @@ use crate::index::sync::Shared;
 use crate::memory::generated_files::{
     FileMade, GeneratedError, GeneratedFile, OF, READ, SummaryFiles, known_summaries, known_summary,
 };
-use crate::serve::wire::{KeptAsEdited, SummariesState};
+use crate::serve::wire::{EditedFile, SummariesState};
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::summary::SUMMARIES;
 use crate::vault::disk::{Files, Lock};
@@ -130,7 +130,7 @@ impl SummariesParts {
         let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
         seen.done.retain(|path, _| there.contains(path));
         seen.edited.retain(|path, _| there.contains(path));
-        let old = seen.edited.iter().map(|(of, path)| KeptAsEdited {
+        let old = seen.edited.iter().map(|(of, path)| EditedFile {
             path: path.to_string(),
             reason: format!("you have edited it, and {of} has gone on; it stays as it is"),
         });
@@ -173,7 +173,7 @@ impl SummariesParts {
     }
 
     /// Moves the summaries of conversations that are not there any more to the trash, but for those that a person has edited.
-    fn take_orphans_away(&self, reader: &dyn Reader, seen: &SeenSummaries, failed: &mut Vec<KeptAsEdited>) {
+    fn take_orphans_away(&self, reader: &dyn Reader, seen: &SeenSummaries, failed: &mut Vec<EditedFile>) {
         let is_gone = |of: &str| {
             let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(&self.root));
             reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
@@ -188,7 +188,7 @@ impl SummariesParts {
             let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
             match file.and_then(|file| file.map(|file| file.take_away(&self.files)).transpose()) {
                 Ok(None | Some(true)) => {}
-                Ok(Some(false)) => failed.push(KeptAsEdited {
+                Ok(Some(false)) => failed.push(EditedFile {
                     path: summary.path.to_string(),
                     reason: format!("{of} is gone; you have edited this, so it stays"),
                 }),
@@ -245,8 +245,8 @@ fn is_absent(path: &std::path::Path) -> bool {
 }
 
 /// What could not be done; said in the log where it is new.
-fn said_once(before: &SummariesState, path: &str, error: &GeneratedError) -> KeptAsEdited {
-    let failed = KeptAsEdited { path: path.to_owned(), reason: error.to_string() };
+fn said_once(before: &SummariesState, path: &str, error: &GeneratedError) -> EditedFile {
+    let failed = EditedFile { path: path.to_owned(), reason: error.to_string() };
     if !before.kept.contains(&failed) {
         tracing::warn!("{path} is not summarised: {error}");
     }

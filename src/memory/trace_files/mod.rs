@@ -8,5 +8,5 @@ mod store;
 mod text;
 
 pub(crate) use file::{TraceFile, is_time};
-pub(crate) use store::{FoundTraces, ToldTraces, TraceFiles, TraceFilesError, TraceQuestion, TraceShare};
+pub(crate) use store::{FoundTraces, MatchedTraces, TraceFiles, TraceFilesError, TraceQuestion, TraceShare};
 pub(crate) use text::change_texts;

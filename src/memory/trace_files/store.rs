@@ -97,7 +97,7 @@ pub(crate) struct FoundTraces {
 
 /// Events that say what goes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ToldTraces {
+pub(crate) struct MatchedTraces {
     /// So many lines, of whatever file.
     pub events: usize,
     /// Whose they are, and what they are called; not of those whose lines were damaged.
@@ -260,8 +260,8 @@ impl TraceFiles {
         known: &ForgottenLookup<'_>,
         share_of: &dyn Fn(&str) -> TraceShare,
         writes: bool,
-    ) -> Result<ToldTraces, TraceFilesError> {
-        let mut told = ToldTraces::default();
+    ) -> Result<MatchedTraces, TraceFilesError> {
+        let mut told = MatchedTraces::default();
         for agent in agents(&self.root) {
             let TraceShare { reach, parts } = share_of(&agent);
             let reach = reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent);
@@ -525,6 +525,6 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
         assert_eq!(fs::read(&copy).unwrap(), left);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
-        assert_eq!((sweep(true), sweep(false)), (ToldTraces::default(), ToldTraces::default()));
+        assert_eq!((sweep(true), sweep(false)), (MatchedTraces::default(), MatchedTraces::default()));
     }
 }

@@ -11,7 +11,7 @@ use crate::base::fs::FsError;
 use crate::base::redact::redact;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::trace_files::{FoundTraces, TraceQuestion, change_texts};
-use crate::serve::wire::{TRACE_VERSION, TraceKept, TraceParams, TracesParams, TracesView};
+use crate::serve::wire::{TRACE_VERSION, TraceParams, TraceStored, TracesParams, TracesView};
 use crate::vault::forgotten::TombstoneScope;
 
 /// Default number of events of an answer.
@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(300);
 ///
 /// # Errors
 /// When it is not right, the agent may send none, or none can be kept now.
-pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceKept, RequestError> {
+pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored, RequestError> {
     let workspace = viewer.workspace();
     let config = &workspace.config().traces;
     let writer = viewer.agent().map(|_| viewer.memory_writer()).transpose()?;
@@ -60,7 +60,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceKept, R
         forgotten.note(&format!("agent {agent}"), &format!("traces/{agent}/"), false, tombstone);
     }
     let id = event["id"].as_str().unwrap_or_default().to_owned();
-    Ok(TraceKept { id, agent_name: agent.to_owned(), schema_version: TRACE_VERSION })
+    Ok(TraceStored { id, agent_name: agent.to_owned(), schema_version: TRACE_VERSION })
 }
 
 /// The same for every name but its own, whether there is such an agent or not.

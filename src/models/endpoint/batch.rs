@@ -47,7 +47,7 @@ static BEGINNING: Mutex<()> = Mutex::new(());
 
 /// Where a batch is, and whose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct BatchPlace {
+pub(crate) struct BatchOrigin {
     /// What the vectors are made by.
     pub(crate) fingerprint: String,
     /// The service's address.
@@ -91,14 +91,14 @@ pub struct BatchClient {
     /// Goes before every text.
     pub(super) prefix: String,
     pub(super) dimension: usize,
-    pub(super) place: BatchPlace,
+    pub(super) place: BatchOrigin,
     /// When more texts than this wait, they are handed over; `None` where they never are.
     pub(super) from: Option<usize>,
 }
 
 impl BatchClient {
     /// Where its batches are, and whose.
-    pub(crate) fn place(&self) -> &BatchPlace {
+    pub(crate) fn place(&self) -> &BatchOrigin {
         &self.place
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::asker::{ByAsker, ModelAsker};
-use super::super::{BatchClient, BatchPlace, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
+use super::super::{BatchClient, BatchOrigin, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::Address;
 use super::answer::vectors;
 use super::calls::{EndpointCalls, Patience};
@@ -103,7 +103,7 @@ impl EndpointEmbedder {
 
     fn batch_client(&self) -> BatchClient {
         let EndpointOptions { model, document_prefix, api_key_env, batch_from, .. } = &self.options;
-        let place = BatchPlace {
+        let place = BatchOrigin {
             fingerprint: self.fingerprint.to_string(),
             endpoint: self.calls.client.address.url.clone(),
             api_key_env: api_key_env.clone(),

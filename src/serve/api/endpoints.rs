@@ -30,7 +30,7 @@ endpoints! {
         RELOAD_MODEL = POST "/model/reload", () => ModelReloaded, Owner: |a| crate::serve::jobs::reload_model(a.role);
 
         /// Drops the vectors that are kept of models which are not in use.
-        DROP_KEPT_VECTORS = POST "/model/gc", () => KeptVectors, Owner: |a| crate::serve::jobs::drop_kept_vectors(a.role);
+        DROP_KEPT_VECTORS = POST "/model/gc", () => DroppedVectors, Owner: |a| crate::serve::jobs::drop_kept_vectors(a.role);
 
         /// Finds passages by their words, their meaning, or both.
         SEARCH = GET "/api/user-memory/search", Query<SearchQuery> => SearchResponse, Viewer:
@@ -246,7 +246,7 @@ endpoints! {
             |a| crate::vault::notes::conflict(a.role, &a.params);
 
         /// Settles a conflict: one side is kept, or both. Answers when it can be found so.
-        KEEP = POST "/api/conflicts/keep", JsonBody<KeepParams> => ConflictSettled, Owner:
+        KEEP = POST "/api/conflicts/keep", JsonBody<KeepParams> => ConflictResolved, Owner:
             |a| crate::vault::notes::keep(a.role, &a.params);
     }
 
@@ -332,7 +332,7 @@ endpoints! {
     traces {
         /// Keeps an event of an agent's work: its own, or for the person of the agent that `agent_name` names. Once it answers the event is safe
         /// on disk, without the secrets that are known by their shape. The same `id` again is not kept twice.
-        KEEP_TRACE = POST "/api/trace", JsonBody<TraceParams> => TraceKept, Viewer [large]: |a| crate::memory::traces::keep(a.role, &a.params);
+        KEEP_TRACE = POST "/api/trace", JsonBody<TraceParams> => TraceStored, Viewer [large]: |a| crate::memory::traces::keep(a.role, &a.params);
 
         /// The events of an agent's work, newest first: for that agent and the person. For others there is no such agent.
         LIST_TRACES = GET "/api/agents/{slug}/trace", Query<TracesParams> => TracesView, Viewer:

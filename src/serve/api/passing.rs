@@ -43,7 +43,7 @@ static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new
 static ROOMS: LazyLock<Mutex<HashMap<String, Arc<Semaphore>>>> = LazyLock::new(Mutex::default);
 
 /// What a request takes of the room of its agent, and of that of all, until nothing of its answer is left.
-struct PassingRoom {
+struct ProxyPermit {
     _own: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -104,7 +104,7 @@ pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Resul
 }
 
 /// Refuses who is no agent, and everybody where there is no upstream or no room.
-fn may_pass(app: &App, asking: &Asking) -> Result<PassingRoom, ApiError> {
+fn may_pass(app: &App, asking: &Asking) -> Result<ProxyPermit, ApiError> {
     let Principal::Agent(caller) = &asking.principal else {
         let error = ApiError::new(
             StatusCode::FORBIDDEN,
@@ -128,7 +128,7 @@ fn may_pass(app: &App, asking: &Asking) -> Result<PassingRoom, ApiError> {
     };
     let own = own.try_acquire_owned().map_err(|_| full(MAX_PASSED_OF_ONE))?;
     let of_all = Arc::clone(&ROOM).try_acquire_owned().map_err(|_| full(MAX_PASSED))?;
-    Ok(PassingRoom { _own: own, _of_all: of_all })
+    Ok(ProxyPermit { _own: own, _of_all: of_all })
 }
 
 /// The body with memory in it, and what is told of that; the very same body where there is none.
@@ -223,7 +223,7 @@ impl From<NotPassed> for ApiError {
 
 /// Asks on a thread of its own, which ends with the answer or when nobody listens any more, and passes back what comes as it comes.
 async fn passed(
-    room: PassingRoom,
+    room: ProxyPermit,
     ask: impl FnOnce() -> Result<UpstreamAnswer, NotPassed> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let (head, answered) = oneshot::channel();

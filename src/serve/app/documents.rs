@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::base::fs::FsError;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::sync::Shared;
-use crate::serve::qmd::{IndexPlace, QmdCollections, QmdDocuments, QmdError};
+use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 
 /// Between two looks at all files; looking takes a tenth of the time at most.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -25,7 +25,7 @@ const LOOK_FOR_DATABASE: Duration = Duration::from_secs(2);
 /// # Errors
 /// When the thread cannot be started.
 pub(super) fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, FsError> {
-    let Some(place) = IndexPlace::of_folder(root) else { return Ok(None) };
+    let Some(place) = IndexPaths::of_folder(root) else { return Ok(None) };
     let (shared, signal) = (Arc::clone(shared), TaskSignal::default());
     shared.wakes(&signal);
     let mut followed = None;
@@ -55,7 +55,7 @@ struct FollowedDocuments {
 
 impl FollowedDocuments {
     /// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
-    fn open(place: &IndexPlace) -> Result<Option<Self>, QmdError> {
+    fn open(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
         let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
         let (documents, now) = (QmdDocuments::open(place, &collections)?, Instant::now());
         let folder = place.folder.display().to_string();

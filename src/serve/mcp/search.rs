@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::get::{Reference, uri_of};
 use super::tool::{DATA, Render, ToolEntry, hit};
-use crate::access::request::{MAY_LACK_THE_NEWEST, RequestError, Room, Viewer};
+use crate::access::request::{Budget, MAY_LACK_THE_NEWEST, RequestError, Viewer};
 use crate::base::config::{Citations, Mode, SearchConfig, StemmerLanguage};
 use crate::index::search::Highlighter;
 use crate::serve::app::App;
@@ -281,7 +281,7 @@ impl Render for NearNotes {
 
 impl NearNotes {
     /// Both in one answer, of which an agent is given as much as of any: what is near first.
-    fn new(related: RelatedView, links: LinksView, mut room: Room) -> Self {
+    fn new(related: RelatedView, links: LinksView, mut room: Budget) -> Self {
         let mut links_to: Vec<String> = links.outgoing.into_iter().filter_map(|link| link.path).collect();
         let mut unresolved: Vec<String> = links.unresolved.into_iter().map(|link| link.target).collect();
         for list in [&mut links_to, &mut unresolved] {

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::place::{IndexPlace, QmdError};
+use super::place::{IndexPaths, QmdError};
 use crate::base::config::{CollectionConfig, FILE_NAME, MAX_FILE_BYTES};
 use crate::base::fs::{Context, create_private_dir, write_atomically};
 use crate::base::path::folded;
@@ -244,7 +244,7 @@ impl QmdCollections {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn load(place: &IndexPlace) -> Result<Option<Self>, QmdError> {
+    pub(crate) fn load(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
         let path = place.folder.join(COLLECTIONS);
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -258,7 +258,7 @@ impl QmdCollections {
     ///
     /// # Errors
     /// When it cannot be written, or they are too many for one.
-    pub(crate) fn save(&self, place: &IndexPlace) -> Result<(), QmdError> {
+    pub(crate) fn save(&self, place: &IndexPaths) -> Result<(), QmdError> {
         let folder = &place.folder;
         let settings = self.vault_settings(folder);
         if settings.len() as u64 > MAX_FILE_BYTES {
@@ -314,7 +314,7 @@ const EVERY_NOTE: &str = "**/*.md";
 
 impl QmdCollections {
     /// Those that the configuration of a QMD names, and what of it could not be taken over.
-    pub(crate) fn take_over(place: &IndexPlace) -> (Self, Vec<String>) {
+    pub(crate) fn take_over(place: &IndexPaths) -> (Self, Vec<String>) {
         let mut text = String::new();
         let read = File::open(&place.former).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         match read {
@@ -447,8 +447,8 @@ mod tests {
     fn the_folder_is_a_private_vault_and_what_a_person_wrote_in_it_stays() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let place = IndexPlace::of(None, &IndexVariables::default()).unwrap();
-        let place = IndexPlace { folder: folder.path().join("x"), ..place };
+        let place = IndexPaths::of(None, &IndexVariables::default()).unwrap();
+        let place = IndexPaths { folder: folder.path().join("x"), ..place };
         assert_eq!(QmdCollections::load(&place).unwrap(), None);
         let mut all = QmdCollections::default();
         all.add(QmdCollection::new("my \"notes\"", Path::new("/a \\ b"), "**/*.md").unwrap()).unwrap();
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(names, ["my \"notes\"", "_agents"]);
         assert_eq!(config.collections[0].path, Path::new("/a \\ b"));
         assert_eq!(config.collections[1].exclude, ["old \"x\"/**", "y"]);
-        assert_eq!(IndexPlace::of_folder(&place.folder), Some(place.clone()));
+        assert_eq!(IndexPaths::of_folder(&place.folder), Some(place.clone()));
         let file = place.folder.join(FILE_NAME);
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n{text}")).unwrap();

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::collections::QmdCollections;
 use super::database::DocumentsDatabase;
-use super::place::{IndexPlace, QmdError};
+use super::place::{IndexPaths, QmdError};
 use super::seen::SeenFiles;
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
@@ -54,7 +54,7 @@ impl QmdDocuments {
     ///
     /// # Errors
     /// When it cannot be written, or the collections make no sense together.
-    pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
+    pub(crate) fn open(place: &IndexPaths, collections: &QmdCollections) -> Result<Self, QmdError> {
         let in_vault = collections.in_vault();
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();

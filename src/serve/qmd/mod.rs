@@ -11,4 +11,4 @@ mod seen;
 
 pub(crate) use collections::{AGENT, QMD_VERSION, QmdCollection, QmdCollections};
 pub(crate) use documents::{QmdDocument, QmdDocuments};
-pub(crate) use place::{DEFAULT_NAME, IndexPlace, IndexVariables, QmdError, indexes_folder};
+pub(crate) use place::{DEFAULT_NAME, IndexPaths, IndexVariables, QmdError, indexes_folder};

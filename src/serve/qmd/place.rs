@@ -76,7 +76,7 @@ const PLACE: &str = "place.json";
 
 /// An index and where it is: one for each name, cache folder and configuration folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct IndexPlace {
+pub(crate) struct IndexPaths {
     /// Its name.
     pub name: String,
     /// The private folder that is its vault.
@@ -87,7 +87,7 @@ pub(crate) struct IndexPlace {
     pub former: PathBuf,
 }
 
-impl IndexPlace {
+impl IndexPaths {
     /// The index of a name; where none is said, and no variable names one, that of the project that the command is called in; else the usual
     /// one, as the environment has it.
     ///
@@ -122,7 +122,7 @@ impl IndexPlace {
     }
 }
 
-impl IndexPlace {
+impl IndexPaths {
     /// The own index of a project, given its folder `.qmd`.
     ///
     /// # Errors
@@ -285,15 +285,15 @@ mod tests {
             qmd_config: qmd.map(Into::into),
             project: None,
         };
-        let one = IndexPlace::of(None, &variables("/a/cache", "/a/config", None)).unwrap();
+        let one = IndexPaths::of(None, &variables("/a/cache", "/a/config", None)).unwrap();
         assert_eq!(one.database, Path::new("/a/cache/qmd/index.sqlite"));
         assert_eq!(one.former, Path::new("/a/config/qmd/index.yml"));
-        let same = IndexPlace::of(Some("index"), &variables("/a/cache", "/x", Some("/a/config/qmd"))).unwrap();
+        let same = IndexPaths::of(Some("index"), &variables("/a/cache", "/x", Some("/a/config/qmd"))).unwrap();
         assert_eq!(one, same, "however the folder is named");
         let others = [
-            IndexPlace::of(Some("moltis"), &variables("/a/cache", "/a/config", None)).unwrap(),
-            IndexPlace::of(None, &variables("/b/cache", "/a/config", None)).unwrap(),
-            IndexPlace::of(None, &variables("/a/cache", "/b/config", None)).unwrap(),
+            IndexPaths::of(Some("moltis"), &variables("/a/cache", "/a/config", None)).unwrap(),
+            IndexPaths::of(None, &variables("/b/cache", "/a/config", None)).unwrap(),
+            IndexPaths::of(None, &variables("/a/cache", "/b/config", None)).unwrap(),
         ];
         for other in others {
             assert_ne!(one.folder, other.folder);
@@ -304,29 +304,29 @@ mod tests {
         std::fs::create_dir_all(&below).unwrap();
         let above = folder.path().parent();
         assert_eq!(project_of(&below, above), None);
-        let own = IndexPlace::make_in(folder.path()).unwrap();
-        assert_eq!((&own, own.project()), (&IndexPlace::make_in(folder.path()).unwrap(), Some(folder.path())));
+        let own = IndexPaths::make_in(folder.path()).unwrap();
+        assert_eq!((&own, own.project()), (&IndexPaths::make_in(folder.path()).unwrap(), Some(folder.path())));
         let project = project_of(&below, above);
         assert_eq!(project, Some(folder.path().join(".qmd")));
         assert_eq!(project_of(&below, Some(folder.path())), None, "the home folder is no project");
         let alone = IndexVariables { project: project.clone(), ..IndexVariables::default() };
-        assert_eq!(IndexPlace::of(None, &alone).unwrap(), own);
+        assert_eq!(IndexPaths::of(None, &alone).unwrap(), own);
         for variables in [
             IndexVariables { cache: Some("/a/cache".into()), ..alone.clone() },
             IndexVariables { config: Some("/a/config".into()), ..alone.clone() },
             IndexVariables { qmd_config: Some("/a/config/qmd".into()), ..alone.clone() },
         ] {
-            assert_eq!(IndexPlace::of(None, &variables).unwrap().project(), None, "{variables:?}");
+            assert_eq!(IndexPaths::of(None, &variables).unwrap().project(), None, "{variables:?}");
         }
         let with = |qmd| IndexVariables { project: project.clone(), ..variables("/a/cache", "/a/config", qmd) };
         assert_eq!(own.database, folder.path().join(".qmd/index.sqlite"));
-        assert_eq!((IndexPlace::of(None, &with(Some("/a/config/qmd"))).unwrap(), one.project()), (one.clone(), None));
-        assert_eq!(IndexPlace::of(Some("index"), &with(None)).unwrap(), one);
+        assert_eq!((IndexPaths::of(None, &with(Some("/a/config/qmd"))).unwrap(), one.project()), (one.clone(), None));
+        assert_eq!(IndexPaths::of(Some("index"), &with(None)).unwrap(), one);
         std::os::unix::fs::symlink(folder.path().join(".qmd"), below.join(".qmd")).unwrap();
         assert_eq!(project_of(&below, above), Some(folder.path().join(".qmd")), "no link");
-        assert!(IndexPlace::make_in(&below).is_err());
+        assert!(IndexPaths::make_in(&below).is_err());
         for bad in ["", "..", ".x", "a/b", "../x", "a\0b", "a\nb", &"x".repeat(101)] {
-            assert!(matches!(IndexPlace::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");
+            assert!(matches!(IndexPaths::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::vault::disk::{NoteRules, Outside, OutsideFolder, ReadError, Scan, glo
 
 /// The rules by which notes of an index are given.
 #[derive(Clone)]
-pub(super) struct QmdSight {
+pub(super) struct QmdVisibility {
     /// `None` where nothing is.
     grant: Option<Grant>,
     /// Private by their place.
@@ -26,7 +26,7 @@ pub(super) struct QmdSight {
     pub(super) digest: String,
 }
 
-impl QmdSight {
+impl QmdVisibility {
     /// The rules as they are now. A page that cannot be read gives nothing.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub(super) struct SeenFiles {
     root: PathBuf,
     places: Outside,
     rules: NoteRules,
-    sight: QmdSight,
+    sight: QmdVisibility,
     max_file_bytes: u64,
 }
 
@@ -82,7 +82,7 @@ impl SeenFiles {
             root: root.to_owned(),
             rules: rules.with_outside(places.clone()),
             places,
-            sight: QmdSight::of(root, &config)?,
+            sight: QmdVisibility::of(root, &config)?,
             max_file_bytes: config.index.max_file_bytes,
         })
     }

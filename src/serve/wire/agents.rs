@@ -342,7 +342,7 @@ pub(crate) struct TraceParams {
 
 /// An event that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub(crate) struct TraceKept {
+pub(crate) struct TraceStored {
     /// Its name.
     pub id: String,
     /// Whose it is.

@@ -371,12 +371,12 @@ pub struct SummariesMade {
     pub nothing: usize,
     /// Those that stay as they are, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptAsEdited>,
+    pub kept: Vec<EditedFile>,
 }
 
 /// A file that stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct KeptAsEdited {
+pub struct EditedFile {
     /// The file.
     pub path: String,
     /// Why.
@@ -435,7 +435,7 @@ pub struct SummariesState {
     pub waiting: usize,
     /// Files that are old, or could not be made, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptAsEdited>,
+    pub kept: Vec<EditedFile>,
 }
 
 /// How the model of the memory works, and what it has cost.

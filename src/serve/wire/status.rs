@@ -301,7 +301,7 @@ pub struct ModelReloaded {
 
 /// What was kept of models that are not in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct KeptVectors {
+pub struct DroppedVectors {
     /// How many vectors were dropped.
     pub dropped: usize,
 }

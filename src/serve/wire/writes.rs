@@ -358,7 +358,7 @@ pub struct ConflictSide {
 /// What of a conflict is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptSide {
+pub enum ConflictChoice {
     /// The file as it has its name; of conflict markers what stands above `=======`.
     Ours,
     /// The copy, which takes the place of the file; of conflict markers what stands below.
@@ -374,12 +374,12 @@ pub struct KeepParams {
     /// The copy, or the file that has one copy or conflict markers.
     pub path: String,
     /// What is kept.
-    pub keep: KeptSide,
+    pub keep: ConflictChoice,
 }
 
 /// A conflict that is settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConflictSettled {
+pub struct ConflictResolved {
     /// Always true.
     pub ok: bool,
     /// The file.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::part::{DocumentPart, EnoughTold, MAX_TEXT, Tell};
+use super::part::{DocumentPart, MAX_TEXT, OutputFull, Tell};
 use super::text::DocumentText;
 use super::{docx, html, jail, pdf};
 use crate::base::path::AttachmentKind;
@@ -44,9 +44,9 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
         if failed.is_ok() && left == 0 {
             let rest = format!("its text is longer than {} MB, and the rest is left out", MAX_TEXT / 1_000_000);
             failed = put(&mut output, &DocumentPart::Problem(rest));
-            return Err(EnoughTold);
+            return Err(OutputFull);
         }
-        if failed.is_ok() { Ok(()) } else { Err(EnoughTold) }
+        if failed.is_ok() { Ok(()) } else { Err(OutputFull) }
     };
     let told = unconfined.map_or(Ok(()), |unconfined| tell(DocumentPart::Unconfined(unconfined)));
     let read = match (told, job) {
@@ -97,7 +97,7 @@ pub fn read_in_memory(kind: AttachmentKind, bytes: &[u8]) -> Result<String, Stri
 }
 
 /// Reads a document that is in memory.
-fn read(job: &ReaderJob, bytes: &[u8], tell: Tell<'_>) -> Result<(), EnoughTold> {
+fn read(job: &ReaderJob, bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     if bytes.is_empty() {
         return tell(DocumentPart::Refused("it is empty".into()));
     }
@@ -113,7 +113,7 @@ fn read(job: &ReaderJob, bytes: &[u8], tell: Tell<'_>) -> Result<(), EnoughTold>
 }
 
 /// Tries in earnest what may not be done; each that is done is a problem.
-fn check(folder: &Path, tell: Tell<'_>) -> Result<(), EnoughTold> {
+fn check(folder: &Path, tell: Tell<'_>) -> Result<(), OutputFull> {
     let there = folder.join("there");
     let taken = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory.into());
     let attempts: [(&str, io::Result<()>); 13] = [

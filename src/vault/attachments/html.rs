@@ -3,7 +3,7 @@
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 use super::charset::decode;
-use super::part::{DocumentPart, EnoughTold, Tell};
+use super::part::{DocumentPart, OutputFull, Tell};
 
 /// Elements that hold no text of the page.
 const LEFT_OUT: [&str; 14] = [
@@ -22,7 +22,7 @@ const INLINE: [&str; 29] = [
 const MAX_PARAGRAPH: usize = 64 * 1024;
 
 /// Reads a page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), EnoughTold> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if !has_mark && bytes.iter().take(1024).any(|byte| *byte == 0) {
         return tell(DocumentPart::Refused("it is no web page: there are zero bytes in it".into()));
@@ -90,7 +90,7 @@ impl<'a> WebPage<'a> {
         Self { tell, left_out: None, heading: None, in_title: false, title: None, preformatted: 0, line: String::new() }
     }
 
-    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) -> Result<(), EnoughTold> {
+    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) -> Result<(), OutputFull> {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth += usize::from(left_out == name && !self_closing);
             return Ok(());
@@ -122,7 +122,7 @@ impl<'a> WebPage<'a> {
         Ok(())
     }
 
-    fn close(&mut self, name: &str) -> Result<(), EnoughTold> {
+    fn close(&mut self, name: &str) -> Result<(), OutputFull> {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth -= usize::from(left_out == name);
             if *depth == 0 {
@@ -142,7 +142,7 @@ impl<'a> WebPage<'a> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), EnoughTold> {
+    fn text(&mut self, text: &str) -> Result<(), OutputFull> {
         if self.left_out.is_some() {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl<'a> WebPage<'a> {
     }
 
     /// Tells what was collected.
-    fn flush(&mut self) -> Result<(), EnoughTold> {
+    fn flush(&mut self) -> Result<(), OutputFull> {
         let line = std::mem::take(&mut self.line);
         let heading = self.heading.take();
         if line.trim().is_empty() || line == "- " {

@@ -13,12 +13,12 @@ mod confined;
 mod docx;
 mod html;
 mod jail;
-mod kept;
 mod part;
 mod pdf;
 mod process;
 mod reader;
 mod text;
+mod text_cache;
 
 pub use confined::read_in_memory;
 pub(crate) use confined::{ReaderJob, run};

@@ -24,10 +24,10 @@ pub(super) enum DocumentPart {
 
 /// Whoever listens wants no more.
 #[derive(Debug)]
-pub(super) struct EnoughTold;
+pub(super) struct OutputFull;
 
 /// Takes the parts of a document.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> Result<(), EnoughTold>;
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> Result<(), OutputFull>;
 
 /// Maximum bytes of a document's text that are told.
 pub(super) const MAX_TEXT: usize = 16_000_000;

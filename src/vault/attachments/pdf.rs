@@ -17,7 +17,7 @@ use hayro_interpret::{
     InterpreterSettings, SoftMask, interpret,
 };
 
-use super::part::{DocumentPart, EnoughTold, MAX_TEXT, Tell};
+use super::part::{DocumentPart, MAX_TEXT, OutputFull, Tell};
 
 /// A file may have something before it, as mail puts there.
 const LOOKED_AT: usize = 1024;
@@ -29,7 +29,7 @@ const LINE: f64 = 1.9;
 const UNITS: f64 = 1000.0;
 
 /// Reads a document, page by page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), EnoughTold> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     if !head.windows(5).any(|window| window == b"%PDF-") {
         return tell(DocumentPart::Refused("it is no PDF".into()));

@@ -55,7 +55,7 @@ pub(super) fn read(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Res
         .stderr(Stdio::null())
         .spawn()?;
     let parts = listen(&mut child);
-    let mut told = ToldSoFar::new(started + PATIENCE);
+    let mut told = PartialDocument::new(started + PATIENCE);
     told.take(&parts);
     // It may have more to say, and nobody listens.
     let _ = child.kill();
@@ -103,7 +103,7 @@ fn listen(child: &mut Child) -> Receiver<DocumentPart> {
 }
 
 /// What a process has told so far.
-struct ToldSoFar {
+struct PartialDocument {
     deadline: Instant,
     text: DocumentText,
     page: Option<u32>,
@@ -115,7 +115,7 @@ struct ToldSoFar {
     late: bool,
 }
 
-impl ToldSoFar {
+impl PartialDocument {
     fn new(deadline: Instant) -> Self {
         Self {
             deadline,

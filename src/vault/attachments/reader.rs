@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
-use super::kept::KeptTexts;
 use super::process::{self, ReadOutcome};
 use super::text::DocumentText;
+use super::text_cache::TextCache;
 use crate::base::path::VaultPath;
 use crate::vault::disk::{OpenedFile, ReadError, Source};
 
@@ -25,7 +25,7 @@ pub(crate) struct ReadAttachment {
 /// Reads attachments.
 #[derive(Debug, Default)]
 pub struct AttachmentReader {
-    kept: Option<KeptTexts>,
+    kept: Option<TextCache>,
     /// Whether another process keeps what is read.
     only_looks: bool,
     /// Held while a process reads: one at a time, so that what all of them take together is bounded.
@@ -37,14 +37,14 @@ pub struct AttachmentReader {
 impl AttachmentReader {
     /// One that keeps what it has read in a folder of the derived stores, which is no other's.
     pub fn keeping(index_dir: &Path) -> Self {
-        let kept = KeptTexts::new(index_dir.join("attachments"));
+        let kept = TextCache::new(index_dir.join("attachments"));
         kept.remove_unfinished();
         Self { kept: Some(kept), ..Self::default() }
     }
 
     /// One that looks at what another process has kept, and keeps nothing itself.
     pub fn looking_at(index_dir: &Path) -> Self {
-        Self { kept: Some(KeptTexts::new(index_dir.join("attachments"))), only_looks: true, ..Self::default() }
+        Self { kept: Some(TextCache::new(index_dir.join("attachments"))), only_looks: true, ..Self::default() }
     }
 
     /// Reads the document at a path, which is open.

@@ -48,7 +48,7 @@ pub struct Scan {
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
 pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
     let mut scan = Scan::default();
-    let wanted = WantedFiles { rules, takes: NoteRules::takes };
+    let wanted = FileSelection { rules, takes: NoteRules::takes };
     match start.map(|start| (start, rules.outside().of(start))) {
         None => scan.whole(root, wanted),
         Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, wanted }, Some(start)),
@@ -60,25 +60,25 @@ pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
 /// Lists all attachments, be they searched or not, as [`scan`] lists notes.
 pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
     let mut scan = Scan::default();
-    scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_attachment });
+    scan.whole(root, FileSelection { rules, takes: NoteRules::takes_attachment });
     scan
 }
 
 /// Lists all files of whatever kind that have the name of a conflict copy, as [`scan`] lists notes.
 pub(super) fn scan_conflict_copies(root: &Path, rules: &NoteRules) -> Scan {
     let mut scan = Scan::default();
-    scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_conflict_copy });
+    scan.whole(root, FileSelection { rules, takes: NoteRules::takes_conflict_copy });
     scan
 }
 
 /// Which files are listed.
 #[derive(Clone, Copy)]
-struct WantedFiles<'a> {
+struct FileSelection<'a> {
     rules: &'a NoteRules,
     takes: fn(&NoteRules, &VaultPath) -> bool,
 }
 
-impl WantedFiles<'_> {
+impl FileSelection<'_> {
     fn takes(&self, path: &VaultPath) -> bool {
         (self.takes)(self.rules, path)
     }
@@ -88,7 +88,7 @@ impl WantedFiles<'_> {
 struct ScanWalk<'a> {
     folder: &'a Path,
     name: Option<&'a VaultPath>,
-    wanted: WantedFiles<'a>,
+    wanted: FileSelection<'a>,
 }
 
 impl ScanWalk<'_> {
@@ -118,7 +118,7 @@ impl ScanWalk<'_> {
 }
 
 impl Scan {
-    fn whole(&mut self, root: &Path, wanted: WantedFiles<'_>) {
+    fn whole(&mut self, root: &Path, wanted: FileSelection<'_>) {
         self.walk(&ScanWalk { folder: root, name: None, wanted }, None);
         wanted.rules.outside().iter().for_each(|outside| self.enter_outside(root, wanted, outside, outside.name()));
     }
@@ -146,7 +146,7 @@ impl Scan {
     }
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
-    fn enter_outside(&mut self, root: &Path, wanted: WantedFiles<'_>, outside: &OutsideFolder, start: &VaultPath) {
+    fn enter_outside(&mut self, root: &Path, wanted: FileSelection<'_>, outside: &OutsideFolder, start: &VaultPath) {
         let (name, folder) = (outside.name(), outside.folder());
         let whole = start == name;
         let mut problem = |reason: String| {
@@ -167,7 +167,7 @@ impl Scan {
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: WantedFiles<'_>) {
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: FileSelection<'_>) {
         let rules = wanted.rules;
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {

@@ -7,7 +7,7 @@ use std::sync::RwLockReadGuard;
 
 use super::in_fact::FactToWrite;
 use super::keeper::ANY_SCOPE;
-use super::place::{KeptPlace, TombstoneScope};
+use super::place::{StoredForgottenNote, TombstoneScope};
 use crate::base::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, Tombstones};
 use crate::text::derive::facts::{Fact, without_values};
 use crate::text::derive::{PlainText, TextBlock, is_a_sentence, is_a_text, plain, readings, said};
@@ -250,7 +250,7 @@ impl ForgottenLookup<'_> {
             let counts = |about: &str| match reach {
                 TombstoneScope::All => true,
                 TombstoneScope::Agent(_) => {
-                    serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key))
+                    serde_json::from_str::<StoredForgottenNote>(about).is_ok_and(|place| place.is_in(reach, key))
                 }
             };
             tombstones.with(&digest(key)).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)

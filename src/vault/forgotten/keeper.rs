@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use jiff::Timestamp;
 
 use super::asked::{ForgottenLookup, TextPart, digest_of, of_fact};
-use super::place::{ForgottenPlace, KeptPlace, folder_of};
+use super::place::{ForgottenNote, StoredForgottenNote, folder_of};
 use crate::base::path::VaultPath;
 use crate::base::state::{
     ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones,
@@ -74,7 +74,7 @@ impl ForgottenTexts {
     /// When the state cannot be written.
     pub(crate) fn remember(
         &self,
-        place: &ForgottenPlace,
+        place: &ForgottenNote,
         parts: &[TextPart],
         scope: &str,
         facts: &[(String, &str)],
@@ -107,7 +107,7 @@ impl ForgottenTexts {
     /// When the state cannot be written.
     pub fn gone(&self, path: &VaultPath, readers: &[String]) -> Result<(), StateError> {
         for tombstone in &self.table.all()?.all {
-            let Ok(mut place) = serde_json::from_str::<KeptPlace>(&tombstone.about) else { continue };
+            let Ok(mut place) = serde_json::from_str::<StoredForgottenNote>(&tombstone.about) else { continue };
             if place.path.as_deref() == Some(path.as_str()) {
                 (place.path, place.readers) = (None, readers.to_vec());
                 self.table.set_place(tombstone.id, &folder_of(path), &encoded(&place))?;
@@ -173,7 +173,7 @@ impl ForgottenTexts {
     }
 }
 
-fn encoded(place: &KeptPlace) -> String {
+fn encoded(place: &StoredForgottenNote) -> String {
     // It is made of texts and switches alone.
     serde_json::to_string(place).unwrap_or_default()
 }
@@ -189,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("notes/a.md").unwrap();
-        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        let place = ForgottenNote { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         forgotten.remember(&place, &parts_of(texts), "", &[], None).unwrap();
         (folder, forgotten)
     }
@@ -261,7 +261,7 @@ mod tests {
         let (_folder, forgotten) = forgotten(&[]);
         assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
         let path = VaultPath::new("facts.md").unwrap();
-        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        let place = ForgottenNote { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         let id = forgotten.remember(&place, &[], "user", &[("home/Code".into(), "47-11")], None).unwrap().unwrap();
         let has = |scope: &str, name: &str, value: &str| {
             forgotten.ask().unwrap().has_fact(scope, name, value, TombstoneScope::All) == Some(id)

@@ -12,4 +12,4 @@ mod place;
 pub(crate) use asked::{ForgottenLookup, TextPart, WithoutForgotten, parts_of};
 pub(crate) use in_fact::FactToWrite;
 pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
-pub(crate) use place::{AgentReach, ForgottenPlace, TombstoneScope, folder_of};
+pub(crate) use place::{AgentReach, ForgottenNote, TombstoneScope, folder_of};

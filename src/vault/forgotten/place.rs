@@ -11,7 +11,7 @@ use crate::base::state::DigestKey;
 
 /// A note out of which something goes for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ForgottenPlace {
+pub(crate) struct ForgottenNote {
     /// The note.
     pub path: VaultPath,
     /// Its tags, and what may be meant as some.
@@ -49,7 +49,7 @@ pub struct AgentReach {
 /// What is kept of a place: no name of what is gone, and of tags digests alone.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptPlace {
+pub(super) struct StoredForgottenNote {
     /// The note, while it is there.
     pub(super) path: Option<String>,
     collection: String,
@@ -81,13 +81,13 @@ fn is_own(path: &str) -> bool {
     own_slug(path).is_some_and(|slug| own_file(slug, path).is_some())
 }
 
-impl ForgottenPlace {
+impl ForgottenNote {
     /// As the person is shown it.
     pub(super) fn shown(&self) -> String {
         if self.gone { folder_of(&self.path) } else { self.path.to_string() }
     }
 
-    pub(super) fn kept(&self, key: &DigestKey) -> KeptPlace {
+    pub(super) fn kept(&self, key: &DigestKey) -> StoredForgottenNote {
         let above = |tag: &String| {
             let tag = folded(tag);
             let ends = tag.match_indices('/').map(|(at, _)| at).chain([tag.len()]);
@@ -96,7 +96,7 @@ impl ForgottenPlace {
         let mut tags: Vec<String> = self.tags.iter().flat_map(above).collect();
         tags.sort_unstable();
         tags.dedup();
-        KeptPlace {
+        StoredForgottenNote {
             path: (!self.gone).then(|| self.path.to_string()),
             collection: self.path.collection().to_owned(),
             agent: own_slug(self.path.as_str()).map(str::to_owned),
@@ -112,7 +112,7 @@ fn digest_of(key: &DigestKey, tag: &str) -> String {
     key.digest("tag", &[tag.as_bytes()]).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl KeptPlace {
+impl StoredForgottenNote {
     /// Whether somebody could read what was there, by the rules as they are now. In doubt not: then the text is kept as any is.
     pub(super) fn is_in(&self, reach: TombstoneScope<'_>, key: &DigestKey) -> bool {
         let TombstoneScope::Agent(agent) = reach else { return true };
@@ -143,10 +143,10 @@ mod tests {
     use crate::access::rules::GrantedCollections;
     use crate::base::state::State;
 
-    fn place(path: &str, tags: &[&str], gone: bool) -> ForgottenPlace {
+    fn place(path: &str, tags: &[&str], gone: bool) -> ForgottenNote {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
         let path = VaultPath::new(path).unwrap();
-        ForgottenPlace { path, tags, private: false, derived: false, readers: vec!["ada".into()], gone }
+        ForgottenNote { path, tags, private: false, derived: false, readers: vec!["ada".into()], gone }
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             sessions: Vec::new(),
             own: "ada".into(),
         };
-        let reads = |place: &ForgottenPlace, slug: &str, grant: Option<Grant>| {
+        let reads = |place: &ForgottenNote, slug: &str, grant: Option<Grant>| {
             let reach = AgentReach { slug: slug.into(), own: vec![slug.into()], grant: grant.map(Arc::new) };
             place.kept(&key).is_in(TombstoneScope::Agent(&reach), &key)
         };
@@ -185,8 +185,8 @@ mod tests {
         let gone = place("notes/diary.md", &[], true);
         let ruled = || Some(grant(GrantedCollections::All, "x", Some("notes/d*")));
         assert!(reads(&gone, "ada", ruled()) && !reads(&gone, "new", ruled()), "its name is not known any more");
-        assert!(!reads(&ForgottenPlace { private: true, ..diary.clone() }, "ada", all("x")));
-        assert!(!reads(&ForgottenPlace { derived: true, ..diary.clone() }, "new", all("x")));
+        assert!(!reads(&ForgottenNote { private: true, ..diary.clone() }, "ada", all("x")));
+        assert!(!reads(&ForgottenNote { derived: true, ..diary.clone() }, "new", all("x")));
         let own = place("agents/ada/memory/n.md", &[], true);
         assert!(reads(&own, "ada", None) && !reads(&own, "bob", all("x")));
         for path in ["agents/ada/agent.md", "agents/ada/pending.md", "agents/ada/archive.md", "agents/loose.md"] {

@@ -34,7 +34,7 @@ struct Annotates {
 }
 
 /// Where a chunk is, or was last.
-struct QuotePlace {
+struct QuoteLocation {
     source: VaultPath,
     lines: (u32, u32),
     found: bool,
@@ -157,24 +157,24 @@ struct QuotePlaces<'a> {
 }
 
 impl QuotePlaces<'_> {
-    fn find(&mut self, annotates: &Annotates) -> Result<QuotePlace, RequestError> {
+    fn find(&mut self, annotates: &Annotates) -> Result<QuoteLocation, RequestError> {
         let damaged = |error| self.scope.workspace().damaged(error);
         if let Some(hash) = annotates.hash {
             for row in self.scope.reader().rows_of(hash).map_err(damaged)? {
                 let chunk = self.scope.reader().chunk(row).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
                 if let Some(file) = self.scope.reader().files().get(chunk.file) {
-                    return Ok(QuotePlace { source: file.path.clone(), lines: chunk.lines, found: true });
+                    return Ok(QuoteLocation { source: file.path.clone(), lines: chunk.lines, found: true });
                 }
             }
         }
         let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
         for path in std::iter::once(annotates.path.clone()).chain(self.candidates(annotates, &quote)) {
             if let Some(lines) = self.lines_of(&path, &quote, annotates.lines.0) {
-                return Ok(QuotePlace { source: path, lines, found: true });
+                return Ok(QuoteLocation { source: path, lines, found: true });
             }
         }
-        Ok(QuotePlace { source: annotates.path.clone(), lines: annotates.lines, found: false })
+        Ok(QuoteLocation { source: annotates.path.clone(), lines: annotates.lines, found: false })
     }
 
     /// Other notes that may have the quote, the likeliest first; none when it is where it was.

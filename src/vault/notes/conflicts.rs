@@ -9,7 +9,8 @@ use crate::access::request::{Owner, RequestError, Workspace, note_path, rfc3339}
 use crate::base::path::VaultPath;
 use crate::index::engine::Reader;
 use crate::serve::wire::{
-    ConflictCopy, ConflictParams, ConflictSettled, ConflictSide, ConflictView, ConflictsView, KeepParams, KeptSide,
+    ConflictChoice, ConflictCopy, ConflictParams, ConflictResolved, ConflictSide, ConflictView, ConflictsView,
+    KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::vault::disk::{Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of};
@@ -111,7 +112,7 @@ pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<Conflic
 ///
 /// # Errors
 /// When there is no such conflict, a side is not there or has changed since, or the disk refuses.
-pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled, RequestError> {
+pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictResolved, RequestError> {
     let files = owner.workspace().files()?;
     let found = find(owner, &params.path)?;
     let one = files.one_generation();
@@ -126,7 +127,7 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled
     let is_searched = |path: &&VaultPath| rules.as_ref().is_some_and(|rules| rules.takes(path));
     let is_behind = |path: &&VaultPath| is_searched(path) && owner.workspace().settled_in_time(path).is_none();
     let behind = changed.into_iter().flatten().filter(is_behind).count();
-    Ok(ConflictSettled {
+    Ok(ConflictResolved {
         ok: true,
         path: found.of.to_string(),
         beside: settled.beside.map(|path| path.to_string()),
@@ -136,48 +137,48 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled
 }
 
 /// What was done.
-struct Settled {
+struct ConflictEdits {
     /// In the order in which it was done.
     undo: Vec<CheckpointId>,
     beside: Option<VaultPath>,
 }
 
 /// Replaces the text of a note with conflict markers by what is kept of it.
-fn keep_side(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled, RequestError> {
+fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
     let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
     let text = String::from_utf8(bytes).map_err(|_| no_text(&found.of))?;
     let sides = sides(&text).ok_or_else(|| no_conflict(found.of.as_str()))?;
     let kept = match keep {
-        KeptSide::Ours => sides.ours,
-        KeptSide::Theirs => sides.theirs,
-        KeptSide::Both => sides.both,
+        ConflictChoice::Ours => sides.ours,
+        ConflictChoice::Theirs => sides.theirs,
+        ConflictChoice::Both => sides.both,
     };
-    Ok(Settled { undo: vec![files.replace(&found.of, before, &kept, Action::Edit)?], beside: None })
+    Ok(ConflictEdits { undo: vec![files.replace(&found.of, before, &kept, Action::Edit)?], beside: None })
 }
 
 /// Keeps of a file and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
-fn keep_copy(files: &Files, found: &Conflict, keep: KeptSide) -> Result<Settled, RequestError> {
+fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
     let (theirs, before) = files.read_whole(&found.path)?.ok_or_else(|| gone(&found.path))?;
     let ours = files.read_whole(&found.of)?;
     // What is no text, and no note, is written for nothing else.
     let is_note = files.check(&found.of).is_ok() && std::str::from_utf8(&theirs).is_ok();
     let act = |action: Action| Act::from(if is_note { action } else { Action::Settle });
-    let mut settled = Settled { undo: Vec::new(), beside: None };
+    let mut settled = ConflictEdits { undo: Vec::new(), beside: None };
     match (keep, ours) {
-        (KeptSide::Ours, None) => {
+        (ConflictChoice::Ours, None) => {
             let hint = Some("the copy is all there is of it: keep `theirs`".to_owned());
             return Err(RequestError { hint, ..gone(&found.of) });
         }
-        (KeptSide::Ours, Some(_)) => {}
-        (KeptSide::Theirs, Some((ours, seen))) => {
+        (ConflictChoice::Ours, Some(_)) => {}
+        (ConflictChoice::Theirs, Some((ours, seen))) => {
             if ours != theirs {
                 settled.undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
             }
         }
-        (KeptSide::Theirs | KeptSide::Both, None) => {
+        (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
             settled.undo.push(files.create_for(&found.of, &theirs, act(Action::Create))?);
         }
-        (KeptSide::Both, Some(_)) => {
+        (ConflictChoice::Both, Some(_)) => {
             let beside = beside(files, &found.of)?;
             settled.undo.push(files.create_for(&beside, &theirs, act(Action::Create))?);
             settled.beside = Some(beside);

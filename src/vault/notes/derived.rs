@@ -13,14 +13,14 @@ use crate::access::request::{Owner, ReadScope, RequestError, Workspace, note_pat
 use crate::base::path::VaultPath;
 use crate::memory::generated_files::{generated_of, generated_pages};
 use crate::serve::wire::DerivedNote;
-use crate::text::derive::entries::{EntryShelf, MemoryEntry, shelf_of, traced};
+use crate::text::derive::entries::{EntryFile, MemoryEntry, shelf_of, traced};
 use crate::text::derive::facts::{FactChange, full_name};
 use crate::text::derive::{is_a_text, plain};
 use crate::text::note::Note;
 use crate::vault::disk::conflict_copy;
 
 /// A note, and the lines of it, if not all, of which something may have been made.
-pub(super) type SourcePlace<'a> = (&'a VaultPath, Option<LineSpan>);
+pub(super) type SourceLines<'a> = (&'a VaultPath, Option<LineSpan>);
 
 /// Something that goes with a note, as it is written down before anything does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(super) fn derived(path: String) -> DerivedNote {
 ///
 /// # Errors
 /// When the index is damaged, or the disk refuses.
-pub(super) fn notes_of(scope: &ReadScope, (path, lines): SourcePlace<'_>) -> Result<Vec<DerivedNote>, RequestError> {
+pub(super) fn notes_of(scope: &ReadScope, (path, lines): SourceLines<'_>) -> Result<Vec<DerivedNote>, RequestError> {
     let workspace = scope.workspace();
     let mut found: BTreeSet<String> = BTreeSet::new();
     for file in scope.files().filter(|file| file.sources.iter().any(|source| source == path.as_str())) {
@@ -107,7 +107,7 @@ fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&Me
     let entry_store = workspace.entry_store();
     let mut found = Vec::new();
     for holder in entry_store.holders() {
-        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
+        for shelf in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
             // A file that cannot be read says so where it is asked for.
             let Ok(book) = entry_store.book(&holder, shelf) else { continue };
             let Some(file) = book.path.as_ref().filter(|file| Some(*file) != but) else { continue };
@@ -119,7 +119,7 @@ fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&Me
 }
 
 /// The entries that were learned at a place, or say in its own words what is removed, wherever they are from.
-pub(super) fn entries_of(owner: &Owner, (path, lines): SourcePlace<'_>, removed: &[String]) -> Vec<DerivedNote> {
+pub(super) fn entries_of(owner: &Owner, (path, lines): SourceLines<'_>, removed: &[String]) -> Vec<DerivedNote> {
     let removed: Vec<String> = removed.iter().map(|text| format!(" {} ", plain(text))).collect();
     let says = |entry: &MemoryEntry| {
         let words = plain(&entry.text);
@@ -185,7 +185,7 @@ fn lines_of(text: &str) -> Option<(usize, usize)> {
 }
 
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
-pub(super) fn learned_from(owner: &Owner, (path, lines): SourcePlace<'_>, purge: bool) -> Vec<DerivedNote> {
+pub(super) fn learned_from(owner: &Owner, (path, lines): SourceLines<'_>, purge: bool) -> Vec<DerivedNote> {
     let fact_store = owner.workspace().fact_store();
     let is_meant = |change: &FactChange| change.source.as_deref().is_some_and(|source| is_of(source, path, lines));
     let mut found = Vec::new();
@@ -241,13 +241,13 @@ pub(super) fn copies_of(
 }
 
 /// What the lines of a generated page say that cite what goes, without what they cite. The others were made of what stays.
-pub(super) fn citing(page: &VaultPath, text: &str, place: SourcePlace<'_>) -> Vec<String> {
+pub(super) fn citing(page: &VaultPath, text: &str, place: SourceLines<'_>) -> Vec<String> {
     let body = Note::parse(text, page.stem()).body;
     text[body].lines().filter_map(|line| said_of(line, place)).collect()
 }
 
 /// What a line says, if it cites what goes: `- Buy rye (conversations/a.md#L3)`, `- Likes tea. ^[notes/a.md#L7]`.
-fn said_of(line: &str, (path, lines): SourcePlace<'_>) -> Option<String> {
+fn said_of(line: &str, (path, lines): SourceLines<'_>) -> Option<String> {
     let cites = |at: &usize| {
         let rest = &line[at + path.as_str().len()..];
         let end = rest.find([')', ']', ',', ';', ' ']).unwrap_or(rest.len());

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::derived::{
-    JournalItem, SourcePlace, copies_of, derived, entries_of, keep_of_other_lines, learned_from, learned_from_told,
+    JournalItem, SourceLines, copies_of, derived, entries_of, keep_of_other_lines, learned_from, learned_from_told,
     notes_of,
 };
 use super::purge::{NewTombstone, Purge, lift};
@@ -181,7 +181,7 @@ impl PlannedItem {
         }
     }
 
-    fn made_of(&self) -> SourcePlace<'_> {
+    fn made_of(&self) -> SourceLines<'_> {
         (&self.made_of.0, self.made_of.1)
     }
 

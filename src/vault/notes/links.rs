@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::access::request::{LinkTargets, Owner, ReadScope, RequestError, Room, Viewer, limit, read_seen};
+use crate::access::request::{Budget, LinkTargets, Owner, ReadScope, RequestError, Viewer, limit, read_seen};
 use crate::index::engine::FileEntry;
 use crate::serve::wire::{
     Backlink, LinkView, LinksParams, LinksView, UnresolvedLink, UnresolvedParams, UnresolvedView, citation,
@@ -126,7 +126,7 @@ pub(crate) fn unresolved(owner: &Owner, params: &UnresolvedParams) -> Result<Unr
     Ok(view)
 }
 
-fn takes<const N: usize>(room: &mut Room, texts: [Option<&String>; N]) -> bool {
+fn takes<const N: usize>(room: &mut Budget, texts: [Option<&String>; N]) -> bool {
     room.take(texts.into_iter().flatten().map(|text| text.chars().count()).sum())
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::annotations::{annotations, chars_of};
 use crate::access::request::{
-    LinkTargets, ReadScope, RequestError, Room, Viewer, frontmatter_chars, read_seen, rfc3339,
+    Budget, LinkTargets, ReadScope, RequestError, Viewer, frontmatter_chars, read_seen, rfc3339,
 };
 use crate::index::engine::FileEntry;
 use crate::serve::wire::{NoteParams, NoteView, PassageSpan};
@@ -25,7 +25,7 @@ pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteVie
 /// As [`whole_note`].
 pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
     let found = note_of(viewer, params).map(|mut note| {
-        fit(&mut note, Room::of(viewer.limits(), 1));
+        fit(&mut note, Budget::of(viewer.limits(), 1));
         note
     });
     logged(viewer, params, found)
@@ -79,7 +79,7 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
 
 /// Leaves out of a note what an answer has no room for: frontmatter, the end of the text, the body, which is the text once more,
 /// and remarks.
-fn fit(note: &mut NoteView, mut room: Room) {
+fn fit(note: &mut NoteView, mut room: Budget) {
     let names: usize = note.tags.iter().chain([&note.title]).map(|name| name.chars().count()).sum();
     let _ = room.take(names);
     if !room.try_take(frontmatter_chars(&note.metadata)) {

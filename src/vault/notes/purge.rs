@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::annotations::annotations;
-use super::derived::{JournalItem, SourcePlace, is_of};
+use super::derived::{JournalItem, SourceLines, is_of};
 use super::removal::{LineSpan, Removal};
 use crate::access::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::access::rules::{Principal, Turn, is_agents, own_file};
@@ -19,13 +19,13 @@ use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::ContentHash;
 use crate::memory::generated_files::summary_path;
 use crate::memory::items::ItemError;
-use crate::memory::trace_files::{ToldTraces, TraceShare};
+use crate::memory::trace_files::{MatchedTraces, TraceShare};
 use crate::serve::wire::PurgedView;
 use crate::text::derive::words::plain_words;
 use crate::text::derive::{CommonWords, plain, said};
 use crate::text::note::summary_of;
 use crate::vault::disk::{Checkpoint, Files, Purged, WriteError, commits_of};
-use crate::vault::forgotten::{ForgottenPlace, TextPart, folder_of, parts_of};
+use crate::vault::forgotten::{ForgottenNote, TextPart, folder_of, parts_of};
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
 const EVERYDAY: f64 = 0.02;
@@ -41,7 +41,7 @@ const IN_THE_INDEX: &str =
 
 /// What is remembered of something that goes for good: where it was, and what is known again.
 pub(super) struct NewTombstone {
-    pub(super) place: ForgottenPlace,
+    pub(super) place: ForgottenNote,
     pub(super) parts: Vec<TextPart>,
 }
 
@@ -50,7 +50,7 @@ impl NewTombstone {
     ///
     /// # Errors
     /// When the index is not open yet.
-    pub(super) fn of(owner: &Owner, removal: &Removal, made_of: Option<SourcePlace<'_>>) -> Result<Self, RequestError> {
+    pub(super) fn of(owner: &Owner, removal: &Removal, made_of: Option<SourceLines<'_>>) -> Result<Self, RequestError> {
         let place = owner.forgotten_place(&removal.path, &removal.had, removal.left.is_none())?;
         Ok(Self { place, parts: parts_of(&removal.said(made_of)) })
     }
@@ -344,7 +344,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
     let root = Removal::gone_from(owner, path.clone(), open.lines, had, left, vec![removed]);
     // Who else could read it nobody knows any more.
     let remembered = |path: &VaultPath, readers: &[String], said: &[String]| NewTombstone {
-        place: ForgottenPlace {
+        place: ForgottenNote {
             path: path.clone(),
             tags: Vec::new(),
             private: true,
@@ -466,12 +466,12 @@ impl TellingWords {
 ///
 /// # Errors
 /// When the traces cannot be read or written.
-pub(super) fn swept_traces(owner: &Owner, gone: &[&NewTombstone], writes: bool) -> Result<ToldTraces, RequestError> {
+pub(super) fn swept_traces(owner: &Owner, gone: &[&NewTombstone], writes: bool) -> Result<MatchedTraces, RequestError> {
     let known = owner.workspace().forgotten().look()?;
     let share_of = |agent: &str| {
         let reach = owner.reach_of(agent);
         let may_know = |gone: &&&NewTombstone| {
-            let ForgottenPlace { path, readers, .. } = &gone.place;
+            let ForgottenNote { path, readers, .. } = &gone.place;
             reach.is_none() || readers.iter().any(|reader| reader == agent) || own_file(agent, path.as_str()).is_some()
         };
         let parts = gone.iter().filter(may_know).flat_map(|gone| gone.parts.iter().cloned()).collect();

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use blake3::Hash;
 use serde_json::Value;
 
-use super::derived::{JournalItem, SourcePlace, citing, is_of};
+use super::derived::{JournalItem, SourceLines, citing, is_of};
 use crate::access::request::{ErrorKind, Owner, RequestError, no_chunk, note_path};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::memory::items::{EntryEdit, EntryWriter, FactsSnapshot, ItemError};
 use crate::serve::wire::ForgetParams;
-use crate::text::derive::entries::{EntriesFile, EntryShelf, MemoryEntry, shelf_of};
+use crate::text::derive::entries::{EntriesFile, EntryFile, MemoryEntry, shelf_of};
 use crate::text::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name, split_name};
 use crate::text::derive::generated::GeneratedNote;
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, plain, without_chunk, without_lines};
@@ -85,7 +85,7 @@ impl Removal {
     pub(super) fn of(
         owner: &Owner,
         item: &JournalItem,
-        place: SourcePlace<'_>,
+        place: SourceLines<'_>,
         purge: bool,
     ) -> Result<Self, RequestError> {
         if let Some((path, id)) = item.derived.path.split_once("#^") {
@@ -119,7 +119,7 @@ impl Removal {
     pub(super) fn again(
         owner: &Owner,
         item: &JournalItem,
-        place: SourcePlace<'_>,
+        place: SourceLines<'_>,
         purge: bool,
     ) -> Result<Self, RequestError> {
         let removal = Self::of(owner, item, place, purge)?;
@@ -215,7 +215,7 @@ impl Removal {
         scope: Option<&str>,
         name: &str,
         purge: bool,
-        learned: Option<SourcePlace<'_>>,
+        learned: Option<SourceLines<'_>>,
         is_seen: IsSeen<'_>,
     ) -> Result<Self, RequestError> {
         let scope = MemoryScope::parse(scope.unwrap_or("user"))
@@ -273,7 +273,7 @@ impl Removal {
     }
 
     /// Where it is.
-    pub(super) fn place(&self) -> SourcePlace<'_> {
+    pub(super) fn place(&self) -> SourceLines<'_> {
         (&self.path, self.lines)
     }
 
@@ -283,7 +283,7 @@ impl Removal {
     }
 
     /// What is to be known again: of a generated page what cites the place that it was made of, as the rest was made of what stays.
-    pub(super) fn said(&self, made_of: Option<SourcePlace<'_>>) -> Vec<String> {
+    pub(super) fn said(&self, made_of: Option<SourceLines<'_>>) -> Vec<String> {
         let mut said = match made_of.filter(|_| is_generated(&self.had)) {
             Some(place) => citing(&self.path, &self.had, place),
             None if self.left.is_none() => whole_texts(&self.path, &self.had),
@@ -291,7 +291,7 @@ impl Removal {
         };
         // An entry is known again whatever is noted beside it.
         if shelf_of(&self.path).is_some() {
-            let entries = said.iter().flat_map(|text| EntriesFile::read(text, EntryShelf::Known).entries);
+            let entries = said.iter().flat_map(|text| EntriesFile::read(text, EntryFile::Known).entries);
             let entries: Vec<String> = entries.map(|entry| entry.text).collect();
             said.extend(entries);
         }

@@ -9,7 +9,7 @@ use crate::access::request::{
     Edge, Given, RequestError, Viewer, context, limit, memory_scopes, min_score, parse, query_text, timeout_ms,
 };
 use crate::base::config::{MemoryScope, SearchConfig, VaultPart};
-use crate::index::engine::{Condition, Filter, Wanted};
+use crate::index::engine::{Condition, Filter, Predicate};
 use crate::index::search::{SearchRequest, condition_without_value};
 use crate::serve::wire::{SearchQuery, SearchResponse};
 use crate::text::derive::Label;
@@ -38,7 +38,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     let (mut filter, parts) = (filter(query, viewer.at())?, parts(viewer, query)?);
     filter.summaries_since_ms = summaries_since(viewer);
     if !parts.is_empty() {
-        let wanted = Wanted::Within(parts.iter().map(|(part, _)| part.clone()).collect());
+        let wanted = Predicate::Within(parts.iter().map(|(part, _)| part.clone()).collect());
         filter.conditions.push(Condition { wanted, negated: false });
     }
     let text = query_text("q", &query.q)?.to_owned();
@@ -90,7 +90,7 @@ const ENOUGH_OF_A_TOPIC: usize = 3;
 /// That a note is of the topic that is asked for.
 fn topic(query: &SearchQuery) -> Option<Condition> {
     let topic = query.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty())?;
-    Some(Condition { wanted: Wanted::Labelled(Label::of_property("topic", Some(topic))), negated: false })
+    Some(Condition { wanted: Predicate::Labelled(Label::of_property("topic", Some(topic))), negated: false })
 }
 
 /// A memory scope that is named as a collection, as other programs do: `aq_project_mech`, `project:mech`.
@@ -152,7 +152,7 @@ fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
         Some(text) => parse(name, text, edge, now).map(Some),
         None => Ok(None),
     };
-    let layer = query.layer.map(|layer| Condition { wanted: Wanted::Layer(layer), negated: false });
+    let layer = query.layer.map(|layer| Condition { wanted: Predicate::Layer(layer), negated: false });
     Ok(Filter {
         files: None,
         collection: query.collection.clone().filter(|_| scope_as_collection(query).is_none()),

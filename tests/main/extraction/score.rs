@@ -34,7 +34,7 @@ fn scores(answer: impl Fn(&Snippet) -> Value + Send + Sync + 'static) -> BTreeMa
 
 /// What is to be found, as it may be said.
 fn gold(snippet: &Snippet) -> Vec<Value> {
-    let entry = |wanted: &snippets::Wanted| {
+    let entry = |wanted: &snippets::Predicate| {
         let line = 2 * wanted.turn - 1;
         let quote = &snippet.turns[wanted.turn - 1].1;
         json!({"kind": wanted.kind, "text": wanted.text, "confidence": 0.9, "lines": [line, line], "quote": quote})

@@ -33,14 +33,14 @@ pub(crate) struct ReadRelation<'a> {
 }
 
 /// What is read for one answer, each note once.
-pub(crate) struct RelationsBook<'a> {
+pub(crate) struct RelationCache<'a> {
     scope: &'a ReadScope,
     pub(crate) targets: &'a LinkTargets<'a>,
     pub(crate) question: &'a GraphQuestion,
     read: HashMap<u32, Rc<Vec<ReadRelation<'a>>>>,
 }
 
-impl<'a> RelationsBook<'a> {
+impl<'a> RelationCache<'a> {
     pub(crate) fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
         Self { scope, targets, question, read: HashMap::new() }
     }
@@ -132,7 +132,7 @@ pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<
     let question = GraphQuestion::key(viewer.at(), MAX_LOOKED_AT);
     let scope = viewer.read_scope()?;
     let targets = LinkTargets::settling(&scope);
-    let mut book = RelationsBook::new(&scope, &targets, &question);
+    let mut book = RelationCache::new(&scope, &targets, &question);
     let files = scope.reader().files();
     let mut found: Vec<KeyRelation> = Vec::new();
     let mut withheld = HashSet::new();
@@ -166,7 +166,7 @@ pub(crate) const MAX_MEANT: usize = 20;
 
 /// The notes that are meant.
 #[derive(Debug, Default)]
-pub(crate) struct MeantNotes<'a> {
+pub(crate) struct NoteMatches<'a> {
     /// Those that are called so, by path, file name, title or alias: one, or several of one name.
     pub(crate) called: Vec<&'a Arc<FileEntry>>,
     /// Else those whose title or file name begins so.
@@ -176,15 +176,15 @@ pub(crate) struct MeantNotes<'a> {
 }
 
 /// The notes that a name means, of those that are seen. Case and accents do not count. Where one name alone begins so, it is that one.
-pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> MeantNotes<'a> {
+pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
     let name = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     if name.is_empty() {
-        return MeantNotes::default();
+        return NoteMatches::default();
     }
     if name.contains('/') || name.ends_with(".md") {
         let root = VaultPath::new("_.md").ok();
         let at_path = root.and_then(|root| targets.resolve(name, &root));
-        return MeantNotes { called: at_path.into_iter().collect(), ..MeantNotes::default() };
+        return NoteMatches { called: at_path.into_iter().collect(), ..NoteMatches::default() };
     }
     let wanted = fold(name);
     let is_it = |text: &str| fold(text.trim()) == wanted;
@@ -197,7 +197,7 @@ pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &
     if !called.is_empty() {
         let cut = called.len() > MAX_MEANT;
         called.truncate(MAX_MEANT);
-        return MeantNotes { called, cut, ..MeantNotes::default() };
+        return NoteMatches { called, cut, ..NoteMatches::default() };
     }
     let begins = |text: &str| fold(text.trim()).starts_with(&wanted);
     let mut near: Vec<&Arc<FileEntry>> =
@@ -205,11 +205,11 @@ pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &
     near.retain(|file| targets.has(file));
     near.sort_by(|one, other| (&one.title, &one.path).cmp(&(&other.title, &other.path)));
     if let [only] = near[..] {
-        return MeantNotes { called: vec![only], ..MeantNotes::default() };
+        return NoteMatches { called: vec![only], ..NoteMatches::default() };
     }
     let cut = near.len() > MAX_MEANT;
     near.truncate(MAX_MEANT);
-    MeantNotes { called: Vec::new(), near, cut }
+    NoteMatches { called: Vec::new(), near, cut }
 }
 
 /// Maximum number of types, and of other names, that are shown of a note.

@@ -13,6 +13,6 @@ mod question;
 mod walk;
 
 pub use book::{KeyRelation, KeyRelations, key_relations};
-pub(crate) use book::{MeantNotes, RelationsBook, edge, edge_chars, entity, entity_chars, meant};
+pub(crate) use book::{NoteMatches, RelationCache, edge, edge_chars, entity, entity_chars, meant};
 pub(crate) use question::GraphQuestion;
 pub(crate) use walk::Walk;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::RequestError;
-use super::book::{ReadRelation, RelationsBook};
+use super::book::{ReadRelation, RelationCache};
 use crate::index::engine::FileEntry;
 use crate::text::derive::Label;
 
@@ -63,7 +63,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub(crate) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
+    pub(crate) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(roots);
         let mut next = 0;
         while let Some((file, distance)) = walk.notes.get(next).copied() {
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// As [`Walk::around`].
-    pub(crate) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
+    pub(crate) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(&[]);
         for file in files {
             let Some(relations) = book.of(file)? else {
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
         &mut self,
         file: &'a Arc<FileEntry>,
         distance: usize,
-        book: &mut RelationsBook<'a>,
+        book: &mut RelationCache<'a>,
     ) -> Result<(), RequestError> {
         let question = book.question;
         let Some(relations) = book.of(file)? else {
@@ -178,7 +178,7 @@ struct LinkingNote<'a> {
 }
 
 /// The notes that may have a relation to one: those where it may have a name first, then the newest.
-fn linking<'a>(file: &FileEntry, book: &RelationsBook<'a>) -> Vec<LinkingNote<'a>> {
+fn linking<'a>(file: &FileEntry, book: &RelationCache<'a>) -> Vec<LinkingNote<'a>> {
     let names = book.targets.names(file);
     let named = book.targets.related_to(&names);
     let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();

@@ -18,7 +18,7 @@ use crate::cli::exit::Outcome;
 use crate::cli::qmd::index::background;
 use crate::cli::terminal::{remark, say};
 use crate::serve::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
-use crate::serve::qmd::IndexPlace;
+use crate::serve::qmd::IndexPaths;
 
 /// Maximum time for the one in the background to be there, or to end.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -31,7 +31,7 @@ const LOOKS_WITHIN: Duration = Duration::from_secs(1);
 /// Serves until it is told to stop; in the background it says where it is, and ends when that is taken back.
 pub(super) fn serve(
     answers: Arc<QmdAnswers>,
-    place: &IndexPlace,
+    place: &IndexPaths,
     port: u16,
     background: bool,
 ) -> anyhow::Result<Outcome> {
@@ -95,7 +95,7 @@ async fn taken_back(mark: Option<&BackgroundMark>) {
 }
 
 /// Starts one in the background, and waits until it serves.
-pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
+pub(super) fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
     if let Some((pid, port)) = running(place) {
         say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})")?;
         return Ok(Outcome::Done);
@@ -125,7 +125,7 @@ pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
 }
 
 /// Ends the one in the background.
-pub(super) fn stop(place: &IndexPlace) -> anyhow::Result<Outcome> {
+pub(super) fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
     let Some((pid, _)) = running(place) else {
         remark!("No QMD MCP server is running in the background.");
         return Ok(Outcome::NothingFound);
@@ -144,7 +144,7 @@ pub(super) fn stop(place: &IndexPlace) -> anyhow::Result<Outcome> {
 }
 
 /// The process in the background and its port, where one serves.
-fn running(place: &IndexPlace) -> Option<(u32, u16)> {
+fn running(place: &IndexPaths) -> Option<(u32, u16)> {
     if !BackgroundMark::is_held(place) {
         return None;
     }
@@ -162,16 +162,16 @@ struct BackgroundMark {
 }
 
 impl BackgroundMark {
-    fn of(place: &IndexPlace) -> PathBuf {
+    fn of(place: &IndexPaths) -> PathBuf {
         place.folder.join("mcp.pid")
     }
 
-    fn lock_file(place: &IndexPlace) -> std::io::Result<File> {
+    fn lock_file(place: &IndexPaths) -> std::io::Result<File> {
         File::options().write(true).create(true).truncate(false).open(place.folder.join("mcp.lock"))
     }
 
     /// Takes the lock; `None` where another has it.
-    fn take(place: &IndexPlace) -> anyhow::Result<Option<Self>> {
+    fn take(place: &IndexPaths) -> anyhow::Result<Option<Self>> {
         let (lock, started) = (Self::lock_file(place)?, Instant::now());
         loop {
             match lock.try_lock() {
@@ -188,7 +188,7 @@ impl BackgroundMark {
         Ok(Some(Self { file, _lock: lock }))
     }
 
-    fn is_held(place: &IndexPlace) -> bool {
+    fn is_held(place: &IndexPaths) -> bool {
         Self::lock_file(place).is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 

@@ -14,7 +14,7 @@ use crate::base::config::{MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::base::path::VaultPath;
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{
-    ChangeBatch, Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Reader, Wanted, Writer,
+    ChangeBatch, Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Predicate, Reader, Writer,
 };
 use crate::index::local::{LocalEngine, Settings};
 use crate::models::{Document, Embedder, EmbeddingSpace, HashEmbedder};
@@ -189,7 +189,7 @@ fn day(day: i64) -> i64 {
 }
 
 fn labelled(key: &str, value: Option<&str>) -> Condition {
-    Condition { wanted: Wanted::Labelled(Label::of_property(key, value)), negated: false }
+    Condition { wanted: Predicate::Labelled(Label::of_property(key, value)), negated: false }
 }
 
 /// All that a reader is asked, as text without its row ids; floats to the last bit.
@@ -219,21 +219,21 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     ];
     // What is asked of the filter itself.
     let alone = [
-        Wanted::Collection("work".into()),
-        Wanted::Conversation("X.md".into()),
-        Wanted::Conversation("conversations/deep/z".into()),
-        Wanted::Speaker("Ann".into()),
-        Wanted::Tag("#X".into()),
-        Wanted::Path("DEEP".into()),
-        Wanted::Path("notes/{a,b}*".into()),
-        Wanted::Layer(MemoryLayer::Entries),
-        Wanted::Layer(MemoryLayer::Conversations),
-        Wanted::Layer(MemoryLayer::Summaries),
-        Wanted::Layer(MemoryLayer::Graph),
-        Wanted::Layer(MemoryLayer::Notes),
-        Wanted::Title("fe".into()),
-        Wanted::Updated(day(2), day(4)),
-        Wanted::Compared { key: "Mood".into(), ordering: vec![Ordering::Greater], with: "calm".into() },
+        Predicate::Collection("work".into()),
+        Predicate::Conversation("X.md".into()),
+        Predicate::Conversation("conversations/deep/z".into()),
+        Predicate::Speaker("Ann".into()),
+        Predicate::Tag("#X".into()),
+        Predicate::Path("DEEP".into()),
+        Predicate::Path("notes/{a,b}*".into()),
+        Predicate::Layer(MemoryLayer::Entries),
+        Predicate::Layer(MemoryLayer::Conversations),
+        Predicate::Layer(MemoryLayer::Summaries),
+        Predicate::Layer(MemoryLayer::Graph),
+        Predicate::Layer(MemoryLayer::Notes),
+        Predicate::Title("fe".into()),
+        Predicate::Updated(day(2), day(4)),
+        Predicate::Compared { key: "Mood".into(), ordering: vec![Ordering::Greater], with: "calm".into() },
     ];
     let alone =
         alone.iter().flat_map(|wanted| [false, true].map(|negated| Condition { wanted: wanted.clone(), negated }));

@@ -7,11 +7,11 @@ use std::path::Path;
 use super::super::{IndexVariables, QmdCollection};
 use super::*;
 
-fn index(folder: &Path) -> (IndexPlace, QmdCollections) {
+fn index(folder: &Path) -> (IndexPaths, QmdCollections) {
     let notes = folder.join("notes");
     fs::create_dir_all(&notes).unwrap();
-    let place = IndexPlace::of(None, &IndexVariables::default()).unwrap();
-    let place = IndexPlace { folder: folder.join("index"), database: folder.join("cache/index.sqlite"), ..place };
+    let place = IndexPaths::of(None, &IndexVariables::default()).unwrap();
+    let place = IndexPaths { folder: folder.join("index"), database: folder.join("cache/index.sqlite"), ..place };
     let mut all = QmdCollections::default();
     all.add(QmdCollection::new("notes", &notes, "**/*.md").unwrap()).unwrap();
     all.save(&place).unwrap();
@@ -99,7 +99,7 @@ fn two_indexes_of_one_cache_have_each_its_own_rows() {
     let folder = tempfile::tempdir().unwrap();
     let (place, all) = index(folder.path());
     fs::write(folder.path().join("notes/a.md"), "# One\n").unwrap();
-    let other_place = IndexPlace { folder: folder.path().join("other"), ..place.clone() };
+    let other_place = IndexPaths { folder: folder.path().join("other"), ..place.clone() };
     let mut other_all = QmdCollections::default();
     let mine = folder.path().join("mine");
     fs::create_dir_all(&mine).unwrap();

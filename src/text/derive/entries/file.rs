@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::entry::{EntryShelf, EntryStatus, MemoryEntry, one_line};
+use super::entry::{EntryFile, EntryStatus, MemoryEntry, one_line};
 use super::item::{EntryItem, written};
 use crate::text::derive::list_items::{
     CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, replaced, without_conflict_marks,
@@ -35,7 +35,7 @@ pub(crate) struct EntriesFile {
 
 impl EntriesFile {
     /// Reads a file. No input makes it fail.
-    pub(crate) fn read(source: &str, shelf: EntryShelf) -> Self {
+    pub(crate) fn read(source: &str, shelf: EntryFile) -> Self {
         let (plain, has_conflict) = without_conflict_marks(source);
         let note = Note::parse(&plain, "");
         let mut file = Self { has_conflict, ..Self::default() };
@@ -75,7 +75,7 @@ impl EntriesFile {
             file.entries.push(entry);
             file.spans.push(span);
         }
-        if shelf == EntryShelf::Known {
+        if shelf == EntryFile::Known {
             file.wake();
         }
         file
@@ -161,7 +161,7 @@ pub(crate) fn made_id(text: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// When the file cannot be changed so.
 pub(crate) fn with_entries<'e>(
     source: &str,
-    shelf: EntryShelf,
+    shelf: EntryFile,
     entries: impl Iterator<Item = &'e MemoryEntry>,
 ) -> Result<(String, Vec<String>), ItemEditError> {
     let file = changeable(source, shelf)?;
@@ -212,7 +212,7 @@ pub(crate) fn with_entries<'e>(
 /// When it is not there, or the file cannot be changed so.
 pub(crate) fn with_changed(
     source: &str,
-    shelf: EntryShelf,
+    shelf: EntryFile,
     id: &str,
     entry: &MemoryEntry,
 ) -> Result<String, ItemEditError> {
@@ -235,7 +235,7 @@ pub(crate) fn with_changed(
 ///
 /// # Errors
 /// When the file cannot be changed so.
-pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&str>) -> Result<String, ItemEditError> {
+pub(crate) fn without_entries(source: &str, shelf: EntryFile, ids: &HashSet<&str>) -> Result<String, ItemEditError> {
     if ids.is_empty() {
         return Ok(source.to_owned());
     }
@@ -280,7 +280,7 @@ fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
-pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Result<String, ItemEditError> {
+pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFile) -> Result<String, ItemEditError> {
     let cited = |text: &str| {
         let file = EntriesFile::read(text, shelf);
         let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
@@ -311,7 +311,7 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Res
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so.
-pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Result<String, ItemEditError> {
+pub(crate) fn without_source(source: &str, shelf: EntryFile, path: &str) -> Result<String, ItemEditError> {
     let listed = Note::parse(source, "").metadata.get("sources").cloned();
     let is_cited =
         || EntriesFile::read(source, shelf).entries.iter().any(|entry| entry.source_paths().any(|at| at == path));
@@ -331,7 +331,7 @@ fn line_of(entry: &MemoryEntry) -> Result<String, ItemEditError> {
     if line.len() > MAX_ENTRY_BYTES { Err(ItemEditError::Long) } else { Ok(line) }
 }
 
-fn changeable(source: &str, shelf: EntryShelf) -> Result<EntriesFile, ItemEditError> {
+fn changeable(source: &str, shelf: EntryFile) -> Result<EntriesFile, ItemEditError> {
     let file = EntriesFile::read(source, shelf);
     if file.has_conflict { Err(ItemEditError::Conflict) } else { Ok(file) }
 }
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn entries_are_items_of_outermost_lists() {
-        let file = EntriesFile::read(FILE, EntryShelf::Known);
+        let file = EntriesFile::read(FILE, EntryFile::Known);
         let shown: Vec<String> = file
             .entries
             .iter()
@@ -380,20 +380,20 @@ mod tests {
         assert_eq!(file.problems, []);
         assert_eq!(file.get("e-2").unwrap().status, EntryStatus::Superseded("e-1".into()));
         assert_ne!(file.entries[1].id, file.entries[2].id);
-        assert_eq!(EntriesFile::read(FILE, EntryShelf::Known), file);
+        assert_eq!(EntriesFile::read(FILE, EntryFile::Known), file);
     }
 
     #[test]
     fn line_ends_do_not_matter_and_a_name_given_twice_is_the_first_ones() {
         let ids = |text: &str| {
-            EntriesFile::read(text, EntryShelf::Known)
+            EntriesFile::read(text, EntryFile::Known)
                 .entries
                 .iter()
                 .map(|entry| (entry.id.clone(), entry.text.clone()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(ids(FILE), ids(&FILE.replace('\n', "\r\n")));
-        let file = EntriesFile::read("-\ta ^e-1\n-\tb ^e-1\n", EntryShelf::Known);
+        let file = EntriesFile::read("-\ta ^e-1\n-\tb ^e-1\n", EntryFile::Known);
         assert_eq!(file.get("e-1").unwrap().text, "a");
         assert_ne!(file.entries[1].id, "e-1");
         assert_eq!(file.problems.len(), 1);
@@ -404,7 +404,7 @@ mod tests {
         let superseded = |lines: &[(&str, &str)]| {
             let text: String =
                 lines.iter().map(|(id, by)| format!("- entry {id} (superseded by e-{by}) ^e-{id}\n")).collect();
-            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryShelf::Known);
+            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryFile::Known);
             let active = file.entries.iter().filter(|entry| entry.status == EntryStatus::Active);
             (active.map(|entry| entry.id.clone()).collect::<Vec<_>>(), file.problems.len())
         };
@@ -420,13 +420,13 @@ mod tests {
         }
         // A chain of thousands is followed once.
         let long: String = (0..20_000).map(|at| format!("- n{at} (superseded by e-{}) ^e-{at}\n", at + 1)).collect();
-        let file = EntriesFile::read(&long, EntryShelf::Known);
+        let file = EntriesFile::read(&long, EntryFile::Known);
         assert_eq!(file.entries.iter().filter(|entry| entry.status == EntryStatus::Active).count(), 1);
     }
 
     #[test]
     fn both_sides_of_a_conflict_are_read() {
-        let file = EntriesFile::read("<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", EntryShelf::Known);
+        let file = EntriesFile::read("<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", EntryFile::Known);
         assert!(file.has_conflict);
         assert_eq!(file.entries.len(), 2);
     }
@@ -441,24 +441,24 @@ mod tests_of_edits {
     use crate::base::config::MemoryKind;
     use crate::text::derive::entries::EntryStatus;
 
-    fn with_entry(source: &str, shelf: EntryShelf, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
+    fn with_entry(source: &str, shelf: EntryFile, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
         let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
         Ok((text, names.into_iter().next().unwrap()))
     }
 
-    fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, ItemEditError> {
+    fn without_entry(source: &str, shelf: EntryFile, id: &str) -> Result<String, ItemEditError> {
         without_entries(source, shelf, &HashSet::from([id]))
     }
 
     #[test]
     fn several_come_and_go_at_once() {
         let all = ["One", "Two", "One"].map(|text| MemoryEntry::new(crate::base::config::MemoryKind::Fact, text));
-        let (text, names) = with_entries("# K\n", EntryShelf::Known, all.iter()).unwrap();
-        let file = EntriesFile::read(&text, EntryShelf::Known);
+        let (text, names) = with_entries("# K\n", EntryFile::Known, all.iter()).unwrap();
+        let file = EntriesFile::read(&text, EntryFile::Known);
         assert_eq!(file.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>(), names);
         assert_ne!(names[0], names[2]);
         let goes = HashSet::from([names[0].as_str(), names[1].as_str(), "e-none"]);
-        let left = without_entries(&text, EntryShelf::Known, &goes).unwrap();
+        let left = without_entries(&text, EntryFile::Known, &goes).unwrap();
         assert_eq!(left, format!("# K\n\n- [fact] One ^{}\n", names[2]));
     }
 
@@ -470,29 +470,29 @@ mod tests_of_edits {
 
     #[test]
     fn exactly_one_line_comes_becomes_another_or_goes() {
-        let (text, id) = with_entry(FILE, EntryShelf::Known, &entry("Milk")).unwrap();
+        let (text, id) = with_entry(FILE, EntryFile::Known, &entry("Milk")).unwrap();
         assert_eq!(text, FILE.replace("  - because\n", &format!("  - because\n- [fact] Milk ^{id}\n")));
         let superseded = MemoryEntry { status: EntryStatus::Superseded("e-9".into()), ..entry("Tea") };
-        let text = with_changed(FILE, EntryShelf::Known, "e-1", &superseded).unwrap();
+        let text = with_changed(FILE, EntryFile::Known, "e-1", &superseded).unwrap();
         assert_eq!(text, FILE.replace("- Tea ^e-1", "- [fact] Tea (superseded by e-9) ^e-1"));
-        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
-        let coffee = EntriesFile::read(FILE, EntryShelf::Known).entries[1].id.clone();
-        assert_eq!(without_entry(FILE, EntryShelf::Known, &coffee), Err(ItemEditError::Parent));
-        let named = with_changed(FILE, EntryShelf::Known, &coffee, &entry("Coffee")).unwrap();
+        assert_eq!(without_entry(FILE, EntryFile::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
+        let coffee = EntriesFile::read(FILE, EntryFile::Known).entries[1].id.clone();
+        assert_eq!(without_entry(FILE, EntryFile::Known, &coffee), Err(ItemEditError::Parent));
+        let named = with_changed(FILE, EntryFile::Known, &coffee, &entry("Coffee")).unwrap();
         assert_eq!(named, FILE.replace("- Coffee\n", &format!("- [fact] Coffee ^{coffee}\n")));
         let crlf = FILE.replace('\n', "\r\n");
-        let (text, _) = with_entry(&crlf, EntryShelf::Known, &entry("Milk")).unwrap();
+        let (text, _) = with_entry(&crlf, EntryFile::Known, &entry("Milk")).unwrap();
         assert!(text.ends_with("\r\n\r\nAfter.\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
-        let (text, id) = with_entry("", EntryShelf::Known, &entry("Milk")).unwrap();
+        let (text, id) = with_entry("", EntryFile::Known, &entry("Milk")).unwrap();
         assert_eq!(text, format!("- [fact] Milk ^{id}\n"));
-        let (text, _) = with_entry(&text, EntryShelf::Known, &entry("Milk")).unwrap();
-        assert_eq!(EntriesFile::read(&text, EntryShelf::Known).entries.len(), 2);
+        let (text, _) = with_entry(&text, EntryFile::Known, &entry("Milk")).unwrap();
+        assert_eq!(EntriesFile::read(&text, EntryFile::Known).entries.len(), 2);
     }
 
     #[test]
     fn a_name_alone_keeps_no_entry() {
         let was = "- [fact] Moved to Bonn with Anna (source conversations/a.md#L3) ^e-1\n";
-        let before = EntriesFile::read(was, EntryShelf::Known);
+        let before = EntriesFile::read(was, EntryFile::Known);
         assert_eq!(before.entries[0].sources, ["conversations/a.md#L3"]);
         for (now, is_lost) in [
             (was.to_owned(), false),
@@ -503,55 +503,55 @@ mod tests_of_edits {
             (was.replace(" (source conversations/a.md#L3)", "").replace("with Anna", "with Berta"), true),
             (String::new(), true),
         ] {
-            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryShelf::Known)).len();
+            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryFile::Known)).len();
             assert_eq!(lost == 1, is_lost, "{now}");
         }
     }
 
     #[test]
     fn the_name_of_one_that_is_gone_but_is_named_is_not_given_again() {
-        let (text, id) = with_entry("", EntryShelf::Known, &entry("Green tea")).unwrap();
+        let (text, id) = with_entry("", EntryFile::Known, &entry("Green tea")).unwrap();
         let tea = format!("- [fact] Tea (superseded by {id}) ^e-1\n");
-        let (again, other) = with_entry(&tea, EntryShelf::Known, &entry("Green tea")).unwrap();
+        let (again, other) = with_entry(&tea, EntryFile::Known, &entry("Green tea")).unwrap();
         assert_ne!(other, id);
-        assert_eq!(EntriesFile::read(&again, EntryShelf::Known).get("e-1").unwrap().status, EntryStatus::Active);
-        assert!(EntriesFile::read(&tea, EntryShelf::Known).is_taken(&id) && !text.is_empty());
+        assert_eq!(EntriesFile::read(&again, EntryFile::Known).get("e-1").unwrap().status, EntryStatus::Active);
+        assert!(EntriesFile::read(&tea, EntryFile::Known).is_taken(&id) && !text.is_empty());
     }
 
     #[test]
     fn what_is_for_a_person_is_left() {
         let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
-        assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(ItemEditError::Conflict));
-        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(ItemEditError::Mixed));
-        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7").unwrap(), FILE);
-        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(ItemEditError::Empty));
-        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
+        assert_eq!(with_entry(conflict, EntryFile::Known, &entry("x")), Err(ItemEditError::Conflict));
+        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryFile::Known, "e-1"), Err(ItemEditError::Mixed));
+        assert_eq!(without_entry(FILE, EntryFile::Known, "e-7").unwrap(), FILE);
+        assert_eq!(with_entry(FILE, EntryFile::Known, &entry(" \n")), Err(ItemEditError::Empty));
+        assert_eq!(with_entry(FILE, EntryFile::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
         for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {
             let source = "- a ^e-1\n- d %%x%% ^e-2\n";
-            match with_changed(source, EntryShelf::Known, "e-1", &entry(text)) {
-                Ok(text) => assert!(EntriesFile::read(&text, EntryShelf::Known).get("e-2").is_some(), "{text}"),
+            match with_changed(source, EntryFile::Known, "e-1", &entry(text)) {
+                Ok(text) => assert!(EntriesFile::read(&text, EntryFile::Known).get("e-2").is_some(), "{text}"),
                 Err(error) => assert_eq!(error, ItemEditError::Hidden),
             }
         }
-        assert_eq!(with_entry("```\n- code\n", EntryShelf::Known, &entry("x")), Err(ItemEditError::Hidden));
+        assert_eq!(with_entry("```\n- code\n", EntryFile::Known, &entry("x")), Err(ItemEditError::Hidden));
     }
 
     #[test]
     fn sources_are_listed_while_an_entry_cites_them() {
         let cites = |path: &str| MemoryEntry { sources: vec![path.to_owned()], ..entry(path) };
-        let (one, first) = with_entry("# K\n", EntryShelf::Known, &cites("notes/a.md#L1")).unwrap();
-        let one = with_sources(&one, "# K\n", EntryShelf::Known).unwrap();
+        let (one, first) = with_entry("# K\n", EntryFile::Known, &cites("notes/a.md#L1")).unwrap();
+        let one = with_sources(&one, "# K\n", EntryFile::Known).unwrap();
         assert!(one.starts_with("---\nsources: [\"notes/a.md\"]\n---\n# K\n"), "{one}");
-        let (two, _) = with_entry(&one, EntryShelf::Known, &cites("notes/b.md#L2-L3")).unwrap();
-        let two = with_sources(&two, &one, EntryShelf::Known).unwrap();
+        let (two, _) = with_entry(&one, EntryFile::Known, &cites("notes/b.md#L2-L3")).unwrap();
+        let two = with_sources(&two, &one, EntryFile::Known).unwrap();
         assert!(two.contains("sources: [\"notes/a.md\",\"notes/b.md\"]"), "{two}");
         let by_hand = two.replace("\"notes/a.md\"", "mine.md, \"notes/a.md\"");
-        let without = without_entry(&by_hand, EntryShelf::Known, &first).unwrap();
-        let without = with_sources(&without, &by_hand, EntryShelf::Known).unwrap();
+        let without = without_entry(&by_hand, EntryFile::Known, &first).unwrap();
+        let without = with_sources(&without, &by_hand, EntryFile::Known).unwrap();
         assert!(without.contains("sources: [\"mine.md\",\"notes/b.md\"]"), "{without}");
         let odd = "+++\nx = 1\n+++\n";
-        let (text, _) = with_entry(odd, EntryShelf::Known, &cites("notes/a.md")).unwrap();
-        assert_eq!(with_sources(&text, odd, EntryShelf::Known), Err(ItemEditError::Frontmatter));
+        let (text, _) = with_entry(odd, EntryFile::Known, &cites("notes/a.md")).unwrap();
+        assert_eq!(with_sources(&text, odd, EntryFile::Known), Err(ItemEditError::Frontmatter));
     }
 
     proptest! {
@@ -562,11 +562,11 @@ mod tests_of_edits {
             source in "([-#*> ab:~`\\[\\]\n]|- a \\^e-1\n|## n\n|\r\n){0,30}",
             text in "\\PC{1,12}",
         ) {
-            if let Ok((with, id)) = with_entry(&source, EntryShelf::Known, &entry(&text)) {
-                let file = EntriesFile::read(&with, EntryShelf::Known);
+            if let Ok((with, id)) = with_entry(&source, EntryFile::Known, &entry(&text)) {
+                let file = EntriesFile::read(&with, EntryFile::Known);
                 prop_assert_eq!(&file.get(&id).unwrap().text, &entry(&text).text);
-                let without = without_entry(&with, EntryShelf::Known, &id).unwrap();
-                let (was, now) = (EntriesFile::read(&source, EntryShelf::Known), EntriesFile::read(&without, EntryShelf::Known));
+                let without = without_entry(&with, EntryFile::Known, &id).unwrap();
+                let (was, now) = (EntriesFile::read(&source, EntryFile::Known), EntriesFile::read(&without, EntryFile::Known));
                 prop_assert_eq!(
                     was.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>(),
                     now.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>()

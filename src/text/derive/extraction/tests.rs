@@ -33,7 +33,7 @@ fn measured() -> BTreeMap<String, [usize; 3]> {
     });
     let found = snippets::snippets().into_iter().flat_map(|snippet| {
         let turns = snippet.turns;
-        let claim = move |wanted: snippets::Wanted| {
+        let claim = move |wanted: snippets::Predicate| {
             let said = turns[wanted.turn - 1].1.clone();
             ("right of the snippets", said.clone(), said, wanted.text)
         };

@@ -29,14 +29,14 @@ impl FactWindow<'_> {
 ///
 /// `changes` are those of one key in the order in which they were learned; who asks what was known at a moment leaves out the later ones.
 pub(crate) fn windows<'h>(changes: impl Iterator<Item = &'h FactChange>) -> Vec<FactWindow<'h>> {
-    let mut told = ToldFact::default();
+    let mut told = FactTimeline::default();
     changes.for_each(|change| told.learn(change));
     told.windows()
 }
 
 /// A value as it is known, with what was said of it last, or that there is none.
 #[derive(Debug, Clone)]
-struct ToldStep<'h> {
+struct TimelineStep<'h> {
     kind: StepKind,
     /// The value; empty where there is none.
     text: &'h str,
@@ -61,17 +61,17 @@ enum StepKind {
 
 /// What was said of a fact, in the order in which it counts: what is said better of a value stands where that stood.
 #[derive(Default)]
-struct ToldFact<'h> {
-    steps: Vec<ToldStep<'h>>,
+struct FactTimeline<'h> {
+    steps: Vec<TimelineStep<'h>>,
     never: Vec<FactWindow<'h>>,
 }
 
-impl<'h> ToldFact<'h> {
+impl<'h> FactTimeline<'h> {
     fn learn(&mut self, change: &'h FactChange) {
         let text = change.kind.value().map_or("", |(text, _)| text);
         let (from, until) = bounds(change);
         let noticed = Some(change.learned);
-        let step = |kind, from| ToldStep { kind, text, from, until, change };
+        let step = |kind, from| TimelineStep { kind, text, from, until, change };
         match &change.kind {
             FactChangeKind::Set { .. } => {
                 let is_better = change.old.as_deref() == Some(text);
@@ -135,17 +135,17 @@ impl<'h> ToldFact<'h> {
                 continue;
             }
             let pieces = without_span((step.from, step.until), (from, until));
-            steps.extend(pieces.map(|(from, until)| ToldStep { from, until, ..step.clone() }));
+            steps.extend(pieces.map(|(from, until)| TimelineStep { from, until, ..step.clone() }));
         }
         self.steps = steps;
-        self.steps.push(ToldStep { kind: StepKind::WasNot, text: text.unwrap_or_default(), from, until, change });
+        self.steps.push(TimelineStep { kind: StepKind::WasNot, text: text.unwrap_or_default(), from, until, change });
         self.never.extend(text.map(|text| FactWindow { text, from, until, change, is_retracted: true }));
     }
 
     fn windows(self) -> Vec<FactWindow<'h>> {
         let mut windows: Vec<FactWindow<'h>> = Vec::new();
         for step in self.steps {
-            let ToldStep { kind, text, from, until, change } = step;
+            let TimelineStep { kind, text, from, until, change } = step;
             match kind {
                 StepKind::Said | StepKind::Struck | StepKind::Ended => end_from(&mut windows, from),
                 StepKind::Was => cut_out(&mut windows, (from, until), |_| true),

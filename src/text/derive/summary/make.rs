@@ -170,8 +170,8 @@ impl Found {
             ProsePiece::Done(_) => {}
             ProsePiece::Sentence(sentence) => {
                 match self.phrases.say(sentence) {
-                    Some(Said::Decision) => self.decisions.push(sentence, || said(sentence), || place(line)),
-                    Some(Said::Action) => self.actions.push(sentence, || said(sentence), || place(line)),
+                    Some(SentenceKind::Decision) => self.decisions.push(sentence, || said(sentence), || place(line)),
+                    Some(SentenceKind::Action) => self.actions.push(sentence, || said(sentence), || place(line)),
                     None => {}
                 }
                 if let Some(day) = named_day(sentence) {
@@ -220,7 +220,7 @@ impl LastLines {
 
 /// What a sentence says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum SentenceKind {
     Decision,
     Action,
 }
@@ -262,15 +262,15 @@ impl Phrases {
     }
 
     /// What a sentence says. A question says nothing of the kind, nor does what says that nothing is decided.
-    fn say(&self, sentence: &str) -> Option<Said> {
+    fn say(&self, sentence: &str) -> Option<SentenceKind> {
         if sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}']) {
             return None;
         }
         let words = phrase_words(sentence);
         if self.decided.are_in(&words) && !self.not_decided.are_in(&words) {
-            return Some(Said::Decision);
+            return Some(SentenceKind::Decision);
         }
-        self.to_do.are_in(&words).then_some(Said::Action)
+        self.to_do.are_in(&words).then_some(SentenceKind::Action)
     }
 }
 
@@ -475,20 +475,20 @@ mod tests {
     fn decisions_and_tasks_are_told_in_english_and_in_the_language_of_the_vault() {
         use StemmerLanguage::{Dutch, English, French, German, Italian, None, Russian, Spanish};
         for (language, sentence, says) in [
-            (English, "We decided to use Postgres.", Some(Said::Decision)),
-            (None, "OK, we’ll take the train.", Some(Said::Decision)),
-            (Dutch, "Decision: rye flour", Some(Said::Decision)),
-            (English, "Let's go with the blue one.", Some(Said::Decision)),
-            (German, "Wir haben uns für Rot entschieden.", Some(Said::Decision)),
-            (French, "Nous avons décidé de partir lundi.", Some(Said::Decision)),
-            (Spanish, "Al final hemos decidido esperar.", Some(Said::Decision)),
-            (Italian, "Abbiamo deciso di aspettare.", Some(Said::Decision)),
-            (Russian, "Мы решили ехать поездом.", Some(Said::Decision)),
-            (English, "I'll call Bob.", Some(Said::Action)),
-            (English, "TODO: water the plants", Some(Said::Action)),
-            (German, "Bitte ruf die Bäckerei an.", Some(Said::Action)),
-            (German, "I will buy flour tomorrow.", Some(Said::Action)),
-            (French, "Je vais appeler Paul.", Some(Said::Action)),
+            (English, "We decided to use Postgres.", Some(SentenceKind::Decision)),
+            (None, "OK, we’ll take the train.", Some(SentenceKind::Decision)),
+            (Dutch, "Decision: rye flour", Some(SentenceKind::Decision)),
+            (English, "Let's go with the blue one.", Some(SentenceKind::Decision)),
+            (German, "Wir haben uns für Rot entschieden.", Some(SentenceKind::Decision)),
+            (French, "Nous avons décidé de partir lundi.", Some(SentenceKind::Decision)),
+            (Spanish, "Al final hemos decidido esperar.", Some(SentenceKind::Decision)),
+            (Italian, "Abbiamo deciso di aspettare.", Some(SentenceKind::Decision)),
+            (Russian, "Мы решили ехать поездом.", Some(SentenceKind::Decision)),
+            (English, "I'll call Bob.", Some(SentenceKind::Action)),
+            (English, "TODO: water the plants", Some(SentenceKind::Action)),
+            (German, "Bitte ruf die Bäckerei an.", Some(SentenceKind::Action)),
+            (German, "I will buy flour tomorrow.", Some(SentenceKind::Action)),
+            (French, "Je vais appeler Paul.", Some(SentenceKind::Action)),
             (English, "Have we decided?", Option::None),
             (English, "We have not decided yet.", Option::None),
             (German, "Das ist noch nicht entschieden.", Option::None),

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{EntryKind, Fate, fate};
+use super::place::{EntryKind, PathOutcome, fate};
 use crate::base::fs::{Context, FsError};
 
 /// Something that is exported.
@@ -91,16 +91,16 @@ impl ArchiveContents {
         if !own {
             match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
                 // A repository is exported as it is, its hooks too; what of it is imported is another question.
-                Fate::Kept | Fate::Dropped { git: true, .. } => {}
-                Fate::Dropped { what, why, .. } => {
+                PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => {}
+                PathOutcome::Dropped { what, why, .. } => {
                     let said = format!("{}: {why}", what.display());
                     if !path.starts_with(".vault") && !self.left_out.contains(&said) {
                         self.left_out.push(said);
                     }
                     return Ok(());
                 }
-                Fate::Passing => return Ok(()),
-                Fate::Refused(why) => {
+                PathOutcome::Passing => return Ok(()),
+                PathOutcome::Refused(why) => {
                     if !path.starts_with(".vault") {
                         self.left_out.push(format!("{shown}: {why}"));
                     }

@@ -217,14 +217,14 @@ fn still_private(path: &VaultPath, text: String) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::forgotten::ForgottenPlace;
+    use crate::vault::forgotten::ForgottenNote;
 
     #[test]
     fn facts_stay_private_without_the_line_that_made_them_so_and_keep_when_they_were_learned() {
         let folder = tempfile::tempdir().unwrap();
         let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
         let path = VaultPath::new("facts.md").unwrap();
-        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        let place = ForgottenNote { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         forgotten.remember(&place, &[], "user", &[("code".into(), "47-11")], None).unwrap();
         let asked = forgotten.ask().unwrap();
         let fact_store = FactStore::new(folder.path().to_owned(), false, 1 << 20);

@@ -17,7 +17,7 @@ use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
 use super::forgotten::{FileLeftOut, leave_out, list};
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
-use super::place::{EntryKind, Fate, fate, is_git_config};
+use super::place::{EntryKind, PathOutcome, fate, is_git_config};
 use crate::base::config::FILE_NAME;
 use crate::base::fs::{Context, create_dir};
 use crate::base::state::State;
@@ -148,15 +148,15 @@ impl<'a> Unpacking<'a> {
         }
         let asked_for = self.git || !is_git(&path);
         let wanted = match fate(&path, kind) {
-            Fate::Kept => asked_for,
-            Fate::Dropped { what, why, .. } => {
+            PathOutcome::Kept => asked_for,
+            PathOutcome::Dropped { what, why, .. } => {
                 if asked_for {
                     self.left_out.insert(format!("{}: {why}", what.display()));
                 }
                 false
             }
-            Fate::Passing => false,
-            Fate::Refused(why) => return Err(refused(why)),
+            PathOutcome::Passing => false,
+            PathOutcome::Refused(why) => return Err(refused(why)),
         };
         // No bits that lend a program its owner's rights; and what is the program's own is for its owner alone.
         let own = if path.starts_with(".vault") { 0o700 } else { 0o777 };

@@ -28,7 +28,7 @@ impl EntryKind {
 
 /// What becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum PathOutcome {
     /// It belongs to the vault.
     Kept,
     /// It is not imported, and that is said, once for `what`. Of a repository (`git`) it is exported.
@@ -86,7 +86,7 @@ pub(super) fn is_git_config(path: &Path) -> bool {
 }
 
 /// What becomes of what lies at a path of the vault.
-pub(super) fn fate(path: &Path, kind: EntryKind) -> Fate {
+pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let last = names.last().copied().unwrap_or_default();
@@ -97,40 +97,40 @@ pub(super) fn fate(path: &Path, kind: EntryKind) -> Fate {
         match (&*folded(name), *name) {
             (".vault", ".vault") if at == 0 => {
                 let Some(("state", state)) = below.split_first().map(|(first, rest)| (*first, rest)) else {
-                    return Fate::Refused(own);
+                    return PathOutcome::Refused(own);
                 };
                 return if is_state(state, kind) {
-                    Fate::Kept
+                    PathOutcome::Kept
                 } else if is_passing(last) {
-                    Fate::Passing
+                    PathOutcome::Passing
                 } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
-                    Fate::Refused(own)
+                    PathOutcome::Refused(own)
                 } else {
                     let why = "it is the program's own, and may let somebody in";
-                    Fate::Dropped { what: up_to(3), why, git: false }
+                    PathOutcome::Dropped { what: up_to(3), why, git: false }
                 };
             }
-            (".vault", _) if at == 0 => return Fate::Refused(own),
+            (".vault", _) if at == 0 => return PathOutcome::Refused(own),
             (".vault", _) => {
                 let why = "it is the program's own for a vault within this one";
-                return Fate::Dropped { what: up_to(at + 1), why, git: false };
+                return PathOutcome::Dropped { what: up_to(at + 1), why, git: false };
             }
             (".git", ".git") => {
                 // No ref has such a name, while one may be called `lock`.
                 return if last.ends_with(".lock") || last.starts_with(".tmp-") {
-                    Fate::Passing
+                    PathOutcome::Passing
                 } else if is_harmless_in_git(below, kind) {
-                    Fate::Kept
+                    PathOutcome::Kept
                 } else {
                     let what = up_to(at + if below.first() == Some(&"hooks") { 3 } else { 2 });
-                    Fate::Dropped { what, why: "git might run a program because of it", git: true }
+                    PathOutcome::Dropped { what, why: "git might run a program because of it", git: true }
                 };
             }
-            (".git", _) => return Fate::Refused("a name that some disks take for `.git`"),
+            (".git", _) => return PathOutcome::Refused("a name that some disks take for `.git`"),
             _ => {}
         }
     }
-    if last.starts_with(".tmp-") { Fate::Passing } else { Fate::Kept }
+    if last.starts_with(".tmp-") { PathOutcome::Passing } else { PathOutcome::Kept }
 }
 
 /// What this program leaves while it works.
@@ -153,7 +153,7 @@ mod tests {
 
     #[track_caller]
     fn kept(path: &str) -> bool {
-        matches!(fate(Path::new(path), EntryKind::File), Fate::Kept)
+        matches!(fate(Path::new(path), EntryKind::File), PathOutcome::Kept)
     }
 
     #[test]
@@ -194,9 +194,9 @@ mod tests {
         // A long s is an s to a disk that minds no case; nothing but the list is let through all the same.
         assert_eq!(folded(".vault/\u{17f}tate"), ".vault/state");
         for folder in [".vault/state", ".vault/state/checkpoints"] {
-            assert_eq!(fate(Path::new(folder), EntryKind::Folder), Fate::Kept, "{folder}");
+            assert_eq!(fate(Path::new(folder), EntryKind::Folder), PathOutcome::Kept, "{folder}");
             assert!(
-                matches!(fate(Path::new(folder), EntryKind::Link), Fate::Refused(_)),
+                matches!(fate(Path::new(folder), EntryKind::Link), PathOutcome::Refused(_)),
                 "{folder}: it could lead to notes"
             );
         }
@@ -210,10 +210,10 @@ mod tests {
             ".git/worktrees/x/config.worktree", ".git/rebase-merge/git-rebase-todo", ".git/remotes/origin",
             ".git/branches/origin", ".git/hooks/a/b.sample", ".git", "project/.git", "project/.git/hooks/pre-push",
         ] {
-            assert!(matches!(fate(Path::new(gone), EntryKind::File), Fate::Dropped { git: true, .. }), "{gone}");
+            assert!(matches!(fate(Path::new(gone), EntryKind::File), PathOutcome::Dropped { git: true, .. }), "{gone}");
         }
         for link in [".git", ".git/config", ".git/hooks", ".git/objects/aa", "project/.git"] {
-            assert!(matches!(fate(Path::new(link), EntryKind::Link), Fate::Dropped { git: true, .. }), "{link}");
+            assert!(matches!(fate(Path::new(link), EntryKind::Link), PathOutcome::Dropped { git: true, .. }), "{link}");
         }
         assert!(kept("project/.git/objects/aa/bb") && is_git_config(Path::new("project/.git/config")));
     }

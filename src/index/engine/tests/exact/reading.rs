@@ -6,7 +6,7 @@ use super::*;
 use crate::access::rules::{Globs, Turn};
 use crate::base::config::MemoryLayer;
 use crate::base::path::folded;
-use crate::index::engine::{CandidateChunk, CandidateQuery, Candidates, Filter, Wanted, is_at_or_below};
+use crate::index::engine::{CandidateChunk, CandidateQuery, Candidates, Filter, Predicate, is_at_or_below};
 use crate::text::derive::words::fold;
 use crate::text::derive::{CONVERSATIONS, Label, speaker_term};
 
@@ -172,8 +172,8 @@ impl ExactReader {
     /// Whether a file is what a filter asks for, by what is known of it alone.
     fn passes(&self, file: &FileEntry, filter: &Filter) -> bool {
         let Filter { files, collection, path, tags, since_ms: _, until_ms: _, summaries_since_ms, conditions } = filter;
-        let is_wanted = |wanted: &Wanted| match (wanted, summaries_since_ms) {
-            (Wanted::Layer(MemoryLayer::Summaries), Some(since)) if file.created_ms < *since => false,
+        let is_wanted = |wanted: &Predicate| match (wanted, summaries_since_ms) {
+            (Predicate::Layer(MemoryLayer::Summaries), Some(since)) if file.created_ms < *since => false,
             _ => self.is_wanted(file, wanted),
         };
         files.as_ref().is_none_or(|files| files.contains(file.id))
@@ -186,27 +186,27 @@ impl ExactReader {
                 .all(|condition| condition.leaves_all() || is_wanted(&condition.wanted) != condition.negated)
     }
 
-    fn is_wanted(&self, file: &FileEntry, wanted: &Wanted) -> bool {
+    fn is_wanted(&self, file: &FileEntry, wanted: &Predicate) -> bool {
         let path = file.path.as_str();
         match wanted {
-            Wanted::Collection(wanted) => file.path.collection() == wanted,
-            Wanted::Conversation(wanted) => {
+            Predicate::Collection(wanted) => file.path.collection() == wanted,
+            Predicate::Conversation(wanted) => {
                 let called = file.path.collection() == CONVERSATIONS && is_called(&file.path, wanted);
                 called || file.labels.contains(&Label::of_conversation(wanted))
             }
-            Wanted::Speaker(name) => file.labels.contains(&Label::of_speaker(&speaker_term(name))),
-            Wanted::Tag(tag) => has_tag(file, tag),
-            Wanted::Path(text) if text.contains(['*', '?', '{']) => {
+            Predicate::Speaker(name) => file.labels.contains(&Label::of_speaker(&speaker_term(name))),
+            Predicate::Tag(tag) => has_tag(file, tag),
+            Predicate::Path(text) if text.contains(['*', '?', '{']) => {
                 Globs::new(&[folded(text)]).is_ok_and(|globs| globs.is_match(&folded(path)))
             }
-            Wanted::Path(text) => folded(path).contains(&folded(text)),
-            Wanted::Within(parts) => parts.iter().any(|part| part.holds(path)),
-            Wanted::Among(wanted) => wanted.contains(file.id),
-            Wanted::Layer(layer) => *layer == layer_of(file),
-            Wanted::Title(text) => fold(&file.title).contains(&fold(text)),
-            Wanted::Updated(since, until) => (*since..*until).contains(&file.updated_ms),
-            Wanted::Labelled(label) => file.labels.contains(label),
-            Wanted::Compared { key, ordering, with } => has_compared(&self.metadata[&file.id], key, ordering, with),
+            Predicate::Path(text) => folded(path).contains(&folded(text)),
+            Predicate::Within(parts) => parts.iter().any(|part| part.holds(path)),
+            Predicate::Among(wanted) => wanted.contains(file.id),
+            Predicate::Layer(layer) => *layer == layer_of(file),
+            Predicate::Title(text) => fold(&file.title).contains(&fold(text)),
+            Predicate::Updated(since, until) => (*since..*until).contains(&file.updated_ms),
+            Predicate::Labelled(label) => file.labels.contains(label),
+            Predicate::Compared { key, ordering, with } => has_compared(&self.metadata[&file.id], key, ordering, with),
         }
     }
 }

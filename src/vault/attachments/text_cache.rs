@@ -16,12 +16,12 @@ const VERSION: u32 = 1;
 
 /// A folder of such files.
 #[derive(Debug, Clone)]
-pub(super) struct KeptTexts {
+pub(super) struct TextCache {
     folder: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct KeptText {
+struct CachedText {
     version: u32,
     /// BLAKE3 of the document.
     document: String,
@@ -32,7 +32,7 @@ struct KeptText {
     reason: Option<String>,
 }
 
-impl KeptTexts {
+impl TextCache {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -54,7 +54,7 @@ impl KeptTexts {
         if blake3::hash(json).to_hex().as_bytes() != sum {
             return None;
         }
-        let kept: KeptText = serde_json::from_slice(json).ok()?;
+        let kept: CachedText = serde_json::from_slice(json).ok()?;
         if kept.version != VERSION || kept.document != document.to_hex().as_str() {
             return None;
         }
@@ -78,7 +78,7 @@ impl KeptTexts {
             Ok(said) => (Some(said.text.clone()), said.problems.clone(), None),
             Err(reason) => (None, Vec::new(), Some(reason.clone())),
         };
-        let kept = KeptText { version: VERSION, document: document.to_hex().to_string(), text, problems, reason };
+        let kept = CachedText { version: VERSION, document: document.to_hex().to_string(), text, problems, reason };
         let json = serde_json::to_vec(&kept).map_err(std::io::Error::from).on("write", &self.folder)?;
         let bytes = [blake3::hash(&json).to_hex().as_bytes(), &json].concat();
         create_private_dir(&self.folder)?;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_text_is_kept_for_its_path_and_its_bytes() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptTexts::new(folder.path().join("attachments"));
+        let kept = TextCache::new(folder.path().join("attachments"));
         let (a, b) = (VaultPath::new("a.pdf").unwrap(), VaultPath::new("b.pdf").unwrap());
         let (one, two) = (blake3::hash(b"1"), blake3::hash(b"2"));
         kept.retain([&a].into_iter()).unwrap();

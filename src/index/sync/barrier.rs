@@ -7,7 +7,7 @@ use super::worker::{Worker, WorkerMessage};
 use crate::vault::disk::Watcher;
 
 /// Searches wait until so much of what was told can be found.
-pub(super) struct Awaited {
+pub(super) struct Barrier {
     told: u64,
     since: Instant,
     /// Whether the vault has to be looked over for it.
@@ -34,7 +34,7 @@ impl Worker<'_> {
         // Nobody waits any more for what could not be had in time.
         self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN.most);
         self.debounce.hurry();
-        self.awaited.push(Awaited { told, since, unseen: self.rescans.look_soon(since) });
+        self.awaited.push(Barrier { told, since, unseen: self.rescans.look_soon(since) });
     }
 
     /// Tells searches what can be found by now of what they wait for.
@@ -61,7 +61,7 @@ impl Worker<'_> {
             }
         }
         let debounce = &self.debounce;
-        let is_served = |awaited: &mut Awaited| !awaited.unseen && !debounce.holds_of(awaited.since);
+        let is_served = |awaited: &mut Barrier| !awaited.unseen && !debounce.holds_of(awaited.since);
         if let Some(told) = self.awaited.extract_if(.., is_served).map(|awaited| awaited.told).max() {
             self.shared.fresh().serve(told);
         }

@@ -11,7 +11,7 @@ use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::citation;
-use crate::text::derive::entries::{EntriesFile, EntryShelf, EntryStatus, MemoryEntry};
+use crate::text::derive::entries::{EntriesFile, EntryFile, EntryStatus, MemoryEntry};
 use crate::text::derive::facts::{FactPhase, full_name, windows};
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
@@ -27,16 +27,16 @@ pub(super) fn lines_of(text: &str) -> HashSet<String> {
 }
 
 /// Entries of a file as they were.
-pub(super) struct EntriesThen {
+pub(super) struct EntriesAsOf {
     at: i64,
     /// The file then; `None` where nobody knows what it said.
     file: Option<EntriesFile>,
 }
 
-impl EntriesThen {
+impl EntriesAsOf {
     /// Those of a file that has changed since.
     pub(super) fn of(workspace: &Workspace, path: &VaultPath, at: i64) -> Self {
-        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryShelf::Known)) }
+        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryFile::Known)) }
     }
 
     /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who

@@ -7,9 +7,9 @@ use crate::serve::wire::ChunkView;
 
 /// Characters of notes that an answer may still give; the person's has no bounds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room(Option<usize>);
+pub(crate) struct Budget(Option<usize>);
 
-impl Room {
+impl Budget {
     /// The room of an answer in which everything is given so many times.
     pub(crate) fn of(limits: Option<AgentLimits>, times: usize) -> Self {
         Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_given() {
-        let mut room = Room(Some(5));
+        let mut room = Budget(Some(5));
         assert!(!room.try_take(6) && room.try_take(2));
         let mut text = "äöü!".to_owned();
         assert!(room.cut(&mut text) && text == "äöü" && !room.try_take(1));
-        let mut room = Room(Some(5));
+        let mut room = Budget(Some(5));
         assert!(!room.take(6) && !room.take(1) && room.take(0));
-        let mut whole = Room::of(None, 2);
+        let mut whole = Budget::of(None, 2);
         assert!(whole.take(usize::MAX) && !whole.cut(&mut "any".to_owned()));
     }
 }
