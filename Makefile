@@ -25,7 +25,7 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
 # Our own code is not optimised, so that it is compiled in a third of the time; what it depends on is that of `make test`. Properties are
-# tried on two cases: 24 of the engines' contract took seven minutes.
+# tried on two cases.
 quick: ## After an edit: the unit tests, the contract of the engines, the rules, and each way in once
 	@PROPTEST_CASES=2 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --lib --test architecture --test docs -- \
 		$(foreach slow,$(SLOW),--skip $(slow))

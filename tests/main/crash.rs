@@ -139,7 +139,7 @@ const ENTRIES: &str = "- Has sold the zebra (source notes/plan.md#L7) ^e-1\n- Li
 const TEMPLATE: &str = "template-note-written";
 
 /// So many times a vault that went through some lives is compared. With the points above, more than 200 kills.
-const ROUNDS: usize = 70;
+const ROUNDS: usize = 40;
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
 /// A graph from two passages on: edits at random leave few at times.

@@ -10,39 +10,27 @@ pub struct Secret {
     pub text: &'static str,
 }
 
-const IN_A_NOTE: Secret =
-    Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
-const A_NOTE: Secret = Secret {
-    needle: "quetzalplan",
-    query: "moving house secretly",
-    text: "The quetzalplan is about moving house secretly in the spring.",
-};
-const IN_A_CONVERSATION: Secret = Secret {
-    needle: "xylograph",
-    query: "password of the old laptop",
-    text: "The password of the old laptop is xylograph 4711 now.",
-};
-const OF_AN_AGENT: Secret = Secret {
-    needle: "obsidianite",
-    query: "spoon left drawer",
-    text: "Maya keeps the obsidianite spoon in the left drawer.",
-};
-const WAITING: Secret = Secret {
-    needle: "gazpachoid",
-    query: "blood test result",
-    text: "The gazpachoid blood test result came back on 12 May.",
-};
-const A_FACT: Secret = Secret {
-    needle: "marimbaphone",
-    query: "combination opens garden shed",
-    text: "The marimbaphone combination opens the garden shed on Fridays.",
-};
+const fn secret(needle: &'static str, query: &'static str, text: &'static str) -> Secret {
+    Secret { needle, query, text }
+}
+
+const IN_A_NOTE: Secret = secret("zibeline", "third flowerpot", "The zibeline key lies under the third flowerpot.");
+const A_NOTE: Secret =
+    secret("quetzalplan", "moving house secretly", "The quetzalplan is about moving house secretly in the spring.");
+const IN_A_CONVERSATION: Secret =
+    secret("xylograph", "password of the old laptop", "The password of the old laptop is xylograph 4711 now.");
+const OF_AN_AGENT: Secret =
+    secret("obsidianite", "spoon left drawer", "Maya keeps the obsidianite spoon in the left drawer.");
+const WAITING: Secret =
+    secret("gazpachoid", "blood test result", "The gazpachoid blood test result came back on 12 May.");
+const A_FACT: Secret = secret(
+    "marimbaphone",
+    "combination opens garden shed",
+    "The marimbaphone combination opens the garden shed on Fridays.",
+);
 /// What a fact was before.
-const AN_EARLIER_VALUE: Secret = Secret {
-    needle: "ocarinette",
-    query: "spare latch behind",
-    text: "The ocarinette is the spare latch behind the second shelf.",
-};
+const AN_EARLIER_VALUE: Secret =
+    secret("ocarinette", "spare latch behind", "The ocarinette is the spare latch behind the second shelf.");
 const ALL: [&Secret; 7] = [&IN_A_NOTE, &A_NOTE, &IN_A_CONVERSATION, &OF_AN_AGENT, &WAITING, &A_FACT, &AN_EARLIER_VALUE];
 
 fn message(text: &str) -> Value {

@@ -1,9 +1,8 @@
 //! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
 
-use memory_vault::access::rules::Turn;
-use memory_vault::index::engine::{ChangeBatch, FileUpdate, Filter, Reader};
+use memory_vault::index::engine::{ChangeBatch, FileUpdate, Reader};
 use memory_vault::index::local::{Settings, Store};
-use memory_vault::index::search::{SearchRequest, Visible, search};
+use memory_vault::index::search::{Visible, search};
 use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::text::derive::words::Stemming;
@@ -62,17 +61,7 @@ impl Fixture {
         let snapshot = self.store.snapshot().unwrap();
         let visible = Visible::of(&memory_vault::access::rules::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
-            let request = SearchRequest {
-                parts: Vec::new(),
-                text: (*query).to_owned(),
-                mode: Mode::Keyword,
-                limit: 100,
-                filter: Filter::default(),
-                at: jiff::Timestamp::UNIX_EPOCH,
-                min_relevance: None,
-                context: None,
-                turn: Turn::default(),
-            };
+            let request = search_request(query, Mode::Keyword, 100);
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();
             found.hits.iter().map(|hit| format!("{query}: {:?} {:?}", hit.chunk.id, hit.score)).collect::<Vec<_>>()
         };

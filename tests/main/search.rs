@@ -1,9 +1,6 @@
 //! The shortest way from a file to a hit, and what is embedded on it.
 
 use memory_vault::access::request::ErrorKind;
-use memory_vault::access::rules::Turn;
-use memory_vault::index::engine::Filter;
-use memory_vault::index::search::SearchRequest;
 use memory_vault::models::{Document, Embedder, Fingerprint, ModelError};
 
 use crate::support::prelude::*;
@@ -36,17 +33,7 @@ impl Embedder for Panicking {
 #[test]
 fn a_bug_in_a_search_was_taken_for_damage_of_the_index() {
     let vault = TestVault::new().with("a.md", "A river and a boat.").synced();
-    let request = SearchRequest {
-        parts: Vec::new(),
-        text: "river".into(),
-        mode: Mode::Hybrid,
-        limit: 10,
-        filter: Filter::default(),
-        at: jiff::Timestamp::now(),
-        min_relevance: None,
-        context: None,
-        turn: Turn::default(),
-    };
+    let request = search_request("river", Mode::Hybrid, 10);
     let scope = vault.owner().read_scope().unwrap();
     let failed = scope.search_with(Some(&Panicking), &vault.config.search, &request).unwrap_err();
     assert_eq!(failed.kind, ErrorKind::Internal, "{failed}");

@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::FileExt;
 
-use memory_vault::access::rules::{Scope, Turn};
-use memory_vault::index::engine::{ChangeBatch, Filter, Reader};
+use memory_vault::access::rules::Scope;
+use memory_vault::index::engine::{ChangeBatch, Reader};
 use memory_vault::index::local::{Settings, Store};
-use memory_vault::index::search::{Degraded, SearchRequest, Visible, search};
+use memory_vault::index::search::{Degraded, Visible, search};
 use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::text::derive::words::Stemming;
@@ -134,17 +134,7 @@ fn without_the_words_the_meaning_answers() {
 
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
-        let request = SearchRequest {
-            parts: Vec::new(),
-            text: "river".into(),
-            mode,
-            limit: 10,
-            filter: Filter::default(),
-            at: jiff::Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: None,
-            turn: Turn::default(),
-        };
+        let request = search_request("river", mode, 10);
         let visible = Visible::of(&Scope::Everything, snapshot.files());
         let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");

@@ -1,8 +1,7 @@
 //! The property, and random operations to try it with.
 
-use memory_vault::access::rules::{Scope, Turn};
-use memory_vault::index::engine::Filter;
-use memory_vault::index::search::{SearchRequest, Visible, search};
+use memory_vault::access::rules::Scope;
+use memory_vault::index::search::{Visible, search};
 use proptest::prelude::*;
 
 use super::engine::Engine;
@@ -82,17 +81,7 @@ fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
         None,
         &Visible::of(&Scope::public(), snapshot.files()),
         &vault.config.search,
-        &SearchRequest {
-            parts: Vec::new(),
-            text: word.to_owned(),
-            mode: Mode::Keyword,
-            limit: 100,
-            filter: Filter::default(),
-            at: jiff::Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: None,
-            turn: Turn::default(),
-        },
+        &search_request(word, Mode::Keyword, 100),
     )
     .unwrap();
     found.hits.into_iter().map(|hit| hit.file.path.to_string()).collect()

@@ -33,7 +33,7 @@ pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
-pub use vault::{TestVault, contents, notes_of};
+pub use vault::{TestVault, contents, notes_of, search_request};
 pub use victim::{Victim, Work};
 
 /// What nearly every test uses.

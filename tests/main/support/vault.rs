@@ -8,8 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 use memory_vault::access::request::Owner;
+use memory_vault::access::rules::Turn;
 use memory_vault::base::clock::Clock;
 use memory_vault::base::config::{Config, Mode};
+use memory_vault::index::engine::Filter;
+use memory_vault::index::search::SearchRequest;
 use memory_vault::index::sync::SyncProgress;
 use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::serve::app::App;
@@ -265,4 +268,19 @@ pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
+}
+
+/// Asks for a text in a mode, and nothing else.
+pub fn search_request(text: &str, mode: Mode, limit: usize) -> SearchRequest {
+    SearchRequest {
+        parts: Vec::new(),
+        text: text.to_owned(),
+        mode,
+        limit,
+        filter: Filter::default(),
+        at: Timestamp::UNIX_EPOCH,
+        min_relevance: None,
+        context: None,
+        turn: Turn::default(),
+    }
 }

@@ -308,7 +308,7 @@ fn near(reader: &dyn Reader, scope: &str, visible: &Visible) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(proptest_config(24))]
+    #![proptest_config(proptest_config(8))]
 
     #[test]
     fn every_engine_answers_as_the_exact_one(steps in steps()) {
