@@ -1,4 +1,4 @@
-//! What stands of the claims of `benches/extraction`, and what does not: the numbers of `docs/memory.md`.
+//! What stands of the claims of `benches/extraction`, and what does not: the numbers of `docs/memory-reference.md`.
 
 use std::collections::BTreeMap;
 
