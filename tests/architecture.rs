@@ -1,5 +1,5 @@
-//! Compares `docs/architecture/modules.md` and `docs/dependencies.md` with the code: which module may use which, and where each outside
-//! dependency lives. What may be printed where, and what may not block, clippy checks (`clippy.toml`).
+//! Compares `docs/architecture/modules.md` and `docs/dependencies.md` with the code: which module may use which, and where
+//! each outside dependency lives. What may be printed where, and what may not block, clippy checks (`clippy.toml`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
