@@ -1,5 +1,5 @@
-//! Compares `docs/architecture.md` and `docs/dependencies.md` with the code: which module may use which, and where each outside
-//! dependency lives. What may be printed where, and what may not block, clippy checks (`clippy.toml`).
+//! Compares `docs/architecture/modules.md` and `docs/dependencies.md` with the code: which module may use which, and where
+//! each outside dependency lives. What may be printed where, and what may not block, clippy checks (`clippy.toml`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ fn every_module_is_in_the_table_and_the_reverse() {
     };
     let declared: BTreeSet<String> = declared_in(Path::new("lib.rs")).into_iter().flat_map(rooms_of).collect();
     let listed: BTreeSet<String> = ranks().into_keys().collect();
-    assert_eq!(declared, listed, "src/ (left) and the module table of docs/architecture.md (right)");
+    assert_eq!(declared, listed, "src/ (left) and the module table of docs/architecture/modules.md (right)");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn modules_use_lower_ranks_only() {
             }
         }
     }
-    assert_eq!(wrong, Vec::<String>::new(), "see the module table of docs/architecture.md");
+    assert_eq!(wrong, Vec::<String>::new(), "see the module table of docs/architecture/modules.md");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn names(cell: &str) -> Vec<String> {
 
 /// The rank of every module.
 fn ranks() -> BTreeMap<String, u32> {
-    table("docs/architecture.md", "rank")
+    table("docs/architecture/modules.md", "rank")
         .iter()
         .flat_map(|row| {
             let rank: u32 = row[0].parse().unwrap_or_else(|_| panic!("`{}` is not a rank", row[0]));
