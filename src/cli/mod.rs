@@ -56,8 +56,8 @@ struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "A command that has commands of its own (`vault agent`) lists what there is when it is given none.\n\n\
-    Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
+const AFTER_HELP: &str = "A command with subcommands (`vault agent`) lists what there is when you name none of them.\n\n\
+    Exit codes: 0 done, 1 nothing found (or, with verify, damage), 2 an error.";
 
 /// Declares the commands, each with what runs it.
 macro_rules! commands {

@@ -70,7 +70,7 @@ fn a_chat_model_puts_the_best_in_order_anew() {
         assert_eq!((paths_of(&found), &found["degraded"]), (JUDGED.to_vec(), &Value::Null));
         assert_eq!(found["results"][0]["scores"]["rerank"], 1.0, "{found}");
         let shown = vault.run(&["search", "dough", "--explain"]).ok().stdout;
-        assert!(shown.contains("read and judged 1.00") && shown.contains("read and judged 0.10"), "{shown}");
+        assert!(shown.contains("reranked 1.00") && shown.contains("reranked 0.10"), "{shown}");
         let asked = endpoint.asked().len();
         let found = vault.run(&["search", "dough", "--set", "rerank=false", "--json"]).ok().json();
         assert_eq!((paths_of(&found), endpoint.asked().len()), (BY_WORDS.to_vec(), asked));

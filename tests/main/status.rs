@@ -170,7 +170,7 @@ fn what_is_not_there_is_told_with_what_is() {
         for query in ["", "  "] {
             let refused = vault.run(&["search", query]);
             assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-            let said = "vault: the query is empty. say what to look for:";
+            let said = "vault: the query is empty. type words or a question:";
             assert!(refused.stderr.starts_with(said), "{}", refused.stderr);
         }
         // A collection that is not there is told with those that are.
