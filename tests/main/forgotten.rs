@@ -389,10 +389,10 @@ fn what_was_made_of_it_is_listed_and_goes_if_that_is_said() {
     assert!(!vault.path("notes/trams.md").exists() && vault.path("notes/buses.md").exists());
     assert!(vault.path(".trash/notes/trams.md").exists());
     let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
-    assert!(said.stderr.contains("notes/buses.md was made of it, and stays"), "{}", said.stderr);
+    assert!(said.stderr.contains("notes/buses.md was made from it, and stays"), "{}", said.stderr);
     vault.write("notes/a.md", note).finds("harbour", &["notes/a.md"]);
     let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes", "--derived"]).ok();
-    assert!(said.stdout.contains("notes/buses.md, which was made of it: removed for good"), "{}", said.stdout);
+    assert!(said.stdout.contains("notes/buses.md, made from it, is removed permanently"), "{}", said.stdout);
     assert!(!vault.path("notes/buses.md").exists() && !vault.path(".trash/notes/buses.md").exists());
     assert!(vault.path("notes/other.md").exists());
 }
