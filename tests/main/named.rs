@@ -44,7 +44,7 @@ fn notes_are_listed_by_tag_and_time() {
     let wrong = vault.run(&["ls", "--since", "whenever"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("`since` is `whenever`"), "{}", wrong.stderr);
     let nothing = vault.run(&["ls", "--tag", "none"]);
-    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "vault: no note is so\n"));
+    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "vault: no note matches\n"));
 }
 
 #[test]
