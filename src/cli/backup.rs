@@ -96,7 +96,7 @@ pub(super) struct ExportCommand {
     /// Tokens are never exported.
     #[arg(long)]
     with_state: bool,
-    /// Leave the git repository out.
+    /// Leave out the git repository.
     #[arg(long)]
     no_git: bool,
     /// Print JSON; to standard error where the archive goes to standard output.
