@@ -327,12 +327,12 @@ fn the_person_may_write_it_again_and_is_told() {
     assert_eq!(places[0], "notes/a.md:6");
     assert!(places.len() == 2 && places[1].starts_with("notes/again.md:"), "{places:?}");
     let status = vault.run(&["status"]).ok().stdout;
-    assert!(status.contains("2 texts that you had forgotten for good") && status.contains("notes/a.md:6"), "{status}");
+    assert!(status.contains("2 texts that you had permanently forgotten") && status.contains("notes/a.md:6"), "{status}");
     let id = back[0]["tombstone"].to_string();
     vault.run(&["forgotten", "lift", &id]).ok();
     assert_eq!(vault.run(&["forgotten", "lift", &id]).code, 1);
     assert_eq!(vault.run(&["forgotten", "list"]).code, 1);
-    assert!(!vault.run(&["status"]).ok().stdout.contains("forgotten for good"));
+    assert!(!vault.run(&["status"]).ok().stdout.contains("permanently forgotten"));
     assert_eq!(vault.capture(message(text)), (1, 0));
     vault.captured();
     vault.finds("harbour", &["conversations/2026-01-05-talk.md", "notes/a.md", "notes/again.md"]);
