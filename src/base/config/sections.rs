@@ -189,12 +189,12 @@ impl EmbedConfig {
     pub(super) fn violation(&self) -> Option<String> {
         if !self.endpoint.is_empty() && ["", "bundled"].contains(&self.model.as_str()) {
             return Some(
-                "`embed.endpoint` needs `embed.model`, the model's name there; or \"none\" for words alone".into(),
+                "`embed.endpoint` needs `embed.model`, the model's name at that service; or \"none\" to search by words only".into(),
             );
         }
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`embed.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here".into()
+            "`embed.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here".into()
         })
     }
 }
@@ -505,7 +505,7 @@ impl UpstreamConfig {
     pub(super) fn violation(&self) -> Option<String> {
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`upstream.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here"
+            "`upstream.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here"
                 .into()
         })
     }
