@@ -282,9 +282,9 @@ fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
     let verb = if report.dry_run { "would be new" } else { "new" };
     let mut became = vec![format!("{} {verb}", report.added)];
     for (number, what) in [
-        (report.updated, "brought up to date"),
-        (report.existing, "came before"),
-        (report.forgotten, "forgotten for good, and left out"),
+        (report.updated, "updated"),
+        (report.existing, "already there"),
+        (report.forgotten, "permanently forgotten, and left out"),
         (report.edited, "changed or deleted here since, and left alone"),
     ] {
         became.extend((number > 0).then(|| format!("{number} {what}")));
