@@ -144,7 +144,7 @@ struct SessionArgs {
 }
 
 fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
-    serde_json::from_value(text.into()).map_err(|_| "it takes hybrid, prompt-only, search-only or off")
+    serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
 }
 
 impl RuleArgs {

@@ -297,7 +297,7 @@ fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
         remark!("vault: {remark}");
     }
     if let Some(import) = &report.import {
-        let too = if report.went_on { ", with all that came before it was interrupted" } else { "" };
+        let too = if report.went_on { ", including what was imported before the interruption" } else { "" };
         writeln!(out, "to undo: vault restore {import}{too}")?;
     }
     Ok(())

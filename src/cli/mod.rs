@@ -43,8 +43,8 @@ use exit::Outcome;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
-/// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use the
-/// running daemon, or work alone when there is none. The vault is the one named with --vault or $VAULT_DIR, else the
+/// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use this
+/// daemon if it runs, and work without it otherwise. The vault is the one named with --vault or $VAULT_DIR, else the
 /// nearest one at or above the current folder.
 #[derive(Debug, Parser)]
 #[command(name = "vault", version, arg_required_else_help = true, after_help = AFTER_HELP)]

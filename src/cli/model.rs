@@ -103,7 +103,7 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
-    /// Time a model: how long it takes to load, passages a second, and how long a query takes.
+    /// Time a model: time to load, passages per second, and time per query.
     ///
     /// Each passage is 500 characters of English, each query 60. A service is called over the network, and may cost money.
     Bench {

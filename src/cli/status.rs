@@ -377,8 +377,8 @@ impl ReindexCommand {
 
 /// Check everything in the index against its checksums, and repair damage.
 ///
-/// This does not check the notes themselves: they are the truth. The daemon does the same by itself after a crash, and when a search
-/// finds damage, so use this command when you doubt your disk. Exit code 1: something was damaged.
+/// This does not check the notes themselves: they are the truth. The daemon does the same by itself after an unclean stop, and when a
+/// search finds damage, so use this command when you doubt your disk. Exit code 1: something was damaged.
 #[derive(Debug, Args)]
 pub(super) struct VerifyCommand {
     /// Print JSON.

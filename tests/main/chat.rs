@@ -605,7 +605,8 @@ fn an_evaluation_says_in_how_many_answers_the_model_did_not_help() {
     assert!(!shown.contains("did not help"), "{shown}");
     endpoint.fails(|_| Some(Fault::Html));
     let shown = vault.run(&args).ok().stdout;
-    let said = "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; the first time because: not put in order";
+    let said =
+        "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; the first time because: not put in order";
     assert!(shown.contains(said), "{shown}");
     let measured = vault.run(&[&args[..], &["--json"]].concat()).ok().json();
     let unhelped: Vec<&Value> = measured["runs"].as_array().unwrap().iter().map(|run| &run["unhelped"]).collect();

@@ -150,7 +150,9 @@ fn a_vault_without_a_model_is_measured_by_its_words_and_an_answer_that_is_nowher
     let measured = vault.run(&["eval", questions.to_str().unwrap(), "--json"]).ok();
     assert!(measured.stderr.contains("only keyword is measured, not semantic and hybrid"), "{}", measured.stderr);
     assert!(
-        measured.stderr.contains("`where is the oven`: there is no note `notes/gone.md`; this answer counts as not found"),
+        measured
+            .stderr
+            .contains("`where is the oven`: there is no note `notes/gone.md`; this answer counts as not found"),
         "{}",
         measured.stderr
     );

@@ -327,7 +327,10 @@ fn the_person_may_write_it_again_and_is_told() {
     assert_eq!(places[0], "notes/a.md:6");
     assert!(places.len() == 2 && places[1].starts_with("notes/again.md:"), "{places:?}");
     let status = vault.run(&["status"]).ok().stdout;
-    assert!(status.contains("2 texts that you had permanently forgotten") && status.contains("notes/a.md:6"), "{status}");
+    assert!(
+        status.contains("2 texts that you had permanently forgotten") && status.contains("notes/a.md:6"),
+        "{status}"
+    );
     let id = back[0]["tombstone"].to_string();
     vault.run(&["forgotten", "lift", &id]).ok();
     assert_eq!(vault.run(&["forgotten", "lift", &id]).code, 1);

@@ -261,7 +261,7 @@ fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
         // What was on its way comes before the import goes on.
         vault.run(&["search", "sourdough"]);
         let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-        let undo = "to undo: vault restore import-1, with all that came before it was interrupted";
+        let undo = "to undo: vault restore import-1, including what was imported before the interruption";
         assert!(said.contains(undo), "{point}: {said}");
         vault.run(&["restore", "import-1"]).ok();
         assert!(texts(&vault, "conversations").is_empty(), "{point}");

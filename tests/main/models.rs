@@ -214,7 +214,11 @@ fn a_download_goes_on_where_it_ended_and_is_checked() {
     let sum = sha256(&file);
     let sum = sum.as_str();
     assert!(models.refuses(&["pull", &web.address]).contains("begins with https://"));
-    assert!(models.refuses(&["pull", "https://example.test/", "--sha256", sum]).contains("is not the address of a GGUF file"));
+    assert!(
+        models
+            .refuses(&["pull", "https://example.test/", "--sha256", sum])
+            .contains("is not the address of a GGUF file")
+    );
     let told = models.refuses(&["pull", &web.address, "--sha256", sum]);
     assert!(told.contains("goes on from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", sum]).ok();
