@@ -110,7 +110,7 @@ fn claim(target: &Path) -> anyhow::Result<ModelClaim> {
 fn file_name(path: &Path) -> anyhow::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !name.to_ascii_lowercase().ends_with(".gguf") || name.starts_with('.') {
-        bail!("{} is not a GGUF file name: it must end in .gguf", path.display());
+        bail!("{} is not a GGUF file name: use NAME.gguf", path.display());
     }
     Ok(name.to_owned())
 }
