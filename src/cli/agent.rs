@@ -19,7 +19,7 @@ use crate::serve::wire::{
     AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams, TracesParams,
 };
 
-/// Let agents in, see what each may read and did read, and take it back.
+/// Give agents access, see what each may read and has read, and revoke it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
@@ -31,13 +31,13 @@ pub(super) struct AgentCommand {
 
 #[derive(Debug, Subcommand)]
 enum AgentAction {
-    /// Make an agent: its page agents/<name>/agent.md, and a token, which is printed this once.
+    /// Add an agent: its page agents/<name>/agent.md, and a token, which is printed only once.
     ///
-    /// It keeps a memory of its own from the start, and reads none of yours unless you say --allow.
+    /// The agent has its own memory from the start, and reads none of yours unless you pass --allow.
     Add {
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// Let it read your memory, but for what is private.
+        /// Let it read your memory, except private notes.
         #[arg(long)]
         allow: bool,
         #[command(flatten)]
@@ -56,25 +56,25 @@ enum AgentAction {
     },
     /// Show what an agent may do.
     Show {
-        /// Its name, as `vault agent list` has it.
+        /// Its name, as in `vault agent list`.
         name: String,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Let an agent read your memory, or change what of it.
+    /// Let an agent read your memory, or change which parts.
     Allow {
         /// Its name.
         name: String,
         #[command(flatten)]
         rules: RuleArgs,
     },
-    /// Let an agent read nothing of yours any more. It keeps its own memory.
+    /// Stop an agent from reading your memory. It keeps its own.
     Deny {
         /// Its name.
         name: String,
     },
-    /// Give an agent a new token; the one it has counts no more.
+    /// Give an agent a new token; the old one stops working.
     Rotate {
         /// Its name.
         name: String,
@@ -84,12 +84,12 @@ enum AgentAction {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an agent: its token counts no more, and its page goes to .trash/. What it remembered stays.
+    /// Remove an agent: its token stops working, and its page is moved to .trash/. Its memory stays.
     Remove {
         /// Its name.
         name: String,
     },
-    /// Say whether an agent sees a note, and why. Exit code 1 when it does not.
+    /// Explain whether an agent sees a note, and why. Exit code 1: it does not.
     Explain {
         /// Its name.
         name: String,
@@ -99,11 +99,11 @@ enum AgentAction {
         #[arg(long)]
         json: bool,
     },
-    /// Show what an agent asked and which notes it was given, the newest first.
+    /// Show what an agent asked and which notes it got, newest first.
     Log {
         /// Its name.
         name: String,
-        /// Entries at most.
+        /// Maximum number of entries.
         #[arg(short = 'n', long, default_value_t = 50)]
         limit: usize,
         /// Print JSON.
@@ -115,19 +115,19 @@ enum AgentAction {
 /// What an agent's page is to say.
 #[derive(Debug, Args)]
 struct RuleArgs {
-    /// The top-level folders it may read; all when it is not said.
+    /// The top-level folders it may read; default: all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     collections: Option<Vec<String>>,
     /// Notes with one of these tags stay hidden.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     exclude_tags: Option<Vec<String>>,
-    /// Globs of what it may read; with ! in front of what it must not.
+    /// Globs of paths it may read; with a leading !, of paths it must not.
     #[arg(long, value_delimiter = ',', value_name = "GLOBS")]
     paths: Option<Vec<String>>,
     /// How it may write its own memory: hybrid, prompt-only, search-only or off.
     #[arg(long, value_name = "MODE", value_parser = write_mode)]
     write_mode: Option<WriteMode>,
-    /// The day on which its token ends: 2027-01-31.
+    /// The day its token expires: 2027-01-31.
     #[arg(long, value_name = "DAY")]
     expires: Option<String>,
 }
@@ -135,16 +135,16 @@ struct RuleArgs {
 /// The session that a token is bound to.
 #[derive(Debug, Args)]
 struct SessionArgs {
-    /// With whom it talks, as the rules of [scope] in memory.toml name it: direct, group, channel.
+    /// The kind of chat it is in, as in the rules of [scope] in memory.toml: direct, group, channel.
     #[arg(long)]
     chat_type: Option<String>,
-    /// Through which service it talks: slack, telegram.
+    /// The service it talks through: slack, telegram.
     #[arg(long)]
     channel: Option<String>,
 }
 
 fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
-    serde_json::from_value(text.into()).map_err(|_| "it takes hybrid, prompt-only, search-only or off")
+    serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
 }
 
 impl RuleArgs {
@@ -181,7 +181,7 @@ impl AgentCommand {
                     Ok(())
                 });
                 if found.agents.is_empty() {
-                    remark!("vault: there are no agents; `vault agent add NAME` makes one");
+                    remark!("vault: there are no agents; `vault agent add NAME` adds one");
                 }
                 listed
             }
@@ -207,7 +207,7 @@ impl AgentCommand {
             }
             AgentAction::Remove { name } => {
                 let removed = backend.ask_of(&endpoints::agents::REMOVE, &name, &())?;
-                say!("`{name}` is an agent no more")?;
+                say!("removed the agent `{name}`")?;
                 if let Some(id) = removed.checkpoint_id {
                     remark!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
                 }
@@ -243,7 +243,7 @@ impl AgentCommand {
                     Ok(())
                 });
                 if log.entries.is_empty() {
-                    remark!("vault: `{name}` has asked for nothing yet");
+                    remark!("vault: `{name}` has not asked for anything yet");
                 }
                 listed
             }
@@ -259,7 +259,7 @@ fn with_token(made: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
     let AgentWithToken { agent, token, inherits } = made;
     if !inherits.is_empty() {
         remark!(
-            "vault: an agent called `{}` was here before: what is in {} is this one's now; move it away if that is not meant",
+            "vault: an agent called `{}` existed before: the new one inherits what is in {}; move that away if you do not want this",
             agent.slug,
             inherits.join(" and ")
         );
@@ -282,7 +282,7 @@ fn warn_of_empty(agent: &AgentView, backend: &mut Backend) -> anyhow::Result<()>
         let stats = backend.ask(&endpoints::routes::STATS, &())?;
         let there: Vec<&str> = stats.details.keys().map(String::as_str).filter(|name| !is_agents(name)).collect();
         let there = if there.is_empty() { String::new() } else { format!("; notes are in {}", named(&there)) };
-        remark!("vault: no note is in {} so far{there}", named(&empty));
+        remark!("vault: no note is in {} yet{there}", named(&empty));
     }
     Ok(())
 }
@@ -294,8 +294,8 @@ fn changed(agent: &AgentView) -> anyhow::Result<Outcome> {
 
 fn reads(agent: &AgentView) -> String {
     match agent.can_read_user_memory {
-        _ if agent.expired => "has no time left, and does nothing".into(),
-        _ if !agent.problems.is_empty() => "reads nothing: its page makes no sense".into(),
+        _ if agent.expired => "has expired, and can do nothing".into(),
+        _ if !agent.problems.is_empty() => "reads nothing: its page has errors".into(),
         false => "reads none of your notes".into(),
         true => format!("reads {} of yours", count(agent.files, "note")),
     }
@@ -325,7 +325,7 @@ fn show(agent: &AgentView, out: &mut Out) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Give programs tokens with which they can send events, and read nothing.
+/// Give programs tokens that let them send events, and read nothing.
 #[derive(Debug, Args)]
 pub(super) struct TokenCommand {
     #[command(subcommand)]
@@ -334,19 +334,19 @@ pub(super) struct TokenCommand {
 
 #[derive(Debug, Subcommand)]
 enum TokenAction {
-    /// Make a token, and print it. It is shown this once.
+    /// Make a token, and print it. It is shown only once.
     Add {
-        /// The program that is to have it.
+        /// The program that gets it.
         #[arg(long, value_name = "NAME")]
         capture: String,
     },
-    /// List the programs that have one.
+    /// List the programs that have a token.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Take a token back: it counts no more, from this moment.
+    /// Revoke a token: it stops working at once.
     Remove {
         /// The program that has it.
         name: String,
@@ -359,7 +359,7 @@ impl TokenCommand {
         match self.action {
             TokenAction::Add { capture } => {
                 let token = tokens.add(&capture)?;
-                remark!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
+                remark!("With this token `{capture}` can send events, and read nothing. vault does not show it again.");
                 say!("{}", token.reveal())?;
             }
             TokenAction::List { json } => {
@@ -380,7 +380,7 @@ impl TokenCommand {
             }
             TokenAction::Remove { name } => {
                 tokens.remove(&name)?;
-                say!("`{name}` can send nothing any more")?;
+                say!("`{name}` can no longer send anything")?;
             }
         }
         Ok(Outcome::Done)
@@ -390,11 +390,11 @@ impl TokenCommand {
 /// Characters of what an event says.
 const SAID: usize = 120;
 
-/// List what an agent has told of its work, event by event, newest first.
+/// List the trace of an agent's work, event by event, newest first.
 ///
-/// A line an event: when, its kind, what it says in short, and its id. With --json each event is as the agent sent it, without secrets and
-/// without what was forgotten for good. Traces are in the vault's folder `traces/`, as lines of JSON by the hour; no search looks into
-/// them, and no other agent reads them.
+/// One line per event: time, kind, a short text, and id. --json prints each event as the agent sent it, without secrets and permanently
+/// forgotten text. Traces are stored in the vault's folder `traces/`, as lines of JSON, one file per hour; search ignores them,
+/// and no other agent reads them.
 #[derive(Debug, Args)]
 pub(super) struct TraceCommand {
     /// The agent: its folder's name in `agents/`.
@@ -408,10 +408,10 @@ pub(super) struct TraceCommand {
     /// Only of this trace.
     #[arg(long, value_name = "ID")]
     trace_id: Option<String>,
-    /// Only from then on: a date (2026-01-05), a time, how long ago (7d), or seconds since 1970.
+    /// Only since: a date (2026-01-05), a time, how long ago (7d), or seconds since 1970.
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Only until then, likewise; a date counts to its end.
+    /// Only until, in the same forms; a date includes its whole day.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Maximum number of events, up to 1000.
@@ -429,10 +429,10 @@ impl TraceCommand {
         let found = Backend::without_model(vault)?.ask_of(&endpoints::traces::LIST_TRACES, &agent, &params)?;
         if let Some(damaged) = found.damaged {
             let are = if damaged == 1 { "is" } else { "are" };
-            remark!("vault: {} of the files that were looked at {are} damaged", count(damaged, "line"));
+            remark!("vault: {} of the files read {are} damaged", count(damaged, "line"));
         }
         if found.cut.is_some() {
-            remark!("vault: there are more; ask for fewer, or until an earlier time");
+            remark!("vault: there are more events; narrow the filters, or use an earlier --until");
         }
         answer(json, &found, !found.events.is_empty(), |out| {
             for event in &found.events {
@@ -444,7 +444,7 @@ impl TraceCommand {
                 out.row(&[(DIM, &format!("  {}", event["id"].as_str().unwrap_or_default()))])?;
             }
             if found.events.is_empty() {
-                remark!("vault: `{agent}` has told nothing of that kind");
+                remark!("vault: `{agent}` has no such events");
             }
             Ok(())
         })

@@ -195,7 +195,7 @@ impl Backend {
     /// Says so when the answers come from an index that another process is writing.
     pub(super) fn warn_if_read_only(&self) {
         if self.app.as_ref().is_some_and(|app| app.is_read_only()) {
-            remark!("vault: another process is writing the index; this is the index as it is now");
+            remark!("vault: another process is writing the index; this answer uses the index as it is now");
         }
     }
 }

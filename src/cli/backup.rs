@@ -16,19 +16,19 @@ use crate::vault::backup;
 use crate::vault::backup::{Cancel, Repository, Trust};
 use crate::vault::disk::Home;
 
-/// Commit what has changed in the vault to the git repository it is in.
+/// Commit the vault's changes to the git repository it is in.
 ///
-/// Your own git does it, with your name, hooks and .gitignore. Only files of the vault are committed: what you have staged
-/// elsewhere in the repository stays staged. `.vault/` and `.trash/` never are. In the middle of a merge or a rebase, with a
-/// detached head or conflicts, it says so and changes nothing; a note with conflict markers is left out. Nothing is ever
-/// forced. `[backup] every = "1h"` in memory.toml has the daemon do it; once you have done it by hand.
+/// vault uses your own git, with your name, hooks and .gitignore. It commits only files of the vault, never `.vault/` or `.trash/`;
+/// what you have staged elsewhere in the repository stays staged. During a merge or a rebase, with a detached head or conflicts,
+/// it says so and changes nothing; it leaves out notes with conflict markers. It never forces anything. With `[backup] every = "1h"`
+/// in memory.toml the daemon does it, once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
 pub(super) struct BackupCommand {
     /// Push the branch afterwards, to its upstream or the only remote.
     #[arg(long)]
     push: bool,
-    /// The commit's message, instead of one that says what changed.
+    /// The commit message; default: a summary of the changes.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
     /// Print JSON.
@@ -39,13 +39,13 @@ pub(super) struct BackupCommand {
 impl BackupCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         if self.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-            bail!("`--message` is empty; leave it out for a message that says what changed");
+            bail!("`--message` is empty; without it, the message says what changed");
         }
         let home = home(vault)?;
         let repository = Repository::open(home.root(), &Cancel::default())?;
         // The daemon may do from now on what was done by hand.
         if let Err(error) = Trust::of(&home).give() {
-            remark!("vault: the daemon will not know of this: {error}");
+            remark!("vault: cannot tell the daemon about this: {error}");
         }
         let mut report = repository.commit(self.message.as_deref())?;
         let pushed = if self.push { repository.push().map(Some) } else { Ok(None) };
@@ -79,24 +79,24 @@ impl BackupCommand {
 /// Maximum time that what was captured a moment ago is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Write the whole vault into one file, to move it or to put it away.
+/// Write the whole vault into one file, to move or archive it.
 ///
-/// The file is a tar archive compressed with Zstandard. It holds every file of the folder, `.trash/` and the git repository
-/// too, with times and permissions, and of `.vault/` nothing: no index, no token, no checkpoints. `vault import` makes a vault
-/// of it again, and so does `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable
-/// by you alone.
+/// The file is a tar archive compressed with Zstandard. It holds every file of the folder with times and permissions, including
+/// `.trash/` and the git repository, but nothing of `.vault/`: no index, no token, no checkpoints. `vault import` turns it into a
+/// vault again, and so does `tar --zstd -xf FILE -C DIR`. The file appears only when it is complete. It is not encrypted, and only
+/// you can read it.
 #[derive(Debug, Args)]
 pub(super) struct ExportCommand {
-    /// The new file (FILE.tar.zst), outside of the vault; `-` for standard output.
+    /// The new file (FILE.tar.zst), outside the vault; `-` for standard output.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
-    /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
-    /// already or were imported, what stays forgotten, as digests with their keys, how often what was given to whom, and what a chat model is
-    /// to read, has read and has cost. Tokens are never exported.
+    /// Add the program's own state, to continue elsewhere as here: checkpoints for `vault restore` (including what was forgotten
+    /// without --purge), captured events not yet written to files, which events were captured or imported before, what stays forgotten
+    /// (as hashes with their keys), how often each passage was given to whom, and the chat model's queue, history and cost.
+    /// Tokens are never exported.
     #[arg(long)]
     with_state: bool,
-    /// Leave the git repository out.
+    /// Leave out the git repository.
     #[arg(long)]
     no_git: bool,
     /// Print JSON; to standard error where the archive goes to standard output.
@@ -120,7 +120,7 @@ impl ExportCommand {
         let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
         let exported = if to_stdout {
             let Some(pipe) = pipe() else {
-                bail!("standard output is a terminal; name a file, or send it into a pipe");
+                bail!("standard output is a terminal; name a file, or use a pipe");
             };
             backup::export_to(home.root(), options, &made, pipe, &mut show)
         } else {
@@ -139,7 +139,7 @@ impl ExportCommand {
         }
         if waiting > 0 {
             let events = count(waiting as usize, "captured event");
-            remark!("vault: left out: {events} that `vault serve` has not written into files; `vault status` says why");
+            remark!("vault: left out: {events} that `vault serve` has not written to files; `vault status` says why");
         }
         for left_out in &exported.left_out {
             remark!("vault: left out: {left_out}");

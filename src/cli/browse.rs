@@ -21,21 +21,21 @@ use crate::serve::wire::{
 };
 use crate::text::note::Lines;
 
-/// List notes with their titles, the newest first.
+/// List notes with their titles, newest first.
 #[derive(Debug, Args)]
 pub(super) struct LsCommand {
-    /// Only this collection, or this folder and those below it.
+    /// Only this collection, or this folder and its subfolders.
     folder: Option<String>,
     /// Only notes with this tag, or one below it.
     #[arg(long)]
     tag: Option<String>,
-    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
+    /// Only notes updated since: 2026-01-05, yesterday, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
-    /// List the files beside the notes instead, PDF, Word documents, web pages and pictures, with why one is not searched.
+    /// List the attachments instead (PDF, Word documents, web pages, pictures), and why any of them is not searched.
     #[arg(long, conflicts_with_all = ["tag", "since", "limit"])]
     attachments: bool,
-    /// Notes at most; 50 unless told.
+    /// Maximum number of notes; default 50.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.
@@ -51,7 +51,7 @@ impl LsCommand {
             return attachments(&mut backend, folder.as_deref(), self.json);
         }
         let none = match self.tag.is_some() || self.since.is_some() {
-            true => "no note is so",
+            true => "no note matches",
             false => "there are no notes yet",
         };
         let params = NotesParams { folder, tag: self.tag, since: self.since, limit: self.limit, offset: None };
@@ -80,7 +80,7 @@ fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyho
         for attachment in &found.attachments {
             let mut state = match attachment.state {
                 AttachmentState::Searched => count(attachment.passages, "passage"),
-                AttachmentState::Waiting => "waits to be read".to_owned(),
+                AttachmentState::Waiting => "waiting to be read".to_owned(),
                 AttachmentState::NotRead => "not read".to_owned(),
             };
             if !attachment.reasons.is_empty() {
@@ -91,18 +91,18 @@ fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyho
         if found.attachments.is_empty() {
             remark!("vault: there are no attachments");
         } else if !found.searched {
-            remark!("vault: `[index] attachments = true` in memory.toml has their text searched");
+            remark!("vault: to search their text, set `[index] attachments = true` in memory.toml");
         }
         Ok(())
     })
 }
 
-/// List the tags, with how many notes have each.
+/// List the tags, each with its number of notes.
 ///
-/// As a tree: a tag counts the notes with it or one below it.
+/// Shown as a tree: a tag's number includes the notes of the tags below it.
 #[derive(Debug, Args)]
 pub(super) struct TagsCommand {
-    /// One line a tag, the most frequent first, each counted alone.
+    /// One line per tag, the most frequent first, without the tags below it.
     #[arg(long)]
     flat: bool,
     /// Print JSON.
@@ -171,9 +171,9 @@ impl CollectionsCommand {
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
-/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, path#page=3 of a
-/// PDF, or a hash. A name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the
-/// finger away. With "#Heading" behind it is what stands under that, and "[[Kyoto#Temples]]", as a link has it, is the same.
+/// Takes what search prints: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, path#page=3 of a
+/// PDF, or a hash. A name works too: exact, or the beginning or a part of one, or with a typo. Add "#Heading" for the text under that
+/// heading; a link, "[[Kyoto#Temples]]", means the same.
 #[derive(Debug, Args)]
 pub(super) struct GetCommand {
     /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#page=PAGE, NAME, NAME#HEADING, [[LINK]] or HASH.
@@ -220,24 +220,24 @@ impl GetCommand {
 
     fn passage(&self, hash: &str, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let chunk = endpoints::routes::CHUNK.answering::<ChunkView>();
-        let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to get")?;
+        let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to print")?;
         answer(self.json, &chunk, true, |out| Ok(writeln!(out, "{}", chunk.content)?))
     }
 }
 
-/// Show where a note's links lead, which notes link to it, and which of its links lead nowhere; or all that lead nowhere.
+/// Show a note's links, backlinks and broken links; or all broken links.
 ///
-/// A link names a note as in Obsidian: by its path, the end of it, its name, or an alias. Links in properties count; those in code and in
-/// comments do not.
+/// A link names a note as in Obsidian: by its path, the end of its path, its name, or an alias. Links in properties count; links in code
+/// and comments do not.
 #[derive(Debug, Args)]
 pub(super) struct LinksCommand {
     /// The note's path, its name, or a [[LINK]] to it.
     #[arg(required_unless_present = "unresolved")]
     note: Option<String>,
-    /// Instead: the links of all notes that lead nowhere.
+    /// List the broken links of all notes instead.
     #[arg(long, conflicts_with = "note")]
     unresolved: bool,
-    /// Links of each kind at most.
+    /// Maximum number of links of each kind.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.
@@ -319,16 +319,16 @@ fn section<'a, T>(
     Ok(())
 }
 
-/// Show the notes near one.
+/// Show the notes most similar to a note.
 ///
-/// By the embeddings of its passages or, where it has none yet, by the words that it has often and others rarely. Each comes with the
-/// passage that is nearest, and whether the two link to one another.
+/// vault compares the embeddings of the note's passages or, if it has none yet, the words that are typical of it. Each similar note is
+/// shown with its nearest passage, and whether the two notes link to each other.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault related sourdough\n  vault related notes/sourdough.md:12")]
 pub(super) struct RelatedCommand {
     /// The note's path, its name, or a [[LINK]] to it; with :LINE, its passage on that line.
     note: String,
-    /// Notes at most.
+    /// Maximum number of notes.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.
@@ -364,21 +364,20 @@ impl RelatedCommand {
                 }
             }
             if found.results.is_empty() {
-                remark!("vault: no note is near {}", found.path);
+                remark!("vault: no note is similar to {}", found.path);
             }
             Ok(())
         })
     }
 }
 
-/// Show how notes are related: what is around a note, the relations of a name, or the notes of a type.
+/// Show how notes are related: the notes around one, all relations of a name, or the notes of a type.
 ///
-/// A note is related to those that it links to. A property (author: "[[Ridley Scott]]"), a line or brackets in the text (manages:: [[Alice]]) or
-/// an item of a list (- works_at [[Acme]]) gives the relation a name; behind the link may stand when it is true (from 2026-03-09, until
-/// 2026-06-01), in round brackets, and how sure it is: confidence 0.8.
+/// A note is related to the notes it links to. A property (author: "[[Ridley Scott]]"), a line or brackets in the text (manages::
+/// [[Alice]]) or a list item (- works_at [[Acme]]) names the relation. After the link you may write, in round brackets, when it is
+/// true (from 2026-03-09, until 2026-06-01) and how sure it is: confidence 0.8.
 ///
-/// Without a name it lists the relations of --relation, or the notes of --type, or those with any `type`. When nothing is found the exit code
-/// is 1.
+/// Without a name, lists the relations of --relation, or the notes of --type, or the notes with any `type`. Exit code 1: nothing found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault graph \"Ann Lee\"\n  vault graph acme --depth 1 --relation works_at\n  vault graph acme --type person --as-of 2026-03-15\n  \
@@ -387,7 +386,7 @@ impl RelatedCommand {
 pub(super) struct GraphCommand {
     /// The note's title, its file's name, an alias, or its path.
     name: Option<String>,
-    /// How many steps away from it, 1 to 5; else 2.
+    /// How many steps away from it, 1 to 5; default 2.
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
     /// Only relations of this name.
@@ -396,13 +395,13 @@ pub(super) struct GraphCommand {
     /// Only notes with this `type`: person, company, place, project, tool, concept, event, or any other.
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// What was true then: a date or a time.
+    /// What was true at this time: a date or a time.
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
-    /// Also relations whose time is over or has not come.
+    /// Include past and future relations.
     #[arg(long)]
     expired: bool,
-    /// Relations at most, up to 1,000; else 200.
+    /// Maximum number of relations, up to 1,000; default 200.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.

@@ -16,20 +16,20 @@ use crate::serve::wire::{
     ChangesParams, CheckpointsParams, DerivedNote, ForgetParams, Forgotten, ForgottenView, RestoreParams,
 };
 
-/// List what this program changed of your notes, newest first.
+/// List the changes this program made to your notes, newest first.
 ///
-/// A line a change: when, who (you, an agent, a program that sends events, retention), what, and where. It holds no text, so it outlives
-/// what was forgotten; of a note that was purged it names the folder alone. The last 100,000 changes are kept. What you change with
-/// an editor is not in it.
+/// One line per change: when, who (you, an agent, a program that sends events, retention), what, and where. The log holds no text, so it
+/// outlives forgotten notes; for a purged note it names only the folder. It keeps the last 100,000 changes. It does not list what you
+/// change in an editor.
 #[derive(Debug, Args)]
 pub(super) struct LogCommand {
     /// Maximum number of changes.
     #[arg(long, short = 'n', default_value_t = 100)]
     limit: usize,
-    /// Only those of this note, or of a folder that ends in `/`.
+    /// Only changes of this note, or of a folder that ends in `/`.
     #[arg(long)]
     path: Option<String>,
-    /// Only those from then on: a date (2026-01-05), yesterday, a time or how long ago (7d).
+    /// Only changes since: a date (2026-01-05), yesterday, a time or how long ago (7d).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Print JSON.
@@ -67,11 +67,11 @@ impl LogCommand {
 
 /// List the changes that can be undone, newest first.
 ///
-/// One is kept for each change that the program makes to a note, for 30 days, and 1 GB of them. `vault restore ID` undoes the
-/// change; of an import, which has a name of its own, all of it.
+/// vault keeps one checkpoint for each change it makes to a note, for 30 days and up to 1 GB. `vault restore ID` undoes the
+/// change; the ID of an import undoes the whole import.
 #[derive(Debug, Args)]
 pub(super) struct CheckpointsCommand {
-    /// Only those of this note.
+    /// Only changes of this note.
     path: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -99,16 +99,16 @@ impl CheckpointsCommand {
     }
 }
 
-/// Undo a change: the note is again what it was before. Of an import, all that it made.
+/// Undo a change, so that the note is again as before; or a whole import.
 ///
-/// `vault checkpoints` lists the changes. This is a change too, and can be undone. What was written since is not overwritten
-/// without --force, and is kept even then.
+/// `vault checkpoints` lists the changes. You can undo this command too. It overwrites later edits only with --force, and
+/// keeps them even then.
 #[derive(Debug, Args)]
 pub(super) struct RestoreCommand {
-    /// The checkpoint's name; of several, each is undone.
+    /// The checkpoints to undo.
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Also over what was written since.
+    /// Overwrite later edits.
     #[arg(long)]
     force: bool,
     /// Print JSON.
@@ -138,12 +138,12 @@ impl RestoreCommand {
         remark_behind(restored.searchable);
         match restored.files {
             Some(files) => {
-                say!("{id} is undone: {} as before it; to have it again, import it again", count(files, "file"))?;
+                say!("{id} is undone: {} as before it; to get it back, import it again", count(files, "file"))?;
             }
             None => {
                 if restored.forgotten_before {
                     remark!(
-                        "vault: {} says what you forgot for good; `vault forgotten list` names the lines",
+                        "vault: {} contains permanently forgotten text; `vault forgotten list` names the lines",
                         restored.path
                     );
                 }
@@ -157,31 +157,31 @@ impl RestoreCommand {
 
 /// Remove a passage, some lines, or a whole note.
 ///
-/// What goes can be had again: a note that is removed whole is moved to .trash/, and `vault restore` undoes it all. With
-/// --purge it cannot: checkpoints of the note, its copies in .trash/ and what the index kept of the text go as well, and it is
-/// said where the text may be found all the same, as in the history of git. The text stays forgotten then: what a program or an agent
-/// brings of it later is left out (`vault forgotten list`). Remarks and summaries that were made of what goes, by their
-/// frontmatter, are listed, and go along if you say so.
+/// You can undo this: a whole note is moved to .trash/, and `vault restore` brings everything back. --purge removes permanently: it
+/// also deletes the note's checkpoints, its copies in .trash/ and its text in the index, and says where the text may remain, as in
+/// the history of git. The text then stays forgotten: if a program or an agent brings it back later, vault leaves it out (`vault
+/// forgotten list`). Remarks and summaries made from the removed text, by their frontmatter, are listed, and removed too if you say so.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
 )]
 pub(super) struct ForgetCommand {
-    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for a fact, with all that it ever was.
+    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for
+    /// a fact with its whole history.
     what: String,
     /// The memory scope of a fact.
     #[arg(long)]
     scope: Option<String>,
-    /// Show what would go, and change nothing.
+    /// Show what would be removed, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Leave nothing that could bring it back.
+    /// Remove it permanently, beyond undo.
     #[arg(long)]
     purge: bool,
-    /// Remove the notes that were made of it, too.
+    /// Also remove the notes made from it.
     #[arg(long, conflicts_with = "keep_derived")]
     derived: bool,
-    /// Keep the notes that were made of it, and do not ask.
+    /// Keep the notes made from it, and do not ask.
     #[arg(long)]
     keep_derived: bool,
     /// Do not ask.
@@ -221,17 +221,17 @@ impl ForgetCommand {
         if !self.yes {
             if std::io::stdin().is_terminal() {
                 show(&found, &mut stderr())?;
-                if !agreed(if self.purge { "Remove it for good?" } else { "Remove it?" })? {
+                if !agreed(if self.purge { "Remove it permanently?" } else { "Remove it?" })? {
                     remark!("vault: nothing was changed");
                     return Ok(Outcome::Done);
                 }
             } else if self.purge {
-                bail!("--purge cannot be undone, and nobody is there to be asked; add --yes");
+                bail!("--purge cannot be undone and needs your confirmation; add --yes");
             }
         }
         params.derived = self.derived;
         if !found.derived.is_empty() && !self.derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
-            params.derived = agreed("Remove them, too?")?;
+            params.derived = agreed("Remove them too?")?;
         }
         params.dry_run = false;
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
@@ -253,7 +253,7 @@ fn show(found: &Forgotten, out: &mut Out) -> io::Result<()> {
     if found.derived.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nMade of it:")?;
+    writeln!(out, "\nMade from it:")?;
     found.derived.iter().try_for_each(|derived| writeln!(out, "- {}", called(derived)))
 }
 
@@ -283,14 +283,16 @@ fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
     for derived in &forgotten.derived {
         let path = called(derived);
         match (&derived.kept_because, &derived.checkpoint_id) {
-            (Some(why), _) => remark!("vault: {path}, which was made of it, stays: {why}"),
-            (None, _) if !derived.gone => remark!("vault: {path} was made of it, and stays; --derived removes it, too"),
-            (None, Some(_)) => {
-                let what = if derived.fact.is_some() { "is taken out" } else { "is moved to .trash/" };
-                writeln!(out, "{path}, which was made of it, {what}")?
+            (Some(why), _) => remark!("vault: {path} was made from it, and stays: {why}"),
+            (None, _) if !derived.gone => {
+                remark!("vault: {path} was made from it, and stays; --derived removes it too")
             }
-            (None, None) if derived.summary => writeln!(out, "{path}, which was made of it, went with it")?,
-            (None, None) => writeln!(out, "{path}, which was made of it: removed for good")?,
+            (None, Some(_)) => {
+                let what = if derived.fact.is_some() { "is removed" } else { "is moved to .trash/" };
+                writeln!(out, "{path}, made from it, {what}")?
+            }
+            (None, None) if derived.summary => writeln!(out, "{path}, made from it, is removed too")?,
+            (None, None) => writeln!(out, "{path}, made from it, is removed permanently")?,
         }
     }
     match (&forgotten.checkpoint_id, &forgotten.purged) {
@@ -302,13 +304,13 @@ fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
         (None, Some(purged)) => {
             writeln!(
                 out,
-                "{path}: removed for good, with {}, {} in .trash/ and {}",
+                "{path} is removed permanently, with {}, {} in .trash/ and {}",
                 count(purged.checkpoints, "checkpoint"),
                 count(purged.trashed, "copy"),
                 count(purged.embeddings, "embedding"),
             )?;
             if purged.traces > 0 {
-                writeln!(out, "{} of agents' traces said it, and say it no more", count(purged.traces, "event"))?;
+                writeln!(out, "{} of agents' traces contained it, and no longer do", count(purged.traces, "event"))?;
             }
             if let Some(id) = purged.tombstone {
                 writeln!(out, "it stays forgotten: `vault forgotten lift {id}` lets it come back")?;
@@ -318,10 +320,10 @@ fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
     }
 }
 
-/// See what was forgotten for good and stays so, or let it come back.
+/// See what is permanently forgotten, or let it come back.
 ///
-/// `vault forget --purge` keeps digests of the words of what it removes, by a key of this vault alone, and never the text. What a program
-/// or an agent brings later is held against them, and left out where it says the same.
+/// `vault forget --purge` keeps hashes of the removed words, made with a key of this vault, and never the text. vault compares what
+/// programs and agents bring later with these hashes, and leaves out what matches.
 #[derive(Debug, Args)]
 pub(super) struct ForgottenCommand {
     #[command(subcommand)]
@@ -330,16 +332,16 @@ pub(super) struct ForgottenCommand {
 
 #[derive(Debug, Subcommand)]
 enum ForgottenAction {
-    /// List what was forgotten: when, and in which note, or in which folder where the note is gone; what was left out because of it; and
-    /// what stands in notes again, which stays.
+    /// List what was forgotten: when, and in which note, or in which folder if the note is gone; what was left out because of it; and
+    /// what is in notes again, where it stays.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Let something come back that was forgotten.
+    /// Let something forgotten come back.
     Lift {
-        /// Its number, as `vault forgotten list` has it.
+        /// Its number, as in `vault forgotten list`.
         id: i64,
         /// Print JSON.
         #[arg(long)]
@@ -366,7 +368,7 @@ impl ForgottenCommand {
 
 fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
     if found.forgotten.is_empty() {
-        remark!("vault: nothing was forgotten for good");
+        remark!("vault: nothing is permanently forgotten");
     }
     for tombstone in &found.forgotten {
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];

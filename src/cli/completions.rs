@@ -13,7 +13,7 @@ use super::terminal::{say, stdout};
 use crate::base::fs::create_dir;
 use crate::vault::attachments::{ReaderJob, run};
 
-/// Print completions for a shell.
+/// Print a completion script for a shell.
 ///
 /// For bash: vault completions bash > ~/.local/share/bash-completion/completions/vault
 #[derive(Debug, Args)]
@@ -32,10 +32,10 @@ impl CompletionsCommand {
     }
 }
 
-/// Write the manual pages of all commands into a folder, for `man`.
+/// Write the manual pages of all commands to a folder, for `man`.
 #[derive(Debug, Args)]
 pub(super) struct ManCommand {
-    /// The folder; it is made where it is not there.
+    /// The folder; created if missing.
     folder: PathBuf,
 }
 

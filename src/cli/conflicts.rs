@@ -12,11 +12,10 @@ use super::terminal::{DIM, TITLE, answer, remark, remark_behind};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ConflictChoice, ConflictParams, ConflictSide, KeepParams};
 
-/// List the files that were changed in two places, and settle each.
+/// List files that were changed in two places, and resolve each conflict.
 ///
-/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`) or a file of any other kind, and a
-/// merge of git leaves conflict markers in a note. Nothing is merged by itself: look at the difference, and keep one side or both. What is
-/// changed for that can be undone.
+/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`) or another file, and a git merge
+/// leaves conflict markers in a note. vault merges nothing by itself: look at the difference, and keep one side or both. You can undo this.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault conflicts\n  vault conflicts show notes/plan.md\n  vault conflicts keep notes/plan.md --ours"
@@ -31,8 +30,8 @@ pub(super) struct ConflictsCommand {
 
 #[derive(Debug, Subcommand)]
 enum ConflictsAction {
-    /// Show how the two sides differ: `-` is the file, or what stands above `=======`; `+` is the copy, or what stands below. Of what is no
-    /// text, how long each side is and when it was changed.
+    /// Show how the two sides differ: `-` is the file, or the part above `=======`; `+` is the copy, or the part below. For files that are
+    /// not text, shows the size of each side and when it was changed.
     Show {
         /// The copy, or the file that has one copy or conflict markers.
         path: String,
@@ -40,7 +39,7 @@ enum ConflictsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Keep one side, or both. What goes is moved to `.trash/`, and `vault restore` undoes it.
+    /// Keep one side, or both. The other is moved to `.trash/`, and `vault restore` undoes this.
     Keep {
         /// The copy, or the file that has one copy or conflict markers.
         path: String,
@@ -55,13 +54,13 @@ enum ConflictsAction {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct SideArgs {
-    /// Keep the file as it is; of conflict markers what stands above `=======`.
+    /// Keep the file as it is; with conflict markers, the part above `=======`.
     #[arg(long)]
     ours: bool,
-    /// Keep the copy, in place of the file; of conflict markers what stands below `=======`.
+    /// Keep the copy instead of the file; with conflict markers, the part below `=======`.
     #[arg(long)]
     theirs: bool,
-    /// Keep both: the copy becomes a file of its own; of conflict markers one side after the other.
+    /// Keep both: the copy becomes a separate file; with conflict markers, one part after the other.
     #[arg(long)]
     both: bool,
 }
@@ -99,7 +98,7 @@ fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
             out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
         }
         match found.conflicts.is_empty() {
-            true => remark!("vault: nothing was changed in two places"),
+            true => remark!("vault: no file was changed in two places"),
             false => remark!(
                 "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
             ),
@@ -124,7 +123,7 @@ pub(super) fn about(copy: &crate::serve::wire::ConflictCopy) -> String {
 fn described(path: &str, side: Option<&ConflictSide>) -> String {
     match side {
         Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
-        None => format!("{path}  is not there\n"),
+        None => format!("{path}  does not exist\n"),
     }
 }
 
@@ -136,11 +135,11 @@ fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::R
             out.write_all(described(&found.conflict.of, ours).as_bytes())?;
             out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
             if found.conflict.same {
-                remark!("vault: both are the same to the byte");
+                remark!("vault: both sides are the same, to the byte");
             }
         } else if found.diff.is_empty() {
             remark!(
-                "vault: both say the same; `vault conflicts keep {} --ours` moves the copy to .trash/",
+                "vault: both sides have the same text; `vault conflicts keep {} --ours` moves the copy to .trash/",
                 found.conflict.path
             );
         } else {

@@ -29,11 +29,11 @@ use crate::vault::disk::{Home, slug};
 /// Where taOS has the address of the memory, with a token in it.
 const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";
 
-/// Set a program up so that it searches your notes, over MCP.
+/// Set up a program so that it can search your notes, over MCP.
 ///
-/// It becomes an agent, which reads what you say and keeps a memory of its own. You are asked before its settings are
-/// touched, and a copy stays beside them (`….before-vault`); `--undo` takes it back. Without a program it lists those that it
-/// knows.
+/// The program becomes an agent, which reads what you allow and keeps its own memory. vault asks before it edits the program's
+/// settings, and keeps a copy beside them (`….before-vault`); `--undo` reverts the change. Without a program, lists the programs
+/// vault knows.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault connect claude-code --allow\n  vault connect codex --print\n  vault connect --check\n  vault connect cursor --undo"
@@ -42,19 +42,19 @@ pub(super) struct ConnectCommand {
     /// The program.
     #[arg(value_enum)]
     program: Option<ProgramName>,
-    /// The agent that it asks as; it is made where it is not there. When not said, it is called after the program.
+    /// The agent it connects as; created if missing. Default: an agent named after the program.
     #[arg(long, value_name = "NAME", requires = "program")]
     agent: Option<String>,
-    /// Let a new agent read your notes, but for what is private.
+    /// Let a new agent read your notes, except private ones.
     #[arg(long, requires = "program")]
     allow: bool,
-    /// Print what belongs into its settings, and write nothing.
+    /// Print what to add to its settings, and write nothing.
     #[arg(long, requires = "program", group = "what")]
     print: bool,
-    /// Take it out of its settings: where nothing else has changed, they are again what they were, to the byte.
+    /// Remove vault from its settings; if nothing else has changed, they are again as before, to the byte.
     #[arg(long, requires = "program", group = "what")]
     undo: bool,
-    /// Start what its settings say, as it would, and ask that how many notes it sees. Of taOS, ask at the address that its environment has.
+    /// Start the configured command as the program would, and ask how many notes it sees. For taOS, ask the address in its environment.
     #[arg(long, group = "what")]
     check: bool,
     /// Do not ask.
@@ -126,12 +126,11 @@ impl ConnectCommand {
         if self.print {
             let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
             return answer(self.json, &entry, true, |out| {
-                remark!("vault: into {}:", file.path.display());
+                remark!("vault: add to {}:", file.path.display());
                 Ok(writeln!(out, "{}", snippet.trim_end())?)
             });
         }
-        let by_hand =
-            || format!("nothing was written. This is what belongs into {}:\n\n{snippet}", file.path.display());
+        let by_hand = || format!("nothing was written. Add this to {} yourself:\n\n{snippet}", file.path.display());
         let refused = |error: anyhow::Error| anyhow!("{error:#}; {}", by_hand());
         let before = file.read()?;
         let there = file.entry(&before).map_err(refused)?;
@@ -145,7 +144,7 @@ impl ConnectCommand {
         }
         let is_agent = agent_file(agent).is_some_and(|page| page.on_disk(home.root()).is_file());
         if there.as_ref() == Some(&entry) && is_agent {
-            remark!("vault: {} is set up already; `vault connect {} --check` proves it", program.title, program.name());
+            remark!("vault: {} is set up already; `vault connect {} --check` tests it", program.title, program.name());
             return self.told(program, file, agent, false);
         }
         let changes = there.as_ref().map(|there| changes(there, &entry)).unwrap_or_default();
@@ -153,7 +152,10 @@ impl ConnectCommand {
             remark!("{}", changes.join("\n"));
         }
         if let Some(other) = there.as_ref().and_then(vault_of).filter(|other| Some(*other) != vault_of(&own)) {
-            remark!("vault: {} is connected to another vault, {other}; now it is to be to this one", program.title);
+            remark!(
+                "vault: {} is connected to another vault, {other}; this connects it to this one instead",
+                program.title
+            );
         }
         if !self.yes {
             if there.is_none() {
@@ -162,12 +164,12 @@ impl ConnectCommand {
             let makes = match (is_agent, self.allow) {
                 (true, _) => String::new(),
                 (false, true) => {
-                    format!(", and make the agent `{agent}`, which reads your notes but for what is private")
+                    format!(", and add the agent `{agent}`, which reads your notes except private ones")
                 }
-                (false, false) => format!(", and make the agent `{agent}`, which reads nothing of yours yet"),
+                (false, false) => format!(", and add the agent `{agent}`, which reads none of your notes yet"),
             };
             if !agreed(&format!("Write this into {}{makes}?", file.path.display()))? {
-                bail!("nothing was written; --yes asks nothing");
+                bail!("nothing was written; --yes skips the question");
             }
         }
         if !is_agent {
@@ -186,11 +188,11 @@ impl ConnectCommand {
         let copy = copy.exists().then_some(copy);
         let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
         answer(self.json, &told, true, |out| {
-            writeln!(out, "{} asks as the agent `{agent}`: {}", program.title, file.path.display())?;
+            writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display())?;
             if made && !self.allow {
-                writeln!(out, "it reads nothing of yours yet: vault agent allow {agent}")?;
+                writeln!(out, "it reads none of your notes yet: vault agent allow {agent}")?;
             }
-            let prove = format!("to prove it: vault connect {name} --check\nto undo: vault connect {name} --undo");
+            let prove = format!("to test it: vault connect {name} --check\nto undo: vault connect {name} --undo");
             Ok(writeln!(out, "{}\n{prove}", program.then)?)
         })
     }
@@ -201,7 +203,7 @@ impl ConnectCommand {
         let address = address.unwrap_or_else(|| "127.0.0.1:7833".into());
         say!("export {USER_MEMORY_URL}=\"http://TOKEN@{address}\"")?;
         remark!(
-            "vault: {} takes this from its environment, with a token in place of TOKEN: `vault agent add {agent} --allow` \
+            "vault: {} reads this from its environment; replace TOKEN with a token: `vault agent add {agent} --allow` \
              prints one, `vault agent rotate {agent}` another",
             program.title
         );
@@ -210,7 +212,7 @@ impl ConnectCommand {
 
     fn take_out(&self, program: &Program) -> anyhow::Result<Outcome> {
         let Some(file) = program.settings()? else {
-            bail!("{} has it in its environment; take {USER_MEMORY_URL} out of that", program.title);
+            bail!("{} is set up by its environment; remove {USER_MEMORY_URL} from it", program.title);
         };
         let now = file.read()?;
         let Some(entry) = file.entry(&now)?.filter(is_ours) else {
@@ -218,8 +220,8 @@ impl ConnectCommand {
         };
         let as_it_was = file.is_copy_with(&now, &entry)?;
         file.is_writable()?;
-        if !self.yes && !agreed(&format!("Take `vault` out of {}?", file.path.display()))? {
-            bail!("nothing was written; --yes asks nothing");
+        if !self.yes && !agreed(&format!("Remove `vault` from {}?", file.path.display()))? {
+            bail!("nothing was written; --yes skips the question");
         }
         if as_it_was {
             file.put_back(&now)?;
@@ -231,11 +233,11 @@ impl ConnectCommand {
         answer(self.json, &taken_out, true, |out| {
             let path = file.path.display();
             if as_it_was {
-                return Ok(writeln!(out, "{path} is as it was")?);
+                return Ok(writeln!(out, "{path} is as before")?);
             }
-            writeln!(out, "`vault` is out of {path}; what else has changed there stays")?;
+            writeln!(out, "`vault` is removed from {path}; other changes there stay")?;
             if file.copy().exists() {
-                writeln!(out, "as it was before: {}", file.copy().display())?;
+                writeln!(out, "the file as before: {}", file.copy().display())?;
             }
             Ok(())
         })
@@ -249,12 +251,12 @@ impl ConnectCommand {
                 None => {
                     let Ok(url) = std::env::var(USER_MEMORY_URL) else {
                         bail!(
-                            "{USER_MEMORY_URL} is not set here: call this where {} runs, or with what `vault connect {name}` prints",
+                            "{USER_MEMORY_URL} is not set here: run this where {} runs, or with what `vault connect {name}` prints",
                             program.title
                         );
                     };
-                    let notes =
-                        check_address(&url).with_context(|| format!("what {USER_MEMORY_URL} says does not answer"))?;
+                    let notes = check_address(&url)
+                        .with_context(|| format!("the address in {USER_MEMORY_URL} does not answer"))?;
                     (json!({ "program": name, "notes": notes }), String::new())
                 }
                 Some(file) => {
@@ -263,7 +265,7 @@ impl ConnectCommand {
                         bail!("{path} has no entry of `vault connect`; `vault connect {name}` writes it");
                     };
                     let CheckAnswer { tools, notes } =
-                        check_entry(&entry).with_context(|| format!("what {path} says does not answer"))?;
+                        check_entry(&entry).with_context(|| format!("the command in {path} does not answer"))?;
                     let answer = json!({ "program": name, "file": file.path, "tools": tools, "notes": notes });
                     (answer, format!("with {tools} tools, "))
                 }
@@ -272,7 +274,7 @@ impl ConnectCommand {
                 let notes = &answer["notes"];
                 say!("{name}: answers, {with}and sees {notes} notes")?;
                 if *notes == 0 {
-                    remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
+                    remark!("vault: it sees no note of yours; `vault agent list` shows what each agent may read");
                 }
             }
             answers.push(answer);
@@ -371,7 +373,7 @@ pub(super) fn check_entry(entry: &Value) -> anyhow::Result<CheckAnswer> {
 /// # Errors
 /// When it is no such address, nobody answers there in time, or the token does not count.
 pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
-    let rest = url.strip_prefix("http://").context("it begins with something else than `http://`")?;
+    let rest = url.strip_prefix("http://").context("it does not begin with `http://`")?;
     let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let (token, host) = rest.rsplit_once('@').context("there is no token before the `@`")?;
     let token = token.split(':').next().unwrap_or(token);
@@ -383,8 +385,8 @@ pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
     if token.is_empty() || token.chars().any(char::is_control) || host.chars().any(char::is_control) {
         bail!("there is no token before the `@`");
     }
-    let address = with_port.to_socket_addrs().with_context(|| format!("there is no {with_port}"))?.next();
-    let address = address.with_context(|| format!("there is no {with_port}"))?;
+    let address = with_port.to_socket_addrs().with_context(|| format!("cannot find {with_port}"))?.next();
+    let address = address.with_context(|| format!("cannot find {with_port}"))?;
     let mut stream =
         TcpStream::connect_timeout(&address, PATIENCE).with_context(|| format!("nobody listens at {host}"))?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -392,11 +394,11 @@ pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
     write!(stream, "GET /status HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")?;
     let mut answer = String::new();
     stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is none of HTTP")?;
-    let body: Value = serde_json::from_str(body).context("the answer is no JSON")?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is not HTTP")?;
+    let body: Value = serde_json::from_str(body).context("the answer is not JSON")?;
     match head.split(' ').nth(1) {
         Some("200") => body["files"].as_u64().context("the answer does not say how many notes it sees"),
-        Some("401") => bail!("the token does not count; `vault agent rotate NAME` prints another"),
+        Some("401") => bail!("the token is not valid; `vault agent rotate NAME` prints another"),
         status => bail!("{} {}", status.unwrap_or_default(), body["error"]["message"].as_str().unwrap_or_default()),
     }
 }
@@ -443,13 +445,13 @@ fn request(
     loop {
         let line = lines.recv_timeout(PATIENCE).map_err(|_| anyhow::anyhow!("no answer to `{method}`"))?;
         let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
-            bail!("`{method}` is answered by what is no JSON")
+            bail!("the answer to `{method}` is not JSON")
         };
         if answer["id"] != id {
             continue;
         }
         if let Some(error) = answer["error"]["message"].as_str() {
-            bail!("`{method}` is answered by an error: {error}");
+            bail!("the answer to `{method}` is an error: {error}");
         }
         return Ok(answer["result"].take());
     }

@@ -18,32 +18,32 @@ use crate::memory::imports::{SourceKind, said};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart};
 
-/// Print what a model should know for a question: a few lines of your memory with their sources, or nothing.
+/// Print what a model should know for a question: a few cited lines of your memory, or nothing.
 ///
-/// A gate decides what the question is worth: about yourself the profile, "what did I say" the turns, times and decisions the summaries,
-/// what is known by name the entries, else passages that are likely to answer; and often nothing. What is printed is fenced as data. The
-/// receipt, which --json prints, says what was given and what was left out.
+/// A gate chooses by the question: the profile for questions about you, turns for "what did I say", summaries for times and decisions,
+/// entries for known names, else passages that are likely to answer; often nothing. The output is fenced as data. --json prints a receipt
+/// of what was included and what was left out.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault context \"what did we decide about the roof\"\n  vault context --mode full --budget 2000\n  \
         vault context --agent claude --hook < event.json"
 )]
 pub(super) struct ContextCommand {
-    /// What the model is asked; without it what is worth knowing in any case is printed.
+    /// The question to the model; without one, prints what is always worth knowing.
     query: Option<String>,
-    /// As this agent sees it; without it as you do, private notes included.
+    /// As this agent sees it; default: as you see it, including private notes.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Give all layers within their budgets (full), or what the question is worth (gate).
+    /// All layers within their budgets (full), or what the gate chooses for the question (gate).
     #[arg(long, value_name = "MODE", value_parser = one_of::<ContextMode>(&["gate", "full"]))]
     mode: Option<ContextMode>,
-    /// Tokens at most; those of `[memory] context_tokens` unless told.
+    /// Maximum number of tokens; default `[memory] context_tokens`.
     #[arg(long, value_name = "N")]
     budget: Option<usize>,
-    /// Only these sections, with commas between them.
+    /// Only these sections, separated by commas.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = one_of::<ContextPart>(&PARTS))]
     sections: Vec<ContextPart>,
-    /// Be a hook of Claude Code: read an event as JSON from standard input, and answer as it wants it. Never fails.
+    /// Act as a hook of Claude Code: read an event as JSON from standard input, and answer in its format. Never fails.
     #[arg(long, conflicts_with_all = ["query", "json"])]
     hook: bool,
     /// Print JSON, with the receipt.

@@ -20,7 +20,7 @@ use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question
 use crate::serve::api::endpoints;
 use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 
-/// Measure how well searches find what answers a list of questions.
+/// Measure how well searches find the answers to a list of questions.
 ///
 /// A file of questions is Markdown, a list item each, or JSON Lines:
 ///
@@ -30,38 +30,38 @@ use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery}
 ///
 ///   {"query": "dough rest", "relevant": ["notes/bread.md#L12-L18"]}
 ///
-/// Each is searched for in every mode. hit@k is the share of questions with an answer among the
-/// first k passages, recall@10 the share of all answers among the first ten, MRR the mean of 1 over
-/// the place of the first answer, and nDCG@10 counts each answer by its place; with 95 % intervals
-/// (bootstrap over the questions). --against measures a second time with other settings, and says
-/// by how much that differs.
+/// vault searches for each question in every mode. hit@k is the share of questions with an answer
+/// among the first k passages, recall@10 the share of all answers among the first ten, MRR the mean
+/// of 1 over the rank of the first answer, and nDCG@10 weights each answer by its rank; with 95 %
+/// intervals (bootstrap over the questions). --against measures again with other settings, and
+/// prints the difference.
 #[derive(Debug, Default, Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against per_file=0\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
 )]
 pub(super) struct EvalCommand {
-    /// Questions with their answers.
+    /// Files of questions with their answers.
     #[arg(required_unless_present = "from_log", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which modes are measured; keyword, semantic and hybrid unless told, or keyword where there is no model.
+    /// The modes to measure; default: keyword, semantic and hybrid, or only keyword if there is no model.
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
-    /// Only the questions under a heading of this name.
+    /// Only the questions under the heading with this name.
     #[arg(long, value_name = "HEADING")]
     section: Option<String>,
     #[command(flatten)]
     within: NarrowArgs,
-    /// A key of `[search]` in memory.toml with another value: per_file=1. May be given several times.
+    /// Override a key of `[search]` in memory.toml: per_file=1. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// The same for a second measurement, with which the first is compared.
+    /// Override a key for a second measurement, to compare with the first.
     #[arg(long, value_name = "KEY=VALUE")]
     against: Vec<String>,
-    /// List the questions whose answer is not among the first five.
+    /// List the questions without an answer among the first five passages.
     #[arg(long)]
     misses: bool,
-    /// Print questions instead: what an agent searched for, with what it was given, to be corrected by hand.
+    /// Print questions instead: an agent's searches with the passages it got, for you to correct.
     #[arg(long, value_name = "AGENT", conflicts_with_all = ["files", "section", "set", "against", "misses"])]
     from_log: Option<String>,
     /// Print JSON.
@@ -152,7 +152,7 @@ impl EvalCommand {
             return Ok(self.mode.clone());
         }
         if backend.status()?.model.state == "off" {
-            remark!("vault: `embed.model` is \"none\": keyword is measured, semantic and hybrid are left out");
+            remark!("vault: `embed.model` is \"none\": only keyword is measured, not semantic and hybrid");
             return Ok(vec![Mode::Keyword]);
         }
         Ok(vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid])
@@ -161,13 +161,13 @@ impl EvalCommand {
     fn questions(&self) -> anyhow::Result<Vec<Question>> {
         let mut questions = Vec::new();
         for file in &self.files {
-            let text = std::fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             questions.extend(eval::read(&text).with_context(|| format!("{}", file.display()))?);
         }
         if let Some(section) = &self.section {
             questions.retain(|question| question.section.eq_ignore_ascii_case(section));
             if questions.is_empty() {
-                bail!("no question stands under a heading `{section}`");
+                bail!("there is no question under a heading `{section}`");
             }
         }
         Ok(questions)
@@ -215,7 +215,7 @@ impl EvalCommand {
         if asked.is_empty() {
             // There has to be such an agent.
             backend.ask_of(&endpoints::agents::SHOW, agent, &())?;
-            remark!("vault: {agent} has not searched");
+            remark!("vault: {agent} has not searched yet");
             return Ok(Outcome::NothingFound);
         }
         if self.json {
@@ -224,7 +224,7 @@ impl EvalCommand {
             return Ok(Outcome::Done);
         }
         say!("# What {agent} searched for\n")?;
-        say!("With the passages it was given, the best first. Leave those that answer, add those that are missing.\n")?;
+        say!("With the passages it got, best first. Keep those that answer, delete the others, add missing ones.\n")?;
         for (query, given) in asked {
             say!("- {query} → {}", given.join(", "))?;
         }
@@ -257,14 +257,14 @@ impl EvalCommand {
             }
         }
         for run in runs.iter().filter(|_| without > 0) {
-            let said = "of the questions without an answer were given one that is more than a perhaps";
+            let said = "of the questions without an answer got a hit that is more than \"perhaps\"";
             writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same)?;
         }
         for (run, first) in runs.iter().filter_map(|run| Some((run, run.unhelped.first()?))) {
             let (title, unhelped, of) = (run.title(), run.unhelped.len(), with.len() + without);
             writeln!(
                 out,
-                "\n{title}: in {unhelped} of {of} answers the chat model did not help; in the first: {first}"
+                "\n{title}: in {unhelped} of {of} answers the chat model did not help; the first time because: {first}"
             )?;
         }
         for run in runs.iter().filter(|_| self.misses) {
@@ -349,7 +349,7 @@ fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<(
     for question in questions {
         for target in &question.targets {
             if !there.iter().any(|note| target.is_in(&note.path, &note.title)) {
-                remark!("vault: `{}`: there is no note `{target}`; it counts as not found", question.query);
+                remark!("vault: `{}`: there is no note `{target}`; this answer counts as not found", question.query);
             }
         }
     }
@@ -370,7 +370,7 @@ fn wait_for_embeddings(backend: &mut Backend) -> anyhow::Result<()> {
             bail!("{failure}");
         }
         if let Some(trouble) = status.model.trouble {
-            bail!("not all is embedded: {trouble}");
+            bail!("not all passages are embedded: {trouble}");
         }
         let is_coming = matches!(status.model.state.as_str(), "loading" | "ready");
         if !is_coming || (status.caught_up && status.model.state == "ready" && status.embedded >= status.embeddable) {

@@ -17,10 +17,10 @@ use crate::serve::wire::{
 };
 use crate::text::derive::facts::{full_name, read_value, split_name};
 
-/// Look up and set facts: what has one right answer, and when it was true.
+/// Look up and set facts: values with one right answer, and when each was true.
 ///
-/// Facts are list items `- key: value` below the headings of a `facts.md`; those headings are the namespace. Each change is noted in
-/// `facts.history.md` beside it, whoever makes it, so that you can ask what was true on any day, and what you believed then.
+/// Facts are list items `- key: value` below the headings of a `facts.md`; the headings are the namespace. `facts.history.md` beside it
+/// records every change, whoever makes it, so that you can ask what was true on any day, and what you believed then.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault fact set project/test_command \"make test\"\n  vault fact get project/test_command\n  \
@@ -36,9 +36,9 @@ pub(super) struct FactCommand {
 enum FactAction {
     /// Print the value of a fact.
     ///
-    /// Exit code 1: there is none.
+    /// Exit code 1: there is no such fact.
     Get {
-        /// Its name: `namespace/key`, or `key` where it stands below no heading.
+        /// Its name: `namespace/key`, or `key` if it stands below no heading.
         name: String,
         #[command(flatten)]
         scopes: FactScopes,
@@ -57,10 +57,10 @@ enum FactAction {
         /// The memory scope: `user`, `project:mech`, `agent-type:coding`, `system`, …
         #[arg(long)]
         scope: Option<String>,
-        /// From when it is true: a date or a time; 0 for always. Else from now on.
+        /// When it becomes true: a date or a time; 0 for always. Default: now.
         #[arg(long, value_name = "TIME")]
         from: Option<String>,
-        /// Until when, not included.
+        /// When it ends, exclusive.
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
         /// A tag of the fact; may be given more than once.
@@ -69,10 +69,10 @@ enum FactAction {
         /// Where it was learned: notes/api.md#L12.
         #[arg(long, value_name = "PLACE")]
         source: Option<String>,
-        /// The value that was there was never true.
+        /// Correct a mistake: the value before was never true.
         #[arg(long)]
         correct: bool,
-        /// Only where the value is this one now; "" for none.
+        /// Only if this is the value now; "" for no value.
         #[arg(long, value_name = "VALUE")]
         if_value: Option<String>,
         /// Read the value as YAML.
@@ -84,48 +84,48 @@ enum FactAction {
     },
     /// List facts.
     List {
-        /// The namespace; all when it is not given.
+        /// The namespace; default: all.
         namespace: Option<String>,
         #[command(flatten)]
         scopes: FactScopes,
         #[command(flatten)]
         when: FactTimes,
-        /// Their key, in whichever namespace.
+        /// Their key, in any namespace.
         #[arg(long)]
         key: Option<String>,
-        /// What `namespace/key` begins with.
+        /// The beginning of `namespace/key`.
         #[arg(long)]
         prefix: Option<String>,
-        /// A tag of the facts.
+        /// Only facts with this tag.
         #[arg(long)]
         tag: Option<String>,
         /// Changed since: a date, a time, or how long ago (7d).
         #[arg(long, value_name = "TIME")]
         changed_since: Option<String>,
-        /// Also those whose time is over or has not come.
+        /// Include past and future facts.
         #[arg(long)]
         expired: bool,
-        /// Facts at most, up to 1,000; else 200, or 10 of a tag in all scopes.
+        /// Maximum number of facts, up to 1,000; default 200, or 10 for a tag in all scopes.
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show what became of a fact.
+    /// Show the history of a fact.
     History {
         /// Its name: `namespace/key`.
         name: String,
         #[command(flatten)]
         scopes: FactScopes,
-        /// Only what was known then.
+        /// Only what was known at this time.
         #[arg(long, value_name = "TIME")]
         known_at: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Take a fact out of its file: it is true no more.
+    /// Remove a fact from its file: it is no longer true.
     Unset {
         /// Its name: `namespace/key`.
         name: String,
@@ -136,9 +136,9 @@ enum FactAction {
         #[arg(long)]
         json: bool,
     },
-    /// Strike a fact out: it was never true.
+    /// Retract a fact: it was never true.
     ///
-    /// With --from and --until what is known of that span goes, and the value of now stays.
+    /// --from and --until retract it for that span only, and keep the current value.
     Retract {
         /// Its name: `namespace/key`.
         name: String,
@@ -148,7 +148,7 @@ enum FactAction {
         /// From when it was not true: a date or a time; 0 for always.
         #[arg(long, value_name = "TIME", requires = "until")]
         from: Option<String>,
-        /// Until when, not included.
+        /// When it ends, exclusive.
         #[arg(long, value_name = "TIME", requires = "from")]
         until: Option<String>,
         /// Print JSON.
@@ -159,7 +159,7 @@ enum FactAction {
 
 #[derive(Debug, Args)]
 struct FactScopes {
-    /// Memory scopes, separated by commas; `*` is all. Else `user`, and with --tag all.
+    /// Memory scopes, separated by commas; `*` is all. Default: `user`; with --tag, all.
     #[arg(long, conflicts_with = "resolve")]
     scope: Option<String>,
     /// Memory scopes, the most specific first: the first that has a fact answers.
@@ -169,10 +169,10 @@ struct FactScopes {
 
 #[derive(Debug, Args)]
 struct FactTimes {
-    /// What was true then: a date (its end), a time, or how long ago (7d).
+    /// What was true at this time: a date (its end), a time, or how long ago (7d).
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
-    /// What was known then.
+    /// What was known at this time.
     #[arg(long, value_name = "TIME")]
     known_at: Option<String>,
 }
@@ -243,7 +243,7 @@ impl FactCommand {
             FactAction::Set { name: named, value, scope, from, until, tags, source, correct, if_value, yaml, json } => {
                 let (namespace, key) = name(&named);
                 let value = if yaml {
-                    read_value(&value).map_err(|reason| anyhow!("the value cannot be read: {reason}"))?
+                    read_value(&value).map_err(|reason| anyhow!("the value is not valid YAML: {reason}"))?
                 } else {
                     Value::String(value)
                 };
@@ -355,7 +355,7 @@ fn list(found: &FactsView) -> anyhow::Result<()> {
     }
     problems(found.problems.iter());
     match (found.facts.is_empty(), found.cut) {
-        (true, _) => remark!("vault: there are no such facts; `vault fact set` makes one"),
+        (true, _) => remark!("vault: no such facts; `vault fact set` adds one"),
         (false, true) => remark!("vault: there are more; --limit shows them"),
         (false, false) => {}
     }
@@ -420,7 +420,7 @@ fn told(written: &FactWrittenView, json: bool, what: &str) -> anyhow::Result<Out
         say!("    it was {before}")?;
     }
     if written.redacted {
-        say!("    secrets were taken out of it")?;
+        say!("    secrets were removed from it")?;
     }
     if let Some(checkpoint) = &written.checkpoint_id {
         say!("    undo: vault restore {checkpoint}")?;

@@ -30,44 +30,44 @@ use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::vault::backup;
 use crate::vault::disk::{FilesElsewhere, FoldersWatcher, Stamp};
 
-/// Bring in what other programs keep, or make a vault of a file that `vault export` wrote.
+/// Import data of other programs, or make a vault from a file written by `vault export`.
 ///
-/// With --from, PATH is what another program has: conversations, bookmarks or notes become files of your vault as if they had been captured
-/// at their time. Who spoke, and when, is kept; secrets are taken out, what you forgot for good stays out, and what programs put into
-/// conversations (system prompts, answers of tools, thoughts, recalled memory) is left out and counted. Importing again adds what is new
-/// alone, and `vault restore import-N` undoes all of it. Nothing is written but notes, bookmarks and conversations. docs/import.md says how to
-/// get at each program's files.
+/// With --from, PATH is another program's data: its conversations, bookmarks or notes become files of your vault, as if captured at their
+/// time. vault keeps who spoke and when, removes secrets, leaves out what you permanently forgot, and leaves out and counts what programs
+/// add to conversations (system prompts, tool output, reasoning, recalled memory). Importing again adds only what is new, and `vault
+/// restore import-N` undoes the whole import. It writes only notes, bookmarks and conversations. docs/import.md says how to get each
+/// program's files.
 ///
-/// Without --from, FILE is unpacked beside DIR, checked whole, and then put there in one step: an archive that was cut short or changed
-/// leaves nothing. Paths and links that lead out of the folder are refused. Of a git repository its hooks stay behind, and so do the
-/// settings by which git might run a program: each is named, and `tar --zstd -xf FILE` has them. --no-git leaves all of it out. What was
-/// forgotten for good (`vault forget --purge`) is left out: by what the archive brings of that (`vault export --with-state`), and by the
-/// vault that --vault names or you are in. How much is said, and `vault forgotten list` shows it; what you `lift` there first comes along.
+/// Without --from, vault unpacks FILE beside DIR, checks all of it, and then moves it there in one step: a truncated or changed archive
+/// leaves nothing behind. It refuses paths and links that lead out of the folder. It leaves out a git repository's hooks and the settings
+/// that could make git run a program, and names each; `tar --zstd -xf FILE` unpacks them too. --no-git leaves out the whole repository. It
+/// also leaves out permanently forgotten text (`vault forget --purge`), as recorded in the archive (`vault export --with-state`) and in the
+/// vault that --vault names or you are in. It says how much, and `vault forgotten list` shows it; text that you `lift` there first is kept.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "vault import --from <KIND> [--dry-run | --watch] [--json] <PATH>\n       vault import [--no-git] [--json] <FILE> <DIR>",
     after_help = "Examples:\n  vault import --from chatgpt ~/Downloads/chatgpt-export.zip --dry-run\n  vault import --from claude-code ~/.claude/projects --watch\n  vault import --from obsidian ~/Obsidian/Main"
 )]
 pub(super) struct ImportCommand {
-    /// What another program has, with --from; else what `vault export` wrote, `-` for standard input.
+    /// With --from, the other program's file or folder; else a file of `vault export`, `-` for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The new vault's folder: empty, or not there yet.
+    /// The new vault's folder: empty or missing.
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     dir: Option<PathBuf>,
-    /// What kind of source it is.
+    /// The kind of source.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     from: Option<String>,
-    /// Only say what would come, and what would be left out.
+    /// Only show what would be imported and what would be left out.
     #[arg(long, requires = "from")]
     dry_run: bool,
-    /// Go on and take what comes anew, until Ctrl-C; `vault restore` undoes all of it as one.
+    /// Keep importing what is new until Ctrl-C; `vault restore` undoes all of it at once.
     #[arg(long, requires = "from", conflicts_with = "dry_run")]
     watch: bool,
-    /// Make a vault of the folder itself, where it is, instead of copying its notes: with `obsidian`, `logseq` and `folder`.
+    /// Turn the folder itself into a vault instead of copying its notes; for `obsidian`, `logseq` and `folder`.
     #[arg(long, requires = "from", conflicts_with_all = ["dry_run", "json", "watch"])]
     adopt: bool,
-    /// Leave the git repository out.
+    /// Leave out the git repository.
     #[arg(long, conflicts_with = "from")]
     no_git: bool,
     /// Print JSON.
@@ -92,7 +92,7 @@ impl ImportCommand {
     /// Makes a vault of the folder itself.
     fn adopt(&self, kind: SourceKind) -> anyhow::Result<Outcome> {
         if !matches!(kind, SourceKind::Obsidian | SourceKind::Folder | SourceKind::Logseq) {
-            bail!("--adopt is for folders of notes: `obsidian`, `logseq` and `folder`");
+            bail!("--adopt works only with folders of notes: `obsidian`, `logseq` and `folder`");
         }
         init::adopt(&self.file)
     }
@@ -103,7 +103,7 @@ impl ImportCommand {
         // It may be that very vault which is lost.
         let known = home(vault).ok();
         if let (Some(vault), None) = (vault, &known) {
-            remark!("vault: {} is no vault, so what was forgotten there is not known", vault.display());
+            remark!("vault: {} is not a vault, so it is unknown what was forgotten there", vault.display());
         }
         let options = backup::Import { git: !self.no_git, state: known.map(|home| home.state()) };
         let bar = Bar::bytes("importing");
@@ -113,7 +113,7 @@ impl ImportCommand {
         } else {
             let name = self.file.display();
             let file = File::open(&self.file).with_context(|| format!("cannot open {name}"))?;
-            let all = file.metadata().with_context(|| format!("cannot look at {name}"))?.len();
+            let all = file.metadata().with_context(|| format!("cannot read {name}"))?.len();
             let mut show = |done: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
             backup::import(file, dir, options, &mut show)
         };
@@ -127,13 +127,13 @@ impl ImportCommand {
         if imported.forgotten > 0 {
             let vault = shell_quoted(&imported.vault);
             let (of, list) = (count(imported.forgotten, "file"), format!("vault forgotten list --vault {vault}"));
-            remark!("vault: left out of {of}: what was forgotten for good; `{list}` shows when and where");
+            remark!("vault: left permanently forgotten text out of {of}; `{list}` shows when and where");
             for file in &imported.forgotten_of {
                 let how = if file.whole { "all of it" } else { "a part of it" };
                 remark!("vault:     {}: {how}", file.path);
             }
             if imported.vault.join(".git").exists() {
-                remark!("vault: the repository that came along may have it still; --no-git leaves that out");
+                remark!("vault: the imported git repository may still contain it; --no-git leaves the repository out");
             }
         }
         for left_out in &imported.left_out {
@@ -227,9 +227,9 @@ fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
     }
     let (what, root) = (path.display(), home.root().display());
     if place == home.root() {
-        bail!("{what} is this vault itself: what is in it needs no import");
+        bail!("{what} is this vault itself: its files need no import");
     }
-    bail!("{what} lies in this vault, {root}: name what lies outside of it")
+    bail!("{what} lies inside this vault, {root}: choose something outside it")
 }
 
 fn report(
@@ -243,7 +243,7 @@ fn report(
     let Sending { taken, refused, .. } = sending;
     let ImportTally { conversations, turns, bookmarks, notes, mut left_out, remarks } = tally;
     if taken.empty > 0 {
-        *left_out.entry("what was recalled, and said by nobody".into()).or_default() += taken.empty;
+        *left_out.entry("recalled memory that nobody said".into()).or_default() += taken.empty;
     }
     left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
     let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
@@ -282,9 +282,9 @@ fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
     let verb = if report.dry_run { "would be new" } else { "new" };
     let mut became = vec![format!("{} {verb}", report.added)];
     for (number, what) in [
-        (report.updated, "brought up to date"),
-        (report.existing, "came before"),
-        (report.forgotten, "forgotten for good, and left out"),
+        (report.updated, "updated"),
+        (report.existing, "already there"),
+        (report.forgotten, "permanently forgotten, and left out"),
         (report.edited, "changed or deleted here since, and left alone"),
     ] {
         became.extend((number > 0).then(|| format!("{number} {what}")));
@@ -297,7 +297,7 @@ fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
         remark!("vault: {remark}");
     }
     if let Some(import) = &report.import {
-        let too = if report.went_on { ", with all that came before it was interrupted" } else { "" };
+        let too = if report.went_on { ", including what was imported before the interruption" } else { "" };
         writeln!(out, "to undo: vault restore {import}{too}")?;
     }
     Ok(())
@@ -443,7 +443,7 @@ impl Sending {
     /// Asks how many wait, after a while.
     fn wait(&mut self) -> anyhow::Result<()> {
         if let Some(failure) = &self.taken.failure {
-            bail!("what was imported is safe, and waits for its files: {failure}");
+            bail!("what was imported is safe, but not yet written to files: {failure}");
         }
         std::thread::sleep(POLL_INTERVAL);
         let empty = ImportParams { import: self.taken.import, ..self.base.clone() };
@@ -518,7 +518,7 @@ impl WatchedSource {
         let changed = Arc::new(move || _ = news.send(ImportNews::Changed));
         let mut watcher = FoldersWatcher::start(WatchMode::Auto, changed);
         if !quiet {
-            say!("waiting for more in {}; Ctrl-C ends it", self.path.display())?;
+            say!("waiting for more in {}; Ctrl-C stops", self.path.display())?;
         }
         loop {
             // Listened to before it is looked at: what comes in between is heard of.
@@ -536,12 +536,12 @@ impl WatchedSource {
                         self.known = now;
                     }
                     // Where it cannot be kept now it can be later: it is looked at again.
-                    Err(error) => remark!("vault: not taken yet: {error:#}"),
+                    Err(error) => remark!("vault: not imported yet: {error:#}"),
                 }
                 let added = sending.taken_so_far() - before;
                 if added > 0 && !quiet {
                     let what = if added == 1 { "turn or note" } else { "turns or notes" };
-                    say!("{added} new {what} came")?;
+                    say!("{added} new {what} imported")?;
                 }
             }
             let every = if watcher.needs_polling().is_some() { WATCH_POLL_INTERVAL } else { CHECK_INTERVAL };

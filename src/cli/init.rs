@@ -12,20 +12,20 @@ use crate::base::config::FILE_NAME;
 use crate::vault::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::vault::disk as vault;
 
-/// Make a new vault, or make an existing folder one.
+/// Make a new vault, or turn an existing folder into one.
 ///
-/// A new vault starts with a few notes that teach by example. With --adopt, a folder of Markdown or an Obsidian vault
-/// becomes one as it is: memory.toml and .vault/ are added, and nothing in it is touched. A new vault is a git repository
-/// too, with a first commit, so that `vault backup` works from the start; where git is not there, or the folder is inside a
-/// repository already, nothing is done about it.
+/// A new vault starts with a few notes that teach by example. --adopt turns a folder of Markdown or an Obsidian vault into a
+/// vault as it is: it adds memory.toml and .vault/, and touches nothing else. A new vault is also a git repository with a
+/// first commit, so that `vault backup` works from the start. This step is skipped when git is not installed or the folder
+/// already lies inside a repository.
 #[derive(Debug, Args)]
 pub(super) struct InitCommand {
-    /// The folder.
+    /// The vault's folder.
     dir: PathBuf,
     /// Turn an existing folder into a vault.
     #[arg(long)]
     adopt: bool,
-    /// Make no git repository.
+    /// Do not make a git repository.
     #[arg(long)]
     no_git: bool,
     /// Print JSON.
@@ -68,9 +68,7 @@ impl InitCommand {
         }
         if let Some(around) = around {
             let around = around.display();
-            remark!(
-                "vault: it lies within the vault {around}, whose notes are these as well, so that both index and change them"
-            );
+            remark!("vault: this folder lies inside the vault {around}: both vaults will index and change these notes");
         }
         let root = home.root().display();
         let made = json!({ "vault": root.to_string(), "adopted": self.adopt, "made_repository": has_repository });
@@ -80,7 +78,7 @@ impl InitCommand {
             if self.adopt {
                 writeln!(
                     out,
-                    "\nNothing is written into it by itself. To have facts keep their history, and a memory for your agents, set\n\
+                    "\nvault writes nothing into it on its own. To keep a history of facts and a memory for your agents, set\n\
                      `history` below [facts] and `enabled` below [memory] to true in memory.toml."
                 )?;
             }

@@ -27,18 +27,18 @@ use crate::vault::disk::slug;
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
 ///
-/// Claude Desktop, Cursor, VS Code and the like start it themselves, for one agent. It passes what they ask on to the daemon
-/// of the vault, and does the daemon's work for as long as it lives where there is none.
+/// Claude Desktop, Cursor, VS Code and others start it themselves, for one agent. It forwards their requests to the vault's
+/// daemon; if there is none, it does the daemon's work itself as long as it runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault mcp --vault ~/vault --agent claude\n  vault mcp --vault ~/vault --owner")]
 pub(super) struct McpCommand {
-    /// The agent that asks; $VAULT_AGENT when it is not said. It sees what you have given it.
+    /// The agent to serve; default: $VAULT_AGENT. It sees what you allow it to see.
     #[arg(long, value_name = "NAME", conflicts_with = "owner")]
     agent: Option<String>,
-    /// Ask as you yourself: everything is seen, private notes too.
+    /// Serve you, the owner: all notes, including private ones.
     #[arg(long)]
     owner: bool,
-    /// How answers are given: `text` where it is not said, but to programs that ask for structured content, as ChatGPT does.
+    /// The form of answers; default: `text`, except for programs that ask for structured content, such as ChatGPT.
     #[arg(long, value_enum, value_name = "FORM")]
     answers: Option<AnswerForm>,
 }
@@ -61,8 +61,8 @@ impl McpCommand {
             && !agent_file(slug).is_some_and(|page| page.on_disk(home.root()).is_file())
         {
             bail!(
-                "there is no agent `{slug}`. `vault agent add {slug} --allow` makes one that reads your notes; \
-                 `vault agent list` names those there are"
+                "there is no agent `{slug}`. `vault agent add {slug} --allow` adds one that reads your notes; \
+                 `vault agent list` lists all agents"
             );
         }
         exit::after(answer_lines(Arc::new(DaemonLink::new(home, agent, answers))))
@@ -76,8 +76,8 @@ impl McpCommand {
         let named = self.agent.or_else(|| std::env::var("VAULT_AGENT").ok()).map(|name| name.trim().to_owned());
         let Some(name) = named.filter(|name| !name.is_empty()) else {
             bail!(
-                "who asks? `vault mcp --agent NAME` serves an agent, which sees what you have given it (or set \
-                 VAULT_AGENT=NAME); `vault mcp --owner` serves you yourself, with all your notes"
+                "name an agent: `vault mcp --agent NAME` serves an agent, which sees what you allow (or set \
+                 VAULT_AGENT=NAME); `vault mcp --owner` serves you, with all your notes"
             );
         };
         Ok(Some(slug(&name)))
@@ -223,18 +223,18 @@ impl ReadLine {
             InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
             InputLine::Whole(line) => line,
             InputLine::TooLong => {
-                return refused(INVALID_REQUEST, &format!("a message has {MAX_MESSAGE_BYTES} bytes at most"));
+                return refused(INVALID_REQUEST, &format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
             }
         };
         let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
-            Err(error) => return refused(PARSE_ERROR, &format!("a line is to be one message in JSON: {error}")),
+            Err(error) => return refused(PARSE_ERROR, &format!("each line must be one JSON message: {error}")),
         };
         if message.is_array() {
-            return refused(INVALID_REQUEST, "batches are no part of MCP; send one message a line");
+            return refused(INVALID_REQUEST, "MCP has no batches; send one message per line");
         }
         if !message.is_object() {
-            return refused(INVALID_REQUEST, "a message is a JSON object");
+            return refused(INVALID_REQUEST, "a message must be a JSON object");
         }
         let id = message.get("id");
         match message.get("method") {
@@ -260,11 +260,11 @@ impl ReadLine {
                     bytes: line.into(),
                 })
             }
-            Some(Value::String(_)) => refused(INVALID_REQUEST, "an `id` is a string or a number"),
-            Some(_) => refused(INVALID_REQUEST, "`method` is to be a string"),
+            Some(Value::String(_)) => refused(INVALID_REQUEST, "`id` must be a string or a number"),
+            Some(_) => refused(INVALID_REQUEST, "`method` must be a string"),
             // An answer to a question that was never asked.
             None if message.get("result").is_some() || message.get("error").is_some() => Self::Nothing,
-            None => refused(INVALID_REQUEST, "a message has a `method`"),
+            None => refused(INVALID_REQUEST, "`method` is required"),
         }
     }
 }

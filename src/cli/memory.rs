@@ -17,10 +17,10 @@ use crate::serve::wire::{
     EntryState, ProcessingView, RetryParams,
 };
 
-/// What is known: preferences, decisions, commitments, facts, one line each.
+/// List, add, edit and remove memory entries: preferences, decisions, commitments, facts, one line each.
 ///
-/// Entries are list items in `memories/user.md`, and of an agent in `agents/<name>/entries.md`: yours to edit in any editor. What agents and
-/// models propose waits in `pending.md` beside them; `vault review` goes through it.
+/// Entries are list items in `memories/user.md`, an agent's in `agents/<name>/entries.md`: you may edit them in any editor. Proposals of
+/// agents and models wait in `pending.md` beside them; `vault review` goes through them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
@@ -36,26 +36,26 @@ pub(super) struct MemoryCommand {
 enum MemoryAction {
     /// List entries.
     ///
-    /// Exit code 1: there are none.
+    /// Exit code 1: no entries.
     List(ListEntries),
-    /// Add an entry. It counts at once; one that says it already stays alone.
+    /// Add an entry, active at once. If an entry says the same already, nothing is added.
     Add(AddEntry),
-    /// Change an entry in its line.
+    /// Edit an entry.
     Edit(EditEntry),
-    /// Take an entry away; what it took the place of counts again.
+    /// Remove an entry; the entry it superseded becomes active again.
     Remove(RemoveEntry),
-    /// Read the conversations that wait, now.
+    /// Process the waiting conversations now.
     ///
-    /// A chat model that `[memory]` names reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
-    /// Without one nothing is asked, and nothing is sent.
+    /// The chat model named in `[memory]` reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
+    /// Without a model, nothing is sent.
     Sync(SyncMemory),
-    /// Show what the chat model of the memory was asked: calls, outcomes, tokens, durations, and what was put aside.
+    /// Show the use of the memory's chat model: calls, outcomes, tokens, durations, and conversations set aside.
     Processing(ShowProcessing),
-    /// Try again what was put aside.
+    /// Retry conversations that were set aside.
     Retry(RetryProcessing),
     /// Clear the derived layers: entries, proposals, archives, the profile, and summaries that you have not edited.
     ///
-    /// Notes and conversations stay. `vault restore` with the names that are printed brings all of it back.
+    /// Notes and conversations stay. `vault restore` with the printed IDs brings everything back.
     Clear(ClearMemory),
 }
 
@@ -76,12 +76,11 @@ impl MemoryCommand {
 
 fn kind(text: &str) -> Result<MemoryKind, String> {
     let known: Vec<&str> = MemoryKind::ALL.into_iter().map(MemoryKind::word).collect();
-    MemoryKind::of(text).ok_or_else(|| format!("it is one of {}", known.join(", ")))
+    MemoryKind::of(text).ok_or_else(|| format!("use one of {}", known.join(", ")))
 }
 
 fn state(text: &str) -> Result<EntryState, String> {
-    serde_json::from_value(text.into())
-        .map_err(|_| "it is one of active, superseded, pending, rejected, archived".into())
+    serde_json::from_value(text.into()).map_err(|_| "use one of active, superseded, pending, rejected, archived".into())
 }
 
 /// Opens a vault for what needs no model, and waits until the index has caught up.
@@ -93,19 +92,19 @@ pub(super) fn open(vault: Option<&Path>) -> anyhow::Result<Backend> {
 
 #[derive(Debug, Args)]
 struct ListEntries {
-    /// The agent whose memory it is; else yours.
+    /// The agent whose memory it is; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What became of them: active, superseded, pending, rejected, archived; else active.
+    /// Filter by status: active (default), superseded, pending, rejected, archived.
     #[arg(long, value_parser = state)]
     status: Option<EntryState>,
-    /// What they are: fact, preference, decision, correction, commitment, relationship, skill.
+    /// Filter by kind: fact, preference, decision, correction, commitment, relationship, skill.
     #[arg(long, value_parser = kind)]
     kind: Option<MemoryKind>,
-    /// A tag of theirs.
+    /// Filter by tag.
     #[arg(long)]
     tag: Option<String>,
-    /// Entries at most, up to 1,000; else 200.
+    /// Maximum number of entries, up to 1,000; default 200.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.
@@ -144,7 +143,7 @@ fn list(found: &EntriesView) -> anyhow::Result<()> {
         remark!("vault: {problem}");
     }
     match (found.entries.is_empty(), found.cut) {
-        (true, _) => remark!("vault: there are no such entries; `vault memory add` makes one"),
+        (true, _) => remark!("vault: no such entries; `vault memory add` adds one"),
         (false, true) => remark!("vault: there are more; --limit shows them"),
         (false, false) => {}
     }
@@ -155,22 +154,22 @@ fn list(found: &EntriesView) -> anyhow::Result<()> {
 struct AddEntry {
     /// What it says, on one line.
     text: String,
-    /// The agent whose memory it is for; else yours.
+    /// The agent whose memory gets it; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What it is: fact, preference, decision, correction, commitment, relationship, skill.
+    /// Its kind: fact, preference, decision, correction, commitment, relationship, skill.
     #[arg(long, value_parser = kind)]
     kind: Option<MemoryKind>,
-    /// How sure it is, 0 to 1.
+    /// Its confidence, 0 to 1.
     #[arg(long, value_name = "N")]
     confidence: Option<f64>,
     /// A tag; may be given more than once.
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// From when it is so: a date or a time.
+    /// When it becomes true: a date or a time.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Until when, not included.
+    /// When it ends, exclusive.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Where it was learned: notes/api.md#L12; may be given more than once.
@@ -200,10 +199,10 @@ impl AddEntry {
             say!("    it takes the place of {id}")?;
         }
         if let Some(id) = &added.contradicts {
-            say!("    {id} says something else; `vault memory remove {id} --archive` sets it aside")?;
+            say!("    {id} contradicts it; `vault memory remove {id} --archive` archives that one")?;
         }
         if added.redacted {
-            say!("    secrets were taken out of it")?;
+            say!("    secrets were removed from it")?;
         }
         say_archived(&added.archived)?;
         if let Some(degraded) = &added.degraded {
@@ -216,23 +215,23 @@ impl AddEntry {
 
 #[derive(Debug, Args)]
 struct EditEntry {
-    /// Its name: e-7f3a2b9c.
+    /// Its ID: e-7f3a2b9c.
     id: String,
-    /// What it says from now on.
+    /// Its new text.
     text: Option<String>,
-    /// The agent whose memory it is of; else yours.
+    /// The agent whose memory it is in; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What it is.
+    /// Its kind.
     #[arg(long, value_parser = kind)]
     kind: Option<MemoryKind>,
-    /// How sure it is, 0 to 1.
+    /// Its confidence, 0 to 1.
     #[arg(long, value_name = "N")]
     confidence: Option<f64>,
-    /// From when it is so; "" takes it away.
+    /// When it becomes true; "" removes this.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Until when; "" takes it away.
+    /// When it ends; "" removes this.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Print JSON.
@@ -250,12 +249,12 @@ impl EditEntry {
 
 #[derive(Debug, Args)]
 struct RemoveEntry {
-    /// Its name: e-7f3a2b9c.
+    /// Its ID: e-7f3a2b9c.
     id: String,
-    /// The agent whose memory it is of; else yours.
+    /// The agent whose memory it is in; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Set it aside in the archive, with those that it took the place of.
+    /// Move it to the archive, with the entries it superseded.
     #[arg(long)]
     archive: bool,
     /// Print JSON.
@@ -304,7 +303,7 @@ struct ShowProcessing {
 
 #[derive(Debug, Args)]
 struct RetryProcessing {
-    /// The session's name, as `vault memory processing` has it; all of them when it is left out.
+    /// The session's ID, as in `vault memory processing`; default: all of them.
     id: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -313,7 +312,7 @@ struct RetryProcessing {
 
 #[derive(Debug, Args)]
 struct ClearMemory {
-    /// Also remove what would bring it back.
+    /// Remove it permanently, beyond undo.
     #[arg(long)]
     purge: bool,
     /// Print JSON.
@@ -354,7 +353,7 @@ impl RetryProcessing {
         let retried = open(vault)?.ask(&endpoints::processing::RETRY_PROCESSING, &RetryParams { id: self.id })?;
         match self.json {
             true => stdout().json(&retried)?,
-            false => say!("{} tried again", count(retried.queued, "session"))?,
+            false => say!("retrying {}", count(retried.queued, "session"))?,
         }
         Ok(Outcome::Done)
     }
@@ -413,10 +412,7 @@ fn show(view: &ProcessingView) -> io::Result<()> {
         view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let calls = count(view.now.calls as usize, "call");
     line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)))?;
-    line(
-        "tokens",
-        &format!("{} read, {} written, as the service has counted", view.prompt_tokens, view.answer_tokens),
-    )?;
+    line("tokens", &format!("{} read, {} written, as counted by the service", view.prompt_tokens, view.answer_tokens))?;
     let day = &view.day;
     let (calls, tokens) = (
         format!("{} of {} calls", day.calls, day.calls_limit),
@@ -441,10 +437,10 @@ fn show(view: &ProcessingView) -> io::Result<()> {
         ),
     )?;
     for dead in &view.dead_letters {
-        out.paint(BAD, "put aside")?;
+        out.paint(BAD, "set aside")?;
         write!(out, "  ")?;
-        out.paint(TITLE, dead.path.as_deref().unwrap_or("a conversation that is gone"))?;
-        writeln!(out, "  {}; `vault memory retry {}` tries it again", dead.reason, dead.id)?;
+        out.paint(TITLE, dead.path.as_deref().unwrap_or("a deleted conversation"))?;
+        writeln!(out, "  {}; `vault memory retry {}` retries it", dead.reason, dead.id)?;
     }
     Ok(())
 }

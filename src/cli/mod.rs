@@ -43,8 +43,8 @@ use exit::Outcome;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
-/// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use the
-/// running daemon, or work alone when there is none. The vault is the one named with --vault or $VAULT_DIR, else the
+/// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use this
+/// daemon if it runs, and work without it otherwise. The vault is the one named with --vault or $VAULT_DIR, else the
 /// nearest one at or above the current folder.
 #[derive(Debug, Parser)]
 #[command(name = "vault", version, arg_required_else_help = true, after_help = AFTER_HELP)]
@@ -56,10 +56,11 @@ struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "A command that has commands of its own (`vault agent`) lists what there is when it is given none.\n\n\
-    Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
+const AFTER_HELP: &str = "Everyday commands come first, up to import; then reading, memory, changes, programs, upkeep and backup.\n\n\
+    A command with subcommands (`vault agent`) lists what there is when you name none of them.\n\n\
+    Exit codes: 0 done, 1 nothing found (or, with verify, damage), 2 an error.";
 
-/// Declares the commands, each with what runs it.
+/// Declares the commands in the order of the help, each with what runs it.
 macro_rules! commands {
     ($($(#[$how:meta])* $Name:ident($args:ty),)+) => {
         #[derive(Debug, Subcommand)]
@@ -78,47 +79,54 @@ macro_rules! commands {
 }
 
 commands! {
+    // Everyday.
     Init(init::InitCommand),
     Serve(serve::ServeCommand),
     Open(serve::OpenCommand),
-    Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
     Get(browse::GetCommand),
+    Ls(browse::LsCommand),
+    Save(save::SaveCommand),
+    Forget(changes::ForgetCommand),
+    Restore(changes::RestoreCommand),
+    Status(status::StatusCommand),
+    Agent(agent::AgentCommand),
+    Import(import::ImportCommand),
+    // Reading.
     Context(context::ContextCommand),
     Related(browse::RelatedCommand),
     Links(browse::LinksCommand),
-    Ls(browse::LsCommand),
-    Profile(profile::ProfileCommand),
     Graph(browse::GraphCommand),
-    Fact(fact::FactCommand),
-    Summaries(summaries::SummariesCommand),
-    Digest(summaries::DigestCommand),
+    Tags(browse::TagsCommand),
+    Collections(browse::CollectionsCommand),
+    // Memory.
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
-    Tags(browse::TagsCommand),
-    Status(status::StatusCommand),
-    Save(save::SaveCommand),
+    Fact(fact::FactCommand),
+    Profile(profile::ProfileCommand),
+    Summaries(summaries::SummariesCommand),
+    Digest(summaries::DigestCommand),
+    // Changes.
     Annotate(save::AnnotateCommand),
-    Forget(changes::ForgetCommand),
+    Log(changes::LogCommand),
+    Checkpoints(changes::CheckpointsCommand),
     Forgotten(changes::ForgottenCommand),
     Conflicts(conflicts::ConflictsCommand),
-    Checkpoints(changes::CheckpointsCommand),
-    Restore(changes::RestoreCommand),
-    Log(changes::LogCommand),
-    Reindex(status::ReindexCommand),
-    Verify(status::VerifyCommand),
-    Eval(eval::EvalCommand),
-    Collections(browse::CollectionsCommand),
-    Model(model::ModelCommand),
-    Agent(agent::AgentCommand),
+    // Programs.
     Connect(connect::ConnectCommand),
+    Mcp(mcp::McpCommand),
     Token(agent::TokenCommand),
     Trace(agent::TraceCommand),
+    Qmd(qmd::QmdCommand),
+    // Upkeep.
+    Reindex(status::ReindexCommand),
+    Verify(status::VerifyCommand),
+    Model(model::ModelCommand),
+    Eval(eval::EvalCommand),
+    Service(service::ServiceCommand),
+    // Backup, and the shell.
     Backup(backup::BackupCommand),
     Export(backup::ExportCommand),
-    Import(import::ImportCommand),
-    Service(service::ServiceCommand),
-    Qmd(qmd::QmdCommand),
     Completions(completions::CompletionsCommand),
     #[command(hide = true)]
     Man(completions::ManCommand),

@@ -27,12 +27,12 @@ use crate::serve::api::endpoints;
 use crate::serve::app::App;
 use crate::vault::disk::{Home, Lock};
 
-/// See, choose, fetch and time the models by which meaning is found.
+/// List, choose, download and time embedding models, for search by meaning.
 ///
-/// The bundled one needs nothing. Another one is a GGUF file: `import` it from this disk, or `pull` it from the web; both check it,
-/// put it into a folder for all your vaults, and have this vault use it, with the prefixes and the pooling that it was trained with.
-/// For a service (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. With another model every passage is embedded anew; the
-/// one before answers until that is done, and its vectors are kept until `vault model gc`.
+/// The bundled model needs no set-up. Others are GGUF files: `import` one from this disk, or `pull` it from the web. Both check it, put it
+/// into a folder for all your vaults, and make this vault use it, with the prefixes and the pooling it was trained with. For a service
+/// (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. A new model embeds every passage again; the previous one answers until
+/// that is done, and its vectors are kept until `vault model gc`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
@@ -44,17 +44,17 @@ pub(super) struct ModelCommand {
 
 #[derive(Debug, Subcommand)]
 enum ModelAction {
-    /// List the models that are here, which one is used, and those that are known to work.
+    /// List the installed models, the one in use, and others known to work.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Have this vault use a model that is here. A running daemon turns to it at once.
+    /// Make this vault use an installed model. A running daemon switches to it at once.
     ///
-    /// memory.toml gets its name, its prefixes and its pooling; comments stay as they are. "none" is search by words alone.
+    /// Writes its name, prefixes and pooling to memory.toml; comments there stay. "none" means search by words only.
     Use {
-        /// "bundled", "none", a name that `vault model list` has, or the path of a GGUF file, which stays where it is.
+        /// "bundled", "none", a name from `vault model list`, or the path of a GGUF file, which stays where it is.
         name: String,
         #[command(flatten)]
         shape: ShapeArgs,
@@ -62,13 +62,13 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
-    /// Check a GGUF file, copy it to where models are, and have this vault use it.
+    /// Check a GGUF file, copy it to the folder of models, and make this vault use it.
     ///
-    /// It has to be whole, of an architecture that is run here, and to embed a text.
+    /// The file must be complete, have a supported architecture, and embed a test text.
     Import {
         /// The file.
         file: PathBuf,
-        /// Copy it, and use the model there is.
+        /// Only copy it; keep using the current model.
         #[arg(long)]
         keep: bool,
         #[command(flatten)]
@@ -77,16 +77,16 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
-    /// Download a GGUF file, check it, and have this vault use it.
+    /// Download a GGUF file, check it, and make this vault use it.
     ///
-    /// A download that was cut off goes on where it ended. Without --sha256 its checksum is printed, for the next time.
+    /// An interrupted download resumes. Without --sha256, the checksum is printed for next time.
     Pull {
-        /// Where it is: https://…/model.gguf.
+        /// Its address: https://…/model.gguf.
         address: String,
-        /// What the file's SHA-256 has to be, as 64 hex digits.
+        /// The expected SHA-256 of the file, as 64 hex digits.
         #[arg(long, value_name = "HEX", value_parser = choose::sha256)]
         sha256: Option<String>,
-        /// Keep it, and use the model there is.
+        /// Only download it; keep using the current model.
         #[arg(long)]
         keep: bool,
         #[command(flatten)]
@@ -95,24 +95,24 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
-    /// Drop the vectors that are kept of models which are not in use.
+    /// Delete the stored vectors of models that are not in use.
     ///
-    /// They are kept so that going back to a model costs nothing. `vault status` says how many there are.
+    /// They are kept so that you can switch back to a model at once. `vault status` shows how many there are.
     Gc {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Time a model: how long it takes to load, passages a second, and how long a query takes.
+    /// Time a model: time to load, passages per second, and time per query.
     ///
-    /// The passages are 500 characters of English each, and the queries 60. A service is asked over the network, and may cost money.
+    /// Each passage is 500 characters of English, each query 60. A service is called over the network, and may cost money.
     Bench {
-        /// As for `vault model use`; the one that the vault uses when it is not said.
+        /// As for `vault model use`; default: the model in use.
         name: Option<String>,
         /// Passages to embed. 1 to 100000.
         #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         passages: u32,
-        /// Also embed the whole vault with it, in a place of its own, and run `vault eval` on this file; not while a daemon runs.
+        /// Also embed the whole vault with it, in a separate index, and run `vault eval` on this file; not while a daemon runs.
         #[arg(long, value_name = "FILE")]
         questions: Vec<PathBuf>,
         /// Print JSON.
@@ -141,10 +141,10 @@ impl ModelCommand {
 /// How a model wants its texts, where neither its file nor the table of known models is to say it.
 #[derive(Debug, Default, Args)]
 pub(super) struct ShapeArgs {
-    /// What is put before a query.
+    /// The prefix of each query.
     #[arg(long, value_name = "TEXT")]
     pub(super) query_prefix: Option<String>,
-    /// What is put before a passage.
+    /// The prefix of each passage.
     #[arg(long, value_name = "TEXT")]
     pub(super) document_prefix: Option<String>,
     /// How the vectors of a text's tokens become one.
@@ -268,12 +268,12 @@ fn print(list: &ModelList, out: &mut Out) -> anyhow::Result<()> {
         out.row(&[(TITLE, &model.name), (said.0, said.1)])?;
     }
     if !list.models.iter().any(|model| model.in_use) {
-        writeln!(out, "\nnone of them is used: search is by words alone")?;
+        writeln!(out, "\nnone of them is used: search works by words only")?;
     }
     let here = |known: &&KnownModel| list.models.iter().any(|model| model.known == Some(known.name));
     let missing: Vec<&KnownModel> = list.known.iter().filter(|known| !here(known)).collect();
     if !missing.is_empty() {
-        writeln!(out, "\nknown to work, and not here (`vault model import FILE`, `vault model pull ADDRESS`):")?;
+        writeln!(out, "\nknown to work, not installed (`vault model import FILE`, `vault model pull ADDRESS`):")?;
     }
     for known in missing {
         let about = format!("{} numbers, {}, {}", known.dimension, known.languages, known.licence);
@@ -287,8 +287,8 @@ pub(super) fn gc(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
     backend.catch_up(true)?;
     let dropped = backend.ask(&endpoints::routes::DROP_KEPT_VECTORS, &())?;
     answer(json, &dropped, true, |out| match dropped.dropped {
-        0 => Ok(writeln!(out, "nothing is kept of other models")?),
-        some => Ok(writeln!(out, "dropped {} of other models", count(some, "vector"))?),
+        0 => Ok(writeln!(out, "there are no vectors of other models")?),
+        some => Ok(writeln!(out, "deleted {} of other models", count(some, "vector"))?),
     })
 }
 
@@ -328,7 +328,7 @@ pub(super) fn bench(
     let bar = Bar::embeddings();
     let begun = Instant::now();
     for (at, batch) in texts.chunks(BATCH).enumerate() {
-        model.embed(batch, None).context("a passage could not be embedded")?;
+        model.embed(batch, None).context("cannot embed a passage")?;
         let done = (at + 1) * BATCH;
         bar.show(done.min(passages), passages.saturating_sub(done));
     }
@@ -337,7 +337,7 @@ pub(super) fn bench(
     let mut queries = Vec::with_capacity(QUERIES);
     for query in pieces(QUERY_CHARS, QUERIES) {
         let begun = Instant::now();
-        model.embed_query(&query, None).context("a query could not be embedded")?;
+        model.embed_query(&query, None).context("cannot embed a query")?;
         queries.push(begun.elapsed());
     }
     queries.sort();
@@ -377,12 +377,12 @@ pub(super) fn bench(
 
 /// The right to have the vault to oneself.
 fn alone(home: &Home) -> anyhow::Result<Lock> {
-    home.lock().context("the questions are asked without a daemon: stop `vault serve` first")
+    home.lock().context("--questions needs the vault without a daemon: stop `vault serve` first")
 }
 
 /// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
 fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>, json: bool) -> anyhow::Result<Outcome> {
-    let folder = tempfile::tempdir().context("there is no room for another index")?;
+    let folder = tempfile::tempdir().context("cannot make a temporary folder for another index")?;
     let mut config = Config { embed, ..Config::load(home.root())? };
     folder.path().clone_into(&mut config.index.dir);
     let mut backend = Backend::of(App::start(home, config, lock, false)?)?;

@@ -37,8 +37,7 @@ pub(super) enum NameFit {
 }
 
 /// Why the text of an attachment is not shown.
-const ATTACHMENTS_OFF: &str =
-    "the text of attachments is not read: `[index] attachments = true` in memory.toml has it read";
+const ATTACHMENTS_OFF: &str = "attachments are not read: set `[index] attachments = true` in memory.toml to read them";
 
 /// Maximum number of notes that are named where several are meant.
 const MAX_SHOWN: usize = 10;
@@ -149,7 +148,7 @@ impl<'h> NoteNames<'h> {
                 let shown: Vec<&str> = several.iter().take(MAX_SHOWN).map(|path| path.as_str()).collect();
                 let more = several.len() - shown.len();
                 let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-                let message = format!("{name} may be any of {}: {}{more}", several.len(), shown.join(", "));
+                let message = format!("{name} could mean any of {} notes: {}{more}", several.len(), shown.join(", "));
                 Err(RequestError::not_found(message).into())
             }
         }
@@ -182,7 +181,7 @@ impl<'h> NoteNames<'h> {
         let part = part.rsplit('#').next().unwrap_or(part).trim();
         let page = part.strip_prefix("page=").filter(|_| path.attachment() == Some(AttachmentKind::Pdf));
         if let Some(page) = page.and_then(|page| page.parse().ok()) {
-            let missing = || RequestError::not_found(format!("{path} has no text on a page {page}"));
+            let missing = || RequestError::not_found(format!("{path} has no text on page {page}"));
             return Ok(page_lines(&source.text, page).ok_or_else(missing)?);
         }
         let lines: Vec<&str> = source.text.lines().collect();
@@ -195,7 +194,7 @@ impl<'h> NoteNames<'h> {
         let Some(at) = headings.iter().position(|heading| folded(heading.text.trim()) == folded(part)) else {
             let there: Vec<&str> = headings.iter().map(|heading| heading.text.as_str()).take(MAX_SHOWN).collect();
             let has = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
-            return Err(RequestError::not_found(format!("{path} has no heading `{part}`; it has {has}")).into());
+            return Err(RequestError::not_found(format!("{path} has no heading `{part}`; its headings: {has}")).into());
         };
         let (level, first) = (headings[at].level, headings[at].line);
         let next = headings[at + 1..].iter().find(|heading| heading.level <= level).map(|heading| heading.line);

@@ -10,10 +10,10 @@ use super::terminal::{remark, say, stdout};
 use crate::serve::api::endpoints;
 use crate::serve::wire::UserSetParams;
 
-/// Show who you are to your agents; say it, or have the page of it made anew.
+/// Show what your agents know about you; set it, or regenerate the profile page.
 ///
-/// profile/overrides.md is yours alone and always given first. USER.md says your name, time zone and place. profile/profile.md is made of
-/// entries and facts that you said or accepted, each sentence with its source.
+/// Only you edit profile/overrides.md; agents always get it first. USER.md has your name, time zone and place. vault writes
+/// profile/profile.md from entries and facts that you stated or accepted, each sentence with its source.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault profile\n  vault profile set --name Maya --timezone Europe/Vienna --place Wien\n  vault profile make"
@@ -28,9 +28,9 @@ pub(super) struct ProfileCommand {
 
 #[derive(Debug, Subcommand)]
 enum ProfileAction {
-    /// Write into USER.md. An empty text takes a field away.
+    /// Write to USER.md. An empty text removes a field.
     Set {
-        /// What you are called.
+        /// Your name.
         #[arg(long)]
         name: Option<String>,
         /// Your time zone: Europe/Vienna.
@@ -39,17 +39,17 @@ enum ProfileAction {
         /// Where you are, in words.
         #[arg(long)]
         place: Option<String>,
-        /// Degrees north, rounded to a town.
+        /// Degrees north, rounded to about a town.
         #[arg(long, allow_negative_numbers = true)]
         latitude: Option<f64>,
-        /// Degrees east, rounded to a town.
+        /// Degrees east, rounded to about a town.
         #[arg(long, allow_negative_numbers = true)]
         longitude: Option<f64>,
-        /// Write the degrees as they are.
+        /// Write the degrees without rounding.
         #[arg(long)]
         exact: bool,
     },
-    /// Make profile/profile.md anew. One that you edited is not written over.
+    /// Regenerate profile/profile.md. A page that you edited is not overwritten.
     Make,
 }
 
@@ -79,13 +79,13 @@ impl ProfileCommand {
                 }
                 said.iter().try_for_each(|said| say!("{said}"))?;
                 if said.is_empty() {
-                    remark!("vault: nothing is said of you yet; `vault profile set --name NAME` says who you are");
+                    remark!("vault: the profile is empty; `vault profile set --name NAME` sets your name");
                 }
                 let state = &view.state;
                 if state.is_persons {
-                    remark!("vault: {} is yours, and is not written over", state.path);
+                    remark!("vault: you edited {}, so it is not overwritten", state.path);
                 } else if state.new > 0 {
-                    remark!("vault: {} new since it was made; `vault profile make` takes them in now", state.new);
+                    remark!("vault: {} new since it was made; `vault profile make` adds them now", state.new);
                 }
                 if said.is_empty() {
                     return Ok(Outcome::NothingFound);

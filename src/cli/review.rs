@@ -13,10 +13,10 @@ use super::terminal::{BAD, DIM, MATCH, Out, TITLE, count, remark, say, say_archi
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
-/// Go through what agents and models propose: accept, edit or reject each.
+/// Review proposals of agents and models: accept, edit or reject each.
 ///
-/// A proposal counts for nothing until you accept it. What you reject leaves a mark, so that it is not proposed again. Without a subcommand
-/// and in a terminal it asks about one after the other.
+/// A proposal has no effect until you accept it. Rejected proposals are remembered, so that they are not proposed again. Without a
+/// subcommand, in a terminal, asks about one after the other.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -27,13 +27,13 @@ use crate::serve::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewPa
 pub(super) struct ReviewCommand {
     #[command(subcommand)]
     action: Option<ReviewAction>,
-    /// Print what waits, and ask nothing.
+    /// List the proposals, and ask nothing.
     #[arg(long)]
     list: bool,
-    /// Those for this agent's memory.
+    /// Only proposals for this agent's memory.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Those that were learned from this note.
+    /// Only proposals from this note.
     #[arg(long, value_name = "PATH")]
     source: Option<String>,
     /// Print JSON.
@@ -47,7 +47,7 @@ enum ReviewAction {
     Accept {
         #[command(flatten)]
         which: ReviewWhich,
-        /// The entry whose place it takes.
+        /// The entry it replaces.
         #[arg(long, value_name = "ID", conflicts_with = "all_of")]
         supersedes: Option<String>,
     },
@@ -59,13 +59,13 @@ enum ReviewAction {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Accept a proposal in other words.
+    /// Accept a proposal with another text.
     Edit {
-        /// Its name.
+        /// Its ID.
         id: String,
-        /// What it is to say.
+        /// The new text.
         text: String,
-        /// The agent whose memory it is for; else yours.
+        /// The agent whose memory it is for; default: yours.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
         /// Print JSON.
@@ -79,13 +79,13 @@ const MOST_SHOWN: usize = 1_000;
 
 #[derive(Debug, Args)]
 struct ReviewWhich {
-    /// Their names.
+    /// Their IDs.
     #[arg(required_unless_present = "all_of", value_name = "ID")]
     ids: Vec<String>,
-    /// All that were learned from this note.
+    /// All proposals from this note.
     #[arg(long, value_name = "PATH", conflicts_with = "ids")]
     all_of: Option<String>,
-    /// The agent whose memory it is for; else yours.
+    /// The agent whose memory it is for; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Print JSON.
@@ -140,10 +140,10 @@ impl ReviewCommand {
                     found.proposals.iter().try_for_each(|proposal| show(proposal, &mut stdout()))?;
                 }
                 if found.more > 0 {
-                    remark!("vault: {} more wait; decide about some of these first", found.more);
+                    remark!("vault: {} more wait; decide on some of these first", found.more);
                 }
                 if found.proposals.is_empty() {
-                    remark!("vault: nothing waits");
+                    remark!("vault: there are no proposals");
                     return Ok(Outcome::NothingFound);
                 }
                 if let Some(degraded) = &found.degraded {
@@ -153,7 +153,7 @@ impl ReviewCommand {
                     return Ok(Outcome::Done);
                 }
                 if !std::io::stdin().is_terminal() {
-                    bail!("nobody is there to be asked; `--list` shows what waits, `vault review accept` decides");
+                    bail!("this needs a terminal; `--list` lists the proposals, `vault review accept` decides");
                 }
                 ask(&mut backend, &asked_for, &found.proposals)
             }
@@ -176,13 +176,13 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
         match asked(QUESTION, "aerARsq")? {
             Some('a') => decision.accept = true,
             Some('e') => {
-                let Some(text) = line("it is to say: ")?.filter(|text| !text.is_empty()) else { continue };
+                let Some(text) = line("new text: ")?.filter(|text| !text.is_empty()) else { continue };
                 (decision.accept, decision.text) = (true, Some(text));
             }
             Some('r') => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
             Some(all @ ('A' | 'R')) => {
                 let Some(source) = entry.sources.first().map(|source| path_of(source)) else {
-                    remark!("vault: it names no source");
+                    remark!("vault: it has no source");
                     continue;
                 };
                 decision.accept = all == 'A';
@@ -202,7 +202,7 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
     let left =
         backend.ask(&endpoints::entries::LIST_PROPOSALS, &ReviewParams { limit: Some(1), ..asked_for.clone() })?;
     match left.proposals.len() + left.more {
-        0 => remark!("vault: nothing waits any more"),
+        0 => remark!("vault: no proposals are left"),
         1 => remark!("vault: 1 proposal still waits"),
         more => remark!("vault: {} still wait", count(more, "proposal")),
     }
@@ -219,7 +219,7 @@ fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
         match (characters.next(), characters.next()) {
             (None, _) => return Ok(Some('s')),
             (Some(key), None) if keys.contains(key) => return Ok(Some(key)),
-            _ => remark!("vault: `{typed}` is none of these keys"),
+            _ => remark!("vault: `{typed}` is not one of these keys"),
         }
     }
     Ok(None)
@@ -255,7 +255,7 @@ fn show(proposal: &ProposalView, out: &mut Out) -> anyhow::Result<()> {
         writeln!(out)?;
         match &quote.text {
             Some(text) => text.lines().try_for_each(|line| writeln!(out, "  > {line}"))?,
-            None => writeln!(out, "  (these lines are not there any more)")?,
+            None => writeln!(out, "  (these lines no longer exist)")?,
         }
     }
     Ok(())
@@ -270,7 +270,7 @@ fn told(done: &Reviewed) -> anyhow::Result<()> {
     }
     say_archived(&done.archived)?;
     for id in &done.absent {
-        remark!("vault: nothing waits under the name {id}");
+        remark!("vault: there is no proposal {id}");
     }
     Ok(say_undo(&done.checkpoint_ids)?)
 }

@@ -16,8 +16,8 @@ use crate::serve::wire::{AnnotateParams, SaveParams};
 
 /// Save a text as a note: from the arguments, or from standard input.
 ///
-/// It can be found when the command ends. The same text again is recognised, and a note of the same title in `notes` gets
-/// the new text; what it had can be brought back with `vault restore`.
+/// You can find it as soon as the command ends. Saving the same text again adds nothing. A note with the same title in `notes`
+/// gets the new text; `vault restore` brings back the old one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
@@ -25,16 +25,16 @@ use crate::serve::wire::{AnnotateParams, SaveParams};
 pub(super) struct SaveCommand {
     /// The text. Without one, or with -, it is read from standard input.
     text: Vec<String>,
-    /// The note's title; the first line of the text when it is not said.
+    /// The note's title; default: the first line of the text.
     #[arg(long)]
     title: Option<String>,
-    /// The top-level folder that it goes to; snippets when it is not said.
+    /// The top-level folder to save it in; default: snippets.
     #[arg(long, short)]
     collection: Option<String>,
     /// A tag, without #; may be given more than once.
     #[arg(long = "tag", short, value_name = "TAG")]
     tags: Vec<String>,
-    /// What else is to be in the frontmatter; may be given more than once.
+    /// Another frontmatter property; may be given more than once.
     #[arg(long = "meta", value_name = "KEY=VALUE")]
     metadata: Vec<String>,
     /// Print JSON.
@@ -60,7 +60,7 @@ impl SaveCommand {
         let saved = Backend::caught_up(vault)?.ask(&endpoints::writes::SAVE, &params)?;
         answer(self.json, &saved, true, |out| {
             if saved.redacted {
-                remark!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
+                remark!("vault: secrets were removed from the text; `[capture] redact = false` keeps them");
             }
             remark_behind(saved.searchable);
             writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
@@ -79,18 +79,18 @@ fn text_of(words: &[String]) -> anyhow::Result<String> {
         remark!("vault: type the text, and end with Ctrl-D");
     }
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("standard input is not text")?;
+    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
     Ok(text)
 }
 
 /// Write a remark on a passage.
 ///
-/// It becomes a note in annotations/ that quotes the passage and links to it, is shown with it, and finds it again when it
-/// has moved. A remark on a private note is private.
+/// The remark becomes a note in annotations/. It quotes the passage, links to it, is shown with it, and finds it again when
+/// the passage moves. A remark on a private note is private.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
 pub(super) struct AnnotateCommand {
-    /// HASH, PATH or PATH:LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]].
+    /// HASH, PATH or PATH:LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]].
     what: String,
     /// The remark. Without one, or with -, it is read from standard input.
     note: Vec<String>,

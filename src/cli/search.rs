@@ -19,15 +19,16 @@ use crate::vault::disk::Outside;
 
 /// Find passages by their words, their meaning, or both.
 ///
-/// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is, a single "word" has to be
-/// there, as +word has; -word must not occur, and alone lists what is left. The last word may be half typed, begin* may be any; a
-/// slip of the finger is made good, and said. A note that is called what is typed comes first, half typed or with a slip, too. A
-/// question works as well: the meaning is searched too. The number of a hit is how likely it answers, 0 to 1. When nothing is found the exit code is 1.
+/// Words match in any form ("baking" finds "baked"). "A phrase" matches exactly; a single "word" or +word must occur; -word must
+/// not, and alone lists all other notes. The last word may be half typed, any word as begin*. Typos are corrected, and the answer
+/// says so. A note with the typed name comes first, even half typed or misspelt. Questions work as well, as search also compares
+/// meaning. Each hit's number is how likely it answers, 0 to 1. Exit code 1: nothing found.
 ///
-/// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
-/// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; layer:entries|conversations|summaries|graph|notes; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
+/// Conditions, negated by a - before them: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
+/// has:link|image|code|table|quote|task|tag; in conversations role:user (who speaks) and conversation:ID;
+/// layer:entries|conversations|summaries|graph|notes; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
 ///
-/// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
+/// Lines that search one way only: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: the topic" helps them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
@@ -36,48 +37,48 @@ pub(super) struct SearchCommand {
     /// What to look for.
     #[arg(required = true)]
     query: Vec<String>,
-    /// By words, by meaning, or both.
+    /// Search by words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
     #[command(flatten)]
     within: NarrowArgs,
-    /// Only notes of these memory scopes, with a weight each if you like: project:mech,system=0.4.
+    /// Only notes of these memory scopes, each with an optional weight: project:mech,system=0.4.
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
-    /// The same: memory scopes, the most specific first.
+    /// Like --scope: memory scopes, the most specific first.
     #[arg(long, value_name = "SCOPES", conflicts_with = "scope")]
     resolve: Option<String>,
-    /// Only one layer of the memory; summaries as long as `[memory] summary_retention_days` says.
+    /// Only one layer of the memory; summaries not older than `[memory] summary_retention_days`.
     #[arg(long, value_enum)]
     layer: Option<MemoryLayer>,
-    /// Only notes with this `topic`; where fewer than three hits have it, all are searched.
+    /// Only notes with this `topic`; all notes if fewer than three hits have it.
     #[arg(long)]
     topic: Option<String>,
-    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
+    /// Only notes updated since: 2026-01-05, yesterday, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
-    /// Only notes updated by then.
+    /// Only notes updated until then.
     #[arg(long)]
     until: Option<String>,
-    /// Hits at most.
+    /// Maximum number of hits.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
-    /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
+    /// Only hits at least this likely to answer, 0 to 1; those below `[search] min_score` are marked "perhaps".
     #[arg(long, value_name = "SHARE")]
     min_score: Option<f64>,
-    /// How long the models are waited for, 1 to 60000 ms: then the words answer, and it is said.
+    /// How long to wait for the models, 1 to 60000 ms; after that, the search uses words only and says so.
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
-    /// A key of `[search]` in memory.toml with another value, for this search: fusion=rrf. May be given several times.
+    /// Override a key of `[search]` in memory.toml for this search: fusion=rrf. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
+    /// Passages shown before and after a hit; in conversations, turns (default 2).
     #[arg(long, value_name = "N")]
     context: Option<usize>,
-    /// Where a passage is: at its head, below it too, or not said; `[search] citations` unless told. JSON always has it.
+    /// Where to show the citation: above the passage, below it too, or not at all; default `[search] citations`. JSON always has it.
     #[arg(long, value_enum, value_name = "WHERE")]
     citations: Option<Citations>,
-    /// Say of each hit what its place and its relevance are made of.
+    /// Show what each hit's rank and relevance are made of.
     #[arg(long)]
     explain: bool,
     /// Print whole passages instead of snippets.
@@ -209,11 +210,11 @@ impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let query = self.query.join(" ");
         if query.trim().is_empty() {
-            let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
+            let hint = Some("type words or a question: `vault search sourdough fridge`".to_owned());
             return Err(RequestError { hint, ..RequestError::invalid("the query is empty") }.into());
         }
         if query.len() > MAX_QUERY_BYTES {
-            let message = format!("the query has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
+            let message = format!("the query has {} bytes; the limit is {MAX_QUERY_BYTES}", query.len());
             return Err(RequestError::invalid(message).into());
         }
         let by_words = self.mode == Some(Mode::Keyword);
@@ -245,7 +246,7 @@ impl SearchCommand {
             return answer(true, &response, !response.results.is_empty(), |_| Ok(()));
         }
         if response.without_topic {
-            remark!("vault: fewer than three hits have that topic; these are of any");
+            remark!("vault: fewer than three hits have that topic; these hits are from all topics");
         }
         match &response.degraded {
             // It says as much itself.
@@ -276,7 +277,7 @@ impl SearchCommand {
         }
         match (response.results.is_empty(), response.left_out) {
             (true, 0) => remark!("vault: nothing found"),
-            (true, left) => remark!("vault: nothing found that is so likely; {left} less likely"),
+            (true, left) => remark!("vault: no hit is likely enough; {left} less likely"),
             (_, 0) => {}
             (_, left) => remark!("vault: {left} less likely left out"),
         }
@@ -343,12 +344,12 @@ pub(super) fn place_names(title: &str, headings: &[String]) -> String {
 fn explained(hit: &HitView) -> String {
     let scores = &hit.scores;
     let part = |name: &str, value: Option<f64>, digits: usize| value.map(|value| format!("{name} {value:.digits$}"));
-    let of_words = scores.coverage.map(|coverage| format!(" ({:.0} % of the most there could be)", coverage * 100.0));
+    let of_words = scores.coverage.map(|coverage| format!(" ({:.0} % of the maximum)", coverage * 100.0));
     let parts = [
         part("words", scores.keyword, 2).map(|words| words + &of_words.unwrap_or_default()),
         part("meaning", scores.semantic, 3),
         part("word by word", scores.late, 3),
-        part("read and judged", scores.rerank, 2),
+        part("reranked", scores.rerank, 2),
         part("score", Some(hit.score), 3),
         part("relevance", hit.relevance, 3),
     ];
@@ -385,7 +386,7 @@ pub(super) struct NarrowArgs {
     /// Only notes with this tag, or one below it.
     #[arg(long)]
     pub(super) tag: Option<String>,
-    /// Only notes whose path in the vault starts so.
+    /// Only notes whose path in the vault starts with this.
     #[arg(long)]
     pub(super) path: Option<String>,
 }

@@ -24,7 +24,7 @@ use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
 
-/// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
+/// Keep the vault searchable: watch its notes, index changes, and answer over HTTP.
 ///
 /// Runs in the foreground until Ctrl-C or SIGTERM. `vault service install` runs it in the background instead.
 #[derive(Debug, Args)]
@@ -141,9 +141,9 @@ fn show_progress(shared: &Shared) {
         return;
     }
     match done.model {
-        ModelStatus::Failed(reason) => remark!("vault: search is by keyword alone: {reason}"),
+        ModelStatus::Failed(reason) => remark!("vault: search works by keyword only: {reason}"),
         ModelStatus::Ready { trouble: Some(trouble), .. } => {
-            remark!("vault: {its} meaning waits for the model, which is tried again: {trouble}");
+            remark!("vault: {its} meaning cannot be searched yet; vault keeps trying to load the model: {trouble}");
         }
         ModelStatus::Ready { .. } => {
             let _ = say!("and by {its} meaning");
@@ -157,7 +157,7 @@ fn show_progress(shared: &Shared) {
 /// The address holds a code that opens the page once, within a minute.
 #[derive(Debug, Args)]
 pub(super) struct OpenCommand {
-    /// Print the address, and open nothing.
+    /// Print the address instead of opening it.
     #[arg(long)]
     print: bool,
     /// Print JSON.
@@ -183,13 +183,13 @@ impl OpenCommand {
         let Some((daemon, mut client)) = running else {
             let root = shell_quoted(home.root());
             bail!(
-                "no daemon serves {root}, and the page comes from it. Start one: `vault serve --vault {root}`, or in \
+                "no daemon serves {root}, and the page needs one. Start it: `vault serve --vault {root}`, or in \
                  the background: `vault service install --vault {root}`"
             );
         };
         let Ok(address) = daemon.address.parse::<SocketAddr>() else {
             bail!(
-                "process {} serves this vault to agents alone, without the page. `vault serve` serves both",
+                "process {} serves this vault only to agents, without the page. `vault serve` serves both",
                 daemon.pid
             );
         };

@@ -14,7 +14,7 @@ use super::terminal::{remark, say, stdout};
 use crate::base::fs::{create_dir, write_atomically};
 use crate::vault::disk::Home;
 
-/// Run the daemon in the background, started with your session.
+/// Run the daemon in the background, started at login.
 #[derive(Debug, Args)]
 pub(super) struct ServiceCommand {
     #[command(subcommand)]
@@ -23,19 +23,19 @@ pub(super) struct ServiceCommand {
 
 #[derive(Debug, Subcommand)]
 enum ServiceAction {
-    /// Install the service of this vault and start it.
+    /// Install and start the service of this vault.
     Install {
         /// Print what would be installed, and install nothing.
         #[arg(long)]
         print: bool,
     },
-    /// Show whether it runs. Exit code 1 when it does not.
+    /// Show whether it runs. Exit code 1: it does not.
     Status {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Stop it and remove it.
+    /// Stop and remove it.
     Remove,
 }
 
@@ -68,7 +68,7 @@ impl ServiceCommand {
                     return Ok(if runs { Outcome::Done } else { Outcome::NothingFound });
                 }
                 if !installed {
-                    bail!("this vault has no service; `vault service install` makes one");
+                    bail!("this vault has no service; `vault service install` installs one");
                 }
                 return Ok(if unit.show()? { Outcome::Done } else { Outcome::NothingFound });
             }
@@ -81,7 +81,7 @@ impl ServiceCommand {
                 say!("removed {}", unit.file.display())?;
                 if let Err(error) = stopped {
                     remark!(
-                        "vault: it could not be stopped: {error:#}. If its daemon runs, it does so until it is ended"
+                        "vault: cannot stop the service: {error:#}. If its daemon runs, it keeps running until you stop it"
                     );
                 }
             }
@@ -179,7 +179,7 @@ impl Unit {
 
 /// The program by its whole path, as one without a shell of its own finds it.
 pub(super) fn program() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     Ok(std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program))
 }
 
@@ -204,7 +204,7 @@ fn has_session() -> anyhow::Result<()> {
     let asks = || Command::new("systemctl").args(["--user", "show-environment"]).output();
     if !LAUNCHD && !asks().is_ok_and(|asked| asked.status.success()) {
         bail!(
-            "there is no user session of systemd: run `vault serve` yourself, or have a session that lasts with `loginctl enable-linger`"
+            "there is no user session of systemd: run `vault serve` yourself, or enable one with `loginctl enable-linger`"
         );
     }
     Ok(())

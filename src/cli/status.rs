@@ -17,7 +17,7 @@ use crate::serve::api::endpoints;
 use crate::serve::wire;
 use crate::serve::wire::{ChatState, Model, ReindexParams};
 
-/// Show what is indexed, what is pending, and what could not be indexed and why.
+/// Show what is indexed, what is pending, and what cannot be indexed and why.
 #[derive(Debug, Args)]
 pub(super) struct StatusCommand {
     /// Print JSON.
@@ -46,15 +46,15 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     let mut lines = vec![("changes", format!("noticed by {}", watching.by))];
     let mut more = |text: String| lines.push(("", text));
     if let Some(since) = watching.missing_since.as_deref().map(local) {
-        more(format!("the vault's folder is not there since {since}; answers are of what was last known"));
+        more(format!("the vault's folder is not there since {since}; answers use the notes as last known"));
     }
     if let Some(reason) = &watching.reason {
         more(reason.clone());
     }
     if let Some(lost) = &watching.lost_at {
         let then = match &watching.recovered_at {
-            Some(recovered) => format!("all was compared and caught up with by {}", local(recovered)),
-            None => "all is being compared".into(),
+            Some(recovered) => format!("all notes were compared and caught up with by {}", local(recovered)),
+            None => "all notes are being compared".into(),
         };
         let lost = local(lost);
         more(format!("events were lost at {lost} ({} since the start); {then}", count(watching.losses, "time")));
@@ -69,17 +69,18 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
 fn batch(batch: &wire::BatchState) -> Vec<String> {
     let texts = count(batch.texts, "text");
     let under_way = match (batch.state.as_str(), &batch.since) {
-        ("handing_over", _) => Some(format!("a batch of {texts} is being handed over")),
-        (state, Some(since)) => Some(format!("a batch of {texts} is under way since {} ({state})", local(since))),
+        ("handing_over", _) => Some(format!("a batch of {texts} is being sent")),
+        (state, Some(since)) => Some(format!("a batch of {texts} is in progress since {} ({state})", local(since))),
         _ => None,
     };
-    let trouble = batch.trouble.as_ref().map(|trouble| {
-        format!("the answers of a batch are done and not here yet; they are asked for again: {trouble}")
-    });
+    let trouble = batch
+        .trouble
+        .as_ref()
+        .map(|trouble| format!("the answers of a batch are ready but not fetched yet; vault keeps trying: {trouble}"));
     let problem = batch
         .problem
         .as_ref()
-        .map(|problem| format!("a batch came to no good end, and its texts are embedded as others are: {problem}"));
+        .map(|problem| format!("a batch failed, and its texts are embedded without one: {problem}"));
     under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
@@ -95,7 +96,7 @@ fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
     lines.extend(memory.reason.clone().map(|reason| (reason, false)));
     if memory.model.is_some() && memory.queued + memory.dead + memory.withheld > 0 {
         let waiting = count(memory.queued, "session");
-        let aside = format!("{} put aside (`vault memory processing`)", memory.dead);
+        let aside = format!("{} set aside (`vault memory processing`)", memory.dead);
         lines.push((format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld), false));
     }
     lines
@@ -104,20 +105,20 @@ fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
 /// What a person should know of the sessions of other programs; the first of them is named.
 fn sessions(state: &wire::SessionsState) -> Vec<(String, bool)> {
     let by = match &state.reason {
-        _ if state.by.is_empty() => "not looked at yet".to_owned(),
+        _ if state.by.is_empty() => "not checked yet".to_owned(),
         None => format!("noticed by {}", state.by),
         Some(reason) => format!("noticed by {}: {reason}", state.by),
     };
     let mut lines = vec![(format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file")), true)];
     let more = [
-        (state.gone, "gone: what is kept of them stays"),
-        (state.begun_anew, "begun anew: what was kept of them before stays in notes of its own"),
-        (state.cut_short, "shorter than before: what was kept of them stays"),
+        (state.gone, "gone: the notes made from them stay"),
+        (state.begun_anew, "started over: what was stored of them before stays in separate notes"),
+        (state.cut_short, "shorter than before: what was stored of them stays"),
     ];
     let files = more.into_iter().filter(|(files, _)| *files > 0);
     lines.extend(files.map(|(files, what)| (format!("{} {what}", count(files, "file")), false)));
     if state.edited > 0 {
-        lines.push((format!("{} edited by you: what comes is added", count(state.edited, "note")), false));
+        lines.push((format!("{} edited by you: new turns are added", count(state.edited, "note")), false));
     }
     let problems = state.problems.iter().take(SHOWN);
     lines.extend(problems.map(|problem| (format!("{}: {}", problem.path, problem.reason), false)));
@@ -132,13 +133,13 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     line("vault", &status.vault)?;
     match (&status.address, served) {
         (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
-        (None, true) => line("daemon", "running for agents alone; `vault serve` serves you and the page too")?,
+        (None, true) => line("daemon", "running only for agents; `vault serve` serves you and the page too")?,
         (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh")?,
     }
     if let Some(reason) = &status.config_failure {
-        line("memory.toml", &format!("cannot be read: {reason}; what was read at the start counts"))?;
+        line("memory.toml", &format!("cannot be read: {reason}; the settings read at the start apply"))?;
     } else if status.config_waits {
-        line("memory.toml", "has changed since the daemon started; restart it for what does not count at once")?;
+        line("memory.toml", "has changed since the daemon started; restart it to apply all changes")?;
     }
     let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
     line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)))?;
@@ -161,7 +162,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     };
     line("model", &model)?;
     if let Some(trouble) = &status.model.trouble {
-        line("", &format!("it is tried again: {trouble}"))?;
+        line("", &format!("vault keeps trying: {trouble}"))?;
     }
     for text in status.model.batch.iter().flat_map(batch) {
         line("", &text)?;
@@ -170,25 +171,25 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         let text = match (next.state.as_str(), &next.trouble) {
             ("ready", None) => {
                 format!(
-                    "another set of vectors is being made, by {}: {} of {}; then it serves",
+                    "{} is embedding the vault: {} of {}; then it takes over",
                     next.detail,
                     next.embedded,
                     count(next.of, "passage")
                 )
             }
-            ("ready", Some(why)) => format!("{} is to take its place, and is tried again: {why}", next.detail),
-            ("failed", _) => format!("the one that memory.toml names cannot be used: {}", next.detail),
-            _ => "the one that memory.toml names is being loaded".into(),
+            ("ready", Some(why)) => format!("{} is to take over, and vault keeps trying: {why}", next.detail),
+            ("failed", _) => format!("the model in memory.toml cannot be used: {}", next.detail),
+            _ => "the model in memory.toml is being loaded".into(),
         };
         line("", &text)?;
     }
     if status.model.kept_vectors > 0 {
         let kept = count(status.model.kept_vectors, "vector");
-        line("", &format!("{kept} of other models are kept; `vault model gc` drops them"))?;
+        line("", &format!("{kept} of other models are kept; `vault model gc` deletes them"))?;
     }
     if status.withheld > 0 {
         let withheld = count(status.withheld, "passage");
-        let why = "not sent to another machine (`embed.send_private`), and found by their words alone";
+        let why = "not sent to another machine (`embed.send_private`), and found only by their words";
         line("", &format!("{withheld} of private notes are {why}"))?;
     }
     if status.given_chunks > 0 {
@@ -220,7 +221,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")))?;
     }
     if let Some(verified) = &status.verified {
-        let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
+        let found = if verified.damage.is_empty() { "no damage" } else { "damage found" };
         line("checked", &format!("{} at {}", found, local(&verified.at)))?;
     }
     if let Some(facts) = status.facts.as_ref().filter(|facts| facts.current + facts.expired + facts.future > 0) {
@@ -271,7 +272,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let back = &status.forgotten_back;
     if !back.is_empty() {
         let texts = count(back.len(), "text");
-        writeln!(out, "\n{texts} that you had forgotten for good, back in notes (`vault forgotten list`):")?;
+        writeln!(out, "\n{texts} that you had permanently forgotten, back in notes (`vault forgotten list`):")?;
     }
     for found in back.iter().take(SHOWN) {
         list(out, &format!("{}:{}", found.path, found.line), &format!("forgotten {}", found.tombstone))?;
@@ -303,16 +304,16 @@ fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
     }
 }
 
-/// Compare every note with the index and mend what differs, or build the index anew.
+/// Compare every note with the index and repair differences, or rebuild the index.
 ///
-/// Safe while the daemon runs: it does the work, and answers meanwhile. With --full the index is built from nothing; notes
-/// are found by keyword within seconds again, and by meaning as they are embedded.
+/// Safe while the daemon runs: the daemon does the work, and keeps answering. --full rebuilds the index from nothing; you can
+/// search by keyword again within seconds, and by meaning as passages are embedded.
 #[derive(Debug, Args)]
 pub(super) struct ReindexCommand {
-    /// Build everything from nothing.
+    /// Rebuild everything from nothing.
     #[arg(long)]
     full: bool,
-    /// Do not wait until it is done.
+    /// Do not wait until it has finished.
     #[arg(long)]
     no_wait: bool,
     /// Print JSON: the status, as `vault status --json` has it.
@@ -362,10 +363,10 @@ impl ReindexCommand {
         embeddings.finish();
         let waits = status.model.next.as_ref().and_then(|next| next.trouble.as_ref());
         if let Some(why) = waits.or(status.model.trouble.as_ref()) {
-            remark!("vault: not all is embedded, and that is tried again: {why}");
+            remark!("vault: not all passages are embedded; vault keeps trying: {why}");
         }
         if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
-            remark!("vault: a batch of {} is under way, and fetched by the daemon", count(batch.texts, "text"));
+            remark!("vault: a batch of {} is in progress; the daemon fetches it", count(batch.texts, "text"));
         }
         answer(self.json, &status, true, |out| {
             let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
@@ -374,10 +375,10 @@ impl ReindexCommand {
     }
 }
 
-/// Compare everything in the index with its checksums, and mend what is damaged.
+/// Check everything in the index against its checksums, and repair damage.
 ///
-/// The notes themselves are not judged: they are the truth. The daemon does this by itself after it was not stopped in order, and where a
-/// search meets damage, so this command is for when you doubt your disk. It exits with 1 when something was damaged.
+/// This does not check the notes themselves: they are the truth. The daemon does the same by itself after an unclean stop, and when a
+/// search finds damage, so use this command when you doubt your disk. Exit code 1: something was damaged.
 #[derive(Debug, Args)]
 pub(super) struct VerifyCommand {
     /// Print JSON.
@@ -398,7 +399,7 @@ impl VerifyCommand {
         } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
             let embeddings = count(verification.embeddings, "embedding");
-            say!("all whole: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms)?;
+            say!("no damage: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms)?;
         } else {
             verification.damage.iter().try_for_each(|damage| say!("damaged: {damage}"))?;
         }

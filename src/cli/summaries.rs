@@ -14,21 +14,21 @@ use crate::serve::wire::{DigestParams, DigestSection, SummariesMade, SummariesPa
 
 /// Show summaries of conversations, or make them now.
 ///
-/// A summary says what a conversation was about, what was decided, which days were named and what is to be done; each line names the turns that
-/// it was made of. The daemon makes one when a conversation has been quiet for `memory.summary_debounce_seconds`, in `summaries/`. Edit one,
-/// and it is yours: it is not made anew.
+/// A summary lists topics, decisions, dates and tasks of a conversation; each line cites the turns it comes from. The daemon writes it to
+/// `summaries/` when a conversation has been quiet for `memory.summary_debounce_seconds`. A summary that you edit is yours: vault does not
+/// overwrite it.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SummariesCommand {
     #[command(subcommand)]
     action: Option<SummariesAction>,
-    /// The summary of this conversation.
+    /// Only the summary of this conversation.
     #[arg(long, value_name = "CONVERSATION")]
     of: Option<String>,
-    /// Also those older than `memory.summary_retention_days`.
+    /// Include summaries older than `memory.summary_retention_days`.
     #[arg(long)]
     all: bool,
-    /// Summaries at most.
+    /// Maximum number of summaries.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Print JSON.
@@ -38,7 +38,7 @@ pub(super) struct SummariesCommand {
 
 #[derive(Debug, Subcommand)]
 enum SummariesAction {
-    /// Make summaries now: of one conversation, or of all that have gone on.
+    /// Make summaries now: of one conversation, or of all with new turns.
     Make {
         /// The conversation's path.
         conversation: Option<String>,
@@ -86,7 +86,7 @@ impl SummariesCommand {
     /// Why there is none to show, and what would show one.
     fn why_none(&self, backend: &mut Backend) -> anyhow::Result<String> {
         if let Some(of) = &self.of {
-            return Ok(format!("there is no summary of `{of}`; `vault summaries` lists those there are"));
+            return Ok(format!("there is no summary of `{of}`; `vault summaries` lists all"));
         }
         let older = match self.all {
             true => 0,
@@ -149,13 +149,13 @@ pub(super) fn sections(sections: &[DigestSection], out: &mut Out) -> anyhow::Res
 
 /// Show what was written, captured and decided on a day or in a week.
 ///
-/// Each line names what it was made of. The daemon writes the file of a day, `summaries/days/2026-11-21.md`, when the day is over, and that of a
-/// week, `summaries/weeks/2026-W47.md`; --write writes it now. A file that you have edited stays as it is.
+/// Each line cites its sources. When a day or a week is over, the daemon writes it to a file, `summaries/days/2026-11-21.md` or
+/// `summaries/weeks/2026-W47.md`; --write writes it now. A file that you have edited stays as it is.
 #[derive(Debug, Args)]
 pub(super) struct DigestCommand {
-    /// The day: 2026-11-21, or yesterday; today when none is named.
+    /// The day: 2026-11-21, or yesterday; default: today.
     day: Option<String>,
-    /// The week of that day. A week can be named, too: 2026-W47.
+    /// The week of that day. You can also name a week: 2026-W47.
     #[arg(long)]
     week: bool,
     /// Write the file.

@@ -70,7 +70,7 @@ fn a_chat_model_puts_the_best_in_order_anew() {
         assert_eq!((paths_of(&found), &found["degraded"]), (JUDGED.to_vec(), &Value::Null));
         assert_eq!(found["results"][0]["scores"]["rerank"], 1.0, "{found}");
         let shown = vault.run(&["search", "dough", "--explain"]).ok().stdout;
-        assert!(shown.contains("read and judged 1.00") && shown.contains("read and judged 0.10"), "{shown}");
+        assert!(shown.contains("reranked 1.00") && shown.contains("reranked 0.10"), "{shown}");
         let asked = endpoint.asked().len();
         let found = vault.run(&["search", "dough", "--set", "rerank=false", "--json"]).ok().json();
         assert_eq!((paths_of(&found), endpoint.asked().len()), (BY_WORDS.to_vec(), asked));
@@ -605,7 +605,8 @@ fn an_evaluation_says_in_how_many_answers_the_model_did_not_help() {
     assert!(!shown.contains("did not help"), "{shown}");
     endpoint.fails(|_| Some(Fault::Html));
     let shown = vault.run(&args).ok().stdout;
-    let said = "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; in the first: not put in order";
+    let said =
+        "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; the first time because: not put in order";
     assert!(shown.contains(said), "{shown}");
     let measured = vault.run(&[&args[..], &["--json"]].concat()).ok().json();
     let unhelped: Vec<&Value> = measured["runs"].as_array().unwrap().iter().map(|run| &run["unhelped"]).collect();

@@ -175,7 +175,10 @@ fn what_a_search_or_a_hash_cannot_give_is_said_with_a_daemon_and_without() {
         }
         // A query that is too long is told its limit.
         let refused = vault.run(&["search", &"x".repeat(100_000)]);
-        assert_eq!((refused.code, refused.stderr.as_str()), (2, "vault: the query has 100000 bytes; it takes 16384\n"));
+        assert_eq!(
+            (refused.code, refused.stderr.as_str()),
+            (2, "vault: the query has 100000 bytes; the limit is 16384\n")
+        );
     }
     // A hash that is not there is not found by the daemon either.
     let missing = vault.run(&["get", "0123456789abcdef"]);
@@ -393,7 +396,7 @@ fn a_vault_within_another_is_warned_of() {
     for (dir, more) in [("inner/one", &["--no-git"][..]), ("notes", &["--adopt"])] {
         let path = vault.path(dir);
         let made = run(&[&["init", path.to_str().unwrap()], more].concat()).ok();
-        assert!(made.stderr.contains("it lies within the vault "), "{dir}: {}", made.stderr);
+        assert!(made.stderr.contains("this folder lies inside the vault "), "{dir}: {}", made.stderr);
     }
     let alone = tempfile::tempdir().unwrap();
     let made = run(&["init", alone.path().join("new").to_str().unwrap(), "--no-git"]).ok();

@@ -71,7 +71,7 @@ fn every_program_is_set_up_asked_and_set_back_to_the_byte() {
                 world.before(program, before);
             }
             let told = world.run(&[program, "--allow", "--yes"]).ok();
-            assert!(told.stdout.contains("to prove it: vault connect"), "{}", told.stdout);
+            assert!(told.stdout.contains("to test it: vault connect"), "{}", told.stdout);
             let with = fs::read_to_string(&path).unwrap();
             assert!(
                 with.contains("--agent") && before.is_none_or(|_| with.contains("mine") || with.contains("1.50e3")),
@@ -98,7 +98,7 @@ fn nothing_is_written_unless_it_is_agreed_to() {
     let asked = world.run(&["claude-code"]);
     assert_eq!(asked.code, 2);
     assert!(asked.stderr.contains("\"mcpServers\"") && asked.stderr.contains("[y/N]"), "{}", asked.stderr);
-    assert!(asked.stderr.contains("make the agent `claude`, which reads nothing of yours yet"), "{}", asked.stderr);
+    assert!(asked.stderr.contains("add the agent `claude`, which reads none of your notes yet"), "{}", asked.stderr);
     let printed = world.run(&["claude-code", "--print"]).ok();
     let entry: Value = serde_json::from_str(&printed.stdout).unwrap();
     let args = json!(["mcp", "--vault", world.vault.path("").canonicalize().unwrap(), "--agent", "claude"]);
@@ -117,7 +117,7 @@ fn what_has_changed_since_stays_when_it_is_undone() {
     let with = fs::read_to_string(&path).unwrap();
     fs::write(&path, with.replace("dark", "light")).unwrap();
     let told = world.run(&["claude-code", "--undo", "--yes"]).ok().stdout;
-    assert!(told.contains("what else has changed there stays"), "{told}");
+    assert!(told.contains("other changes there stay"), "{told}");
     assert_eq!(fs::read_to_string(&path).unwrap(), JSON.replace("dark", "light"));
     assert_eq!(fs::read_to_string(copy_of(&path)).unwrap(), JSON);
 }
@@ -129,10 +129,10 @@ fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed
     for (program, text, why) in [
         ("openclaw", "{\n  // mine\n  mcp: {\n}\n", "is not JSON or JSON5"),
         ("vscode", "{ \"servers\": {},, }", "is not JSON or JSON5"),
-        ("claude-desktop", "{ \"mcpServers\": [] }", "something else than an object"),
-        ("moltis", "mcp = []\n", "is no table"),
+        ("claude-desktop", "{ \"mcpServers\": [] }", "is not an object"),
+        ("moltis", "mcp = []\n", "is not a table"),
         ("codex", "model = ", "is not TOML"),
-        ("cursor", "{ \"mcpServers\": 1 }", "something else than an object"),
+        ("cursor", "{ \"mcpServers\": 1 }", "is not an object"),
         ("claude-code", another, "has another `vault` already"),
     ] {
         let path = world.before(program, text);
@@ -325,7 +325,7 @@ fn taos_is_proved_at_the_address_in_its_environment() {
     // With all that are set up.
     assert_eq!(check(&good, &["--check", "--json"]).ok().json()["programs"][0]["program"], "taos");
     for (url, why) in [
-        (format!("http://wrong@{address}"), "the token does not count"),
+        (format!("http://wrong@{address}"), "the token is not valid"),
         (format!("http://{address}"), "no token"),
         ("http://x@127.0.0.1:1".to_owned(), "nobody listens"),
         (format!("ftp://{token}@{address}"), "http://"),

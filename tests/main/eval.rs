@@ -37,9 +37,9 @@ fn questions_become_numbers_and_what_cannot_be_measured_is_said() {
     fs::write(&empty, "# Nothing\n").unwrap();
     let no_model = "`where is the bicycle` was searched by keyword instead of semantic";
     for (args, said) in [
-        (&["eval", "/nowhere.md"][..], "could not read /nowhere.md"),
+        (&["eval", "/nowhere.md"][..], "cannot read /nowhere.md"),
         (&["eval", empty.to_str().unwrap()], "there is no question"),
-        (&["eval", questions, "--section", "elsewhere"], "no question stands under a heading `elsewhere`"),
+        (&["eval", questions, "--section", "elsewhere"], "there is no question under a heading `elsewhere`"),
         (&["eval", questions, "--mode", "semantic"], no_model),
         (&["eval", questions, "--mode", "keyword", "--set", "fusio=rrf"], "unknown field `fusio`"),
         (&["eval"], "required"),
@@ -148,9 +148,11 @@ fn a_vault_without_a_model_is_measured_by_its_words_and_an_answer_that_is_nowher
     )
     .unwrap();
     let measured = vault.run(&["eval", questions.to_str().unwrap(), "--json"]).ok();
-    assert!(measured.stderr.contains("keyword is measured, semantic and hybrid are left out"), "{}", measured.stderr);
+    assert!(measured.stderr.contains("only keyword is measured, not semantic and hybrid"), "{}", measured.stderr);
     assert!(
-        measured.stderr.contains("`where is the oven`: there is no note `notes/gone.md`; it counts as not found"),
+        measured
+            .stderr
+            .contains("`where is the oven`: there is no note `notes/gone.md`; this answer counts as not found"),
         "{}",
         measured.stderr
     );

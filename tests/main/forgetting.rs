@@ -374,7 +374,7 @@ fn from_the_command_line_with_a_daemon_and_without() {
     let refused = vault.run(&["forget", "notes/a.md", "--purge"]);
     assert!(refused.code == 2 && refused.stderr.contains("--yes"), "{}", refused.stderr);
     let purged = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok().stdout;
-    assert!(purged.contains("removed for good") && !purged.contains("index"), "{purged}");
+    assert!(purged.contains("removed permanently") && !purged.contains("index"), "{purged}");
     assert_eq!(vault.run(&["checkpoints", "notes/a.md"]).code, 1);
     assert!(!vault.path(".trash/notes/a.md").exists());
 }
@@ -415,9 +415,9 @@ fn somebody_at_a_terminal_is_asked() {
     assert!(shown.contains("to undo: vault restore "), "{shown}");
     assert_eq!(vault.read("notes/b.md"), "one\nthree\n");
     let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "no\n");
-    assert!(shown.contains("Remove it for good? [y/N]") && vault.path("notes/a.md").exists(), "{shown}");
+    assert!(shown.contains("Remove it permanently? [y/N]") && vault.path("notes/a.md").exists(), "{shown}");
     let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "yes\n");
-    assert!(shown.contains("removed for good") && !vault.path("notes/a.md").exists(), "{shown}");
+    assert!(shown.contains("removed permanently") && !vault.path("notes/a.md").exists(), "{shown}");
     let shown = at_a_terminal(&vault, &["forget", "notes/b.md", "--yes"], "");
     assert!(!shown.contains("[y/N]") && !vault.path("notes/b.md").exists(), "{shown}");
 }

@@ -327,12 +327,15 @@ fn the_person_may_write_it_again_and_is_told() {
     assert_eq!(places[0], "notes/a.md:6");
     assert!(places.len() == 2 && places[1].starts_with("notes/again.md:"), "{places:?}");
     let status = vault.run(&["status"]).ok().stdout;
-    assert!(status.contains("2 texts that you had forgotten for good") && status.contains("notes/a.md:6"), "{status}");
+    assert!(
+        status.contains("2 texts that you had permanently forgotten") && status.contains("notes/a.md:6"),
+        "{status}"
+    );
     let id = back[0]["tombstone"].to_string();
     vault.run(&["forgotten", "lift", &id]).ok();
     assert_eq!(vault.run(&["forgotten", "lift", &id]).code, 1);
     assert_eq!(vault.run(&["forgotten", "list"]).code, 1);
-    assert!(!vault.run(&["status"]).ok().stdout.contains("forgotten for good"));
+    assert!(!vault.run(&["status"]).ok().stdout.contains("permanently forgotten"));
     assert_eq!(vault.capture(message(text)), (1, 0));
     vault.captured();
     vault.finds("harbour", &["conversations/2026-01-05-talk.md", "notes/a.md", "notes/again.md"]);
@@ -389,10 +392,10 @@ fn what_was_made_of_it_is_listed_and_goes_if_that_is_said() {
     assert!(!vault.path("notes/trams.md").exists() && vault.path("notes/buses.md").exists());
     assert!(vault.path(".trash/notes/trams.md").exists());
     let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
-    assert!(said.stderr.contains("notes/buses.md was made of it, and stays"), "{}", said.stderr);
+    assert!(said.stderr.contains("notes/buses.md was made from it, and stays"), "{}", said.stderr);
     vault.write("notes/a.md", note).finds("harbour", &["notes/a.md"]);
     let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes", "--derived"]).ok();
-    assert!(said.stdout.contains("notes/buses.md, which was made of it: removed for good"), "{}", said.stdout);
+    assert!(said.stdout.contains("notes/buses.md, made from it, is removed permanently"), "{}", said.stdout);
     assert!(!vault.path("notes/buses.md").exists() && !vault.path(".trash/notes/buses.md").exists());
     assert!(vault.path("notes/other.md").exists());
 }

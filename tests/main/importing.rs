@@ -261,7 +261,7 @@ fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
         // What was on its way comes before the import goes on.
         vault.run(&["search", "sourdough"]);
         let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-        let undo = "to undo: vault restore import-1, with all that came before it was interrupted";
+        let undo = "to undo: vault restore import-1, including what was imported before the interruption";
         assert!(said.contains(undo), "{point}: {said}");
         vault.run(&["restore", "import-1"]).ok();
         assert!(texts(&vault, "conversations").is_empty(), "{point}");
@@ -664,7 +664,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
     assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
-    assert!(said.contains("1 new turn or note came") && !said.contains("turn or notes"), "{said}");
+    assert!(said.contains("1 new turn or note imported") && !said.contains("turn or notes"), "{said}");
     // It is one import, and nothing of it comes again.
     let again = import(&vault, "openclaw", source.path().to_str().unwrap());
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");

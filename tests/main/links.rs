@@ -208,7 +208,7 @@ fn a_note_is_got_by_its_name_a_part_of_it_or_a_slip_and_json_fails_in_json() {
     assert_eq!((several.code, several.stdout.as_str()), (0, several.stdout.as_str()), "one begins so: {several:?}");
     let several = vault.run(&["get", "ou"]);
     assert_eq!((several.code, several.stdout.as_str()), (1, ""));
-    assert_eq!(several.stderr, "vault: ou may be any of 2: notes/rye-sourdough.md, notes/sourdough.md\n");
+    assert_eq!(several.stderr, "vault: ou could mean any of 2 notes: notes/rye-sourdough.md, notes/sourdough.md\n");
     // Who spells a path out means that one, and another day is another note.
     let path = vault.run(&["get", "notes/ovne.md"]);
     assert!(path.code == 1 && path.stderr.ends_with("did you mean notes/oven.md?\n"), "{}", path.stderr);

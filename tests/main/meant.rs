@@ -82,7 +82,7 @@ fn a_new_vault_says_what_is_to_be_done() {
     assert!(indexed["files"].as_u64().unwrap() > 10, "{indexed}");
     let profile = run(&["profile", "--vault", root]);
     assert_eq!((profile.code, profile.stdout.as_str()), (1, ""));
-    assert!(profile.stderr.contains("nothing is said of you yet; `vault profile set"), "{}", profile.stderr);
+    assert!(profile.stderr.contains("the profile is empty; `vault profile set"), "{}", profile.stderr);
     run(&["summaries", "make", "--vault", root]).ok();
     let summaries = run(&["summaries", "--vault", root]);
     assert_eq!(summaries.stderr, "vault: no summary is recent; `vault summaries --all` shows an older one\n");

@@ -70,7 +70,7 @@ impl Models {
 fn what_is_here_is_listed_and_what_is_used_is_marked() {
     let models = Models::new();
     let told = models.run(&["list"]).ok().stdout;
-    assert!(told.contains("  bundled") && told.contains("search is by words alone"), "{told}");
+    assert!(told.contains("  bundled") && told.contains("search works by words only"), "{told}");
     assert!(told.contains("multilingual-e5-small") && told.contains("MIT"), "{told}");
     models.run(&["use", "bundled"]).ok();
     let listed = models.list();
@@ -81,7 +81,7 @@ fn what_is_here_is_listed_and_what_is_used_is_marked() {
     assert_eq!(models.config(), CONFIG.replace("\"none\"", "\"bundled\""), "comments stay");
     models.run(&["use", "none"]).ok();
     assert_eq!(models.config(), CONFIG);
-    assert!(models.refuses(&["use", "no-such-model"]).contains("no model is called"));
+    assert!(models.refuses(&["use", "no-such-model"]).contains("there is no model"));
     assert!(models.refuses(&["bench"]).contains("name a model to time"));
 }
 
@@ -214,7 +214,11 @@ fn a_download_goes_on_where_it_ended_and_is_checked() {
     let sum = sha256(&file);
     let sum = sum.as_str();
     assert!(models.refuses(&["pull", &web.address]).contains("begins with https://"));
-    assert!(models.refuses(&["pull", "https://example.test/", "--sha256", sum]).contains("names no GGUF file"));
+    assert!(
+        models
+            .refuses(&["pull", "https://example.test/", "--sha256", sum])
+            .contains("is not the address of a GGUF file")
+    );
     let told = models.refuses(&["pull", &web.address, "--sha256", sum]);
     assert!(told.contains("goes on from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", sum]).ok();
@@ -250,7 +254,7 @@ fn a_model_is_fetched_once_at_a_time() {
     let web = Web::serve(fs::read(minilm()).unwrap());
     let sum = "0".repeat(64);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
-    assert!(told.contains("another `vault model` is fetching"), "{told}");
+    assert!(told.contains("another `vault model` is downloading"), "{told}");
     assert!(web.ranges.lock().unwrap().is_empty(), "nothing was asked for");
     drop(lock);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);

@@ -20,7 +20,7 @@ fn what_changes_a_note_takes_no_name_that_is_only_like_it() {
     for (args, said) in [
         (&["forget", "kyot", "--yes"][..], "did you mean trips/Kyoto.md?"),
         (&["annotate", "brede", "x"], "did you mean notes/Bread.md?"),
-        (&["forget", "plan", "--yes"], "plan may be any of 2: notes/plan.md, trips/plan.md"),
+        (&["forget", "plan", "--yes"], "plan could mean any of 2 notes: notes/plan.md, trips/plan.md"),
         (&["forget", "zeppelin", "--yes"], "there is no note `zeppelin`"),
     ] {
         let refused = vault.run(args);
@@ -44,7 +44,7 @@ fn notes_are_listed_by_tag_and_time() {
     let wrong = vault.run(&["ls", "--since", "whenever"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("`since` is `whenever`"), "{}", wrong.stderr);
     let nothing = vault.run(&["ls", "--tag", "none"]);
-    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "vault: no note is so\n"));
+    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "vault: no note matches\n"));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_name_a_link_and_a_heading_are_taken_by_every_command() {
         }
         assert_eq!(vault.run(&["get", "bread#^cold"]).ok().stdout, "Or two days. ^cold\n");
         let absent = vault.run(&["get", "bread#Crust"]);
-        let said = "notes/Bread.md has no heading `Crust`; it has Bread, The rest, In the fridge, The oven";
+        let said = "notes/Bread.md has no heading `Crust`; its headings: Bread, The rest, In the fridge, The oven";
         assert!(absent.code == 1 && absent.stderr.contains(said), "{}", absent.stderr);
         let found = |query: &str| vault.run(&["search", query, "--json"]).ok().json()["results"][0]["path"].clone();
         assert_eq!(

@@ -174,9 +174,9 @@ fn a_kill_at_the_moment_of_the_change_costs_nothing() {
     assert_eq!(vault.post("/model/reload", &Value::Null).json()["model"], "hashed");
     served_by(&vault, &before);
     let run = |args: &[&str]| vault.run(args).ok().stdout;
-    assert!(run(&["status"]).contains("2 vectors of other models are kept; `vault model gc` drops them"));
-    assert_eq!(run(&["model", "gc"]), "dropped 2 vectors of other models\n");
-    assert_eq!(run(&["model", "gc"]), "nothing is kept of other models\n");
+    assert!(run(&["status"]).contains("2 vectors of other models are kept; `vault model gc` deletes them"));
+    assert_eq!(run(&["model", "gc"]), "deleted 2 vectors of other models\n");
+    assert_eq!(run(&["model", "gc"]), "there are no vectors of other models\n");
     assert_eq!(vault.run(&["model", "gc", "--json"]).ok().json()["dropped"], 0);
 }
 

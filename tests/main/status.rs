@@ -170,7 +170,7 @@ fn what_is_not_there_is_told_with_what_is() {
         for query in ["", "  "] {
             let refused = vault.run(&["search", query]);
             assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-            let said = "vault: the query is empty. say what to look for:";
+            let said = "vault: the query is empty. type words or a question:";
             assert!(refused.stderr.starts_with(said), "{}", refused.stderr);
         }
         // A collection that is not there is told with those that are.
@@ -208,7 +208,7 @@ fn an_agent_that_is_given_what_is_not_there_is_given_it_with_a_warning() {
             vault.start();
         }
         let name = if served { "bob" } else { "ada" };
-        let warning = "vault: no note is in `nope`, `agents` so far; notes are in `journal`, `notes`\n";
+        let warning = "vault: no note is in `nope`, `agents` yet; notes are in `journal`, `notes`\n";
         let added = vault.run(&["agent", "add", name, "--allow", "--collections", "notes,nope,agents"]).ok();
         assert!(added.stderr.starts_with(warning) && added.stderr.contains("reads 1 note"), "{}", added.stderr);
         let allowed = vault.run(&["agent", "allow", name, "--collections", "nope"]).ok();
@@ -226,7 +226,7 @@ fn an_empty_log_says_so_and_the_status_names_the_address() {
     vault.run(&["agent", "add", "Ada"]).ok();
     let log = vault.run(&["agent", "log", "ada"]);
     assert_eq!((log.code, log.stdout.as_str()), (1, ""));
-    assert_eq!(log.stderr, "vault: `ada` has asked for nothing yet\n");
+    assert_eq!(log.stderr, "vault: `ada` has not asked for anything yet\n");
     let tokens = vault.run(&["token", "list"]);
     assert_eq!((tokens.code, tokens.stdout.as_str()), (1, ""));
     assert!(tokens.stderr.contains("no program has a token"), "{}", tokens.stderr);

@@ -181,7 +181,7 @@ fn a_key_that_means_nothing_decides_nothing_and_what_waits_still_is_said() {
     vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{entries}"));
     let shown = at_terminal(At::Keyboard("x\nyes\na\n\ns\n"), &mut vault.command(&["review"]));
     assert_eq!(shown.code, 0, "{shown:?}");
-    for said in ["`x` is none of these keys", "`yes` is none of these keys", "2 proposals still wait"] {
+    for said in ["`x` is not one of these keys", "`yes` is not one of these keys", "2 proposals still wait"] {
         assert!(shown.screen.contains(said), "{said}: {shown:?}");
     }
     let known = vault.read("memories/user.md");

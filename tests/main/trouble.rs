@@ -323,7 +323,7 @@ fn a_glob_in_the_configuration_that_could_open_something_stops_the_command() {
         (collection(&deep), "the pattern of the collection `x`"),
         (collection("["), "the pattern of the collection `x`"),
         (format!("x = {}", "[".repeat(200_000)), "memory.toml"),
-        ("#".repeat(2 << 20), "takes up to 1048576"),
+        ("#".repeat(2 << 20), "the limit is 1048576"),
     ] {
         vault.write("memory.toml", format!("{config}\n"));
         let refused = vault.run(&["search", "a"]);

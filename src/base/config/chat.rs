@@ -39,11 +39,11 @@ impl ChatConfig {
     /// What of it does not go together, as a sentence that names the key.
     pub(super) fn violation(&self) -> Option<String> {
         if !self.endpoint.is_empty() && self.model.is_empty() {
-            return Some("`chat.endpoint` needs `chat.model`, the model's name there".into());
+            return Some("`chat.endpoint` needs `chat.model`, the model's name at that service".into());
         }
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`chat.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here".into()
+            "`chat.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here".into()
         })
     }
 }

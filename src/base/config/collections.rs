@@ -40,17 +40,17 @@ pub(super) fn violation(collections: &[CollectionConfig]) -> Option<String> {
     let mut names = HashSet::new();
     collections.iter().find_map(|CollectionConfig { name, path, scope, .. }| {
         let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || has_control(name) {
-            "; a name is not empty, has no slash and does not start with a dot"
+            "; a name must not be empty, contain a slash or start with a dot"
         } else if name == ROOT_COLLECTION {
-            ", which is the collection of the notes that are in no folder"
+            ", which is the name for notes outside any folder"
         } else if folded(name) == "agents" {
-            ", which is the folder of the agents"
+            ", which is the folder of agents"
         } else if !names.insert(name) {
-            " twice; each name is given once"
+            " twice; each name must be unique"
         } else if path.as_os_str().is_empty() {
             ", without a `path`"
         } else if scope.as_ref().is_some_and(|scope| MemoryScope::parse(scope).is_err()) {
-            ", with a `scope` that is none; it takes `project:mech`, `agent-type:coding`, `system` and the like"
+            ", with an invalid `scope`; it takes `project:mech`, `agent-type:coding`, `system` and the like"
         } else {
             return None;
         };

@@ -35,7 +35,7 @@ impl Config {
                 return Ok(after);
             }
         }
-        Err(io::Error::other("somebody else is writing it; try again")).on("write", &path)?
+        Err(io::Error::other("another program is writing it; try again")).on("write", &path)?
     }
 }
 

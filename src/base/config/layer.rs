@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One of the layers in which notes are searched. Each note is in one.
+/// A layer of the memory. Each note is in exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLayer {
-    /// What is remembered line by line: `memories/`, and each agent's `entries.md`.
+    /// Memory entries: `memories/`, and each agent's `entries.md`.
     Entries,
     /// Conversations.
     Conversations,
-    /// Summaries, as long as `[memory] summary_retention_days` says.
+    /// Summaries, not older than `[memory] summary_retention_days`.
     Summaries,
-    /// Notes of persons, companies, places, projects, tools, concepts and events, and those that say by a name how they are related.
+    /// Notes about persons, companies, places, projects, tools, concepts and events, and notes with named relations.
     Graph,
-    /// All others.
+    /// All other notes.
     Notes,
 }
 

@@ -58,7 +58,7 @@ impl Config {
         let path = root.join(FILE_NAME);
         let size = fs::metadata(&path).on("read", &path)?.len();
         if size > MAX_FILE_BYTES {
-            let message = format!("it has {size} bytes, and takes up to {MAX_FILE_BYTES}");
+            let message = format!("it has {size} bytes; the limit is {MAX_FILE_BYTES}");
             return Err(ConfigError::Range { path, message });
         }
         let text = fs::read_to_string(&path).on("read", &path)?;
@@ -100,7 +100,7 @@ impl Config {
     fn lacks_an_endpoint(&self) -> Option<String> {
         let is_nowhere =
             !self.memory.model.is_empty() && self.memory.endpoint.is_empty() && self.chat.endpoint.is_empty();
-        is_nowhere.then(|| "`memory.model` needs `memory.endpoint`, or that of `chat`".into())
+        is_nowhere.then(|| "`memory.model` needs `memory.endpoint` or `chat.endpoint`".into())
     }
 }
 

@@ -86,11 +86,11 @@ impl MemoryConfig {
     /// What of it does not go together, as a sentence that names the key.
     pub(super) fn violation(&self) -> Option<String> {
         if !self.endpoint.is_empty() && self.model.is_empty() {
-            return Some("`memory.endpoint` needs `memory.model`, the model's name there".into());
+            return Some("`memory.endpoint` needs `memory.model`, the model's name at that service".into());
         }
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`memory.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here"
+            "`memory.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here"
                 .into()
         })
     }
@@ -99,23 +99,23 @@ impl MemoryConfig {
 /// Tokens of the profile: of its page, and in a full context.
 pub(crate) const PROFILE_TOKENS: usize = 2_000;
 
-/// What an entry of a memory is.
+/// The kind of a memory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
-    /// What is so.
+    /// Something that is true.
     Fact,
-    /// What is liked, or wanted so.
+    /// A like, a dislike, or a wish.
     Preference,
-    /// What was decided.
+    /// A decision.
     Decision,
-    /// What was wrong, and how it is right.
+    /// A mistake, and the right version.
     Correction,
-    /// What was promised.
+    /// A promise.
     Commitment,
-    /// Who is what to whom.
+    /// How people are related.
     Relationship,
-    /// What one can do, or how it is done.
+    /// An ability, or how to do something.
     Skill,
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum MemoryScope {
 /// Not the name of a memory scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no memory scope; those are `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` and `agent:<name>`"
+    "`{0}` is not a memory scope; use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`"
 )]
 pub(crate) struct MemoryScopeError(String);
 

@@ -189,12 +189,12 @@ impl EmbedConfig {
     pub(super) fn violation(&self) -> Option<String> {
         if !self.endpoint.is_empty() && ["", "bundled"].contains(&self.model.as_str()) {
             return Some(
-                "`embed.endpoint` needs `embed.model`, the model's name there; or \"none\" for words alone".into(),
+                "`embed.endpoint` needs `embed.model`, the model's name at that service; or \"none\" to search by words only".into(),
             );
         }
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`embed.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here".into()
+            "`embed.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here".into()
         })
     }
 }
@@ -288,30 +288,30 @@ impl Default for SearchConfig {
     }
 }
 
-/// Which sides a search asks.
+/// How a search matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The words.
+    /// By words.
     Keyword,
-    /// The meaning.
+    /// By meaning.
     Semantic,
-    /// Both, fused.
+    /// By both, fused.
     Hybrid,
-    /// Both, and the best looked at token by token (late interaction): better, and slower.
+    /// By both; then the best hits are compared token by token (late interaction): better, and slower.
     Deep,
 }
 
-/// Whether the text of an answer says where each passage is; what is data says it always.
+/// Where the text of an answer cites each passage; JSON always has path and lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Citations {
-    /// At its head: `notes/api.md#L42-L58`.
+    /// Above the passage: `notes/api.md#L42-L58`.
     #[default]
     Auto,
-    /// Below it too, in a line of its own: `Source: notes/api.md#42`.
+    /// Also on a line below it: `Source: notes/api.md#42`.
     On,
-    /// Nowhere.
+    /// Not at all.
     Off,
 }
 
@@ -505,7 +505,7 @@ impl UpstreamConfig {
     pub(super) fn violation(&self) -> Option<String> {
         // It may be the key itself, so it is not said.
         (!is_variable_name(&self.api_key_env)).then(|| {
-            "`upstream.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here"
+            "`upstream.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here"
                 .into()
         })
     }

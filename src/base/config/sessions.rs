@@ -125,9 +125,9 @@ pub(super) fn violation(sessions: &[SessionsConfig]) -> Option<String> {
         let wrong = if path.trim().is_empty() || path.chars().any(char::is_control) {
             "a `path` that is empty or has control characters".to_owned()
         } else if !paths.insert(path) {
-            format!("the path `{path}` twice; each is given once")
+            format!("the path `{path}` twice; each path must be unique")
         } else if agent.as_ref().is_some_and(|agent| agent.trim().is_empty() || agent.contains(['/', '\\'])) {
-            "an `agent` that is no folder's name".to_owned()
+            "an `agent` that is not a folder name".to_owned()
         } else if into != CONVERSATIONS && into != SESSIONS && !own {
             format!("`into = \"{into}\"`; it takes \"conversations\", \"sessions\", or a name like \"sessions-ada\"")
         } else if *keep_days > 36_500 {

@@ -24,7 +24,7 @@ pub(super) enum ProgramName {
     Moltis,
     /// OpenClaw
     Openclaw,
-    /// taOS, which takes an address from its environment
+    /// taOS, which reads an address from its environment
     Taos,
     /// VS Code
     Vscode,
@@ -82,7 +82,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         agent: "claude",
         place: SettingsLocation::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
         says_stdio: true,
-        then: "it counts from its next session on",
+        then: "its next session uses it",
         ..USUAL
     },
     Program {
@@ -90,7 +90,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         title: "Claude Desktop",
         agent: "claude",
         place: SettingsLocation::Config("Claude/claude_desktop_config.json"),
-        then: "end it and start it anew",
+        then: "restart it",
         ..USUAL
     },
     Program {
@@ -100,7 +100,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         place: SettingsLocation::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
         format: SettingsFormat::Toml,
         servers: &["mcp_servers"],
-        then: "it counts from its next session on",
+        then: "its next session uses it",
         ..USUAL
     },
     Program {
@@ -121,7 +121,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
         format: SettingsFormat::Toml,
         servers: &["mcp", "servers"],
-        then: "start its gateway anew",
+        then: "restart its gateway",
         ..USUAL
     },
     Program {
@@ -131,7 +131,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         place: SettingsLocation::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
         file_in: Some("OPENCLAW_CONFIG_PATH"),
         servers: &["mcp", "servers"],
-        then: "start its gateway anew",
+        then: "restart its gateway",
         ..USUAL
     },
     Program { named: ProgramName::Taos, title: "taOS", agent: "taos", ..USUAL },
@@ -163,7 +163,7 @@ impl Program {
     /// # Errors
     /// When there is no home folder.
     pub(super) fn settings(&self) -> anyhow::Result<Option<SettingsFile>> {
-        let dirs = BaseDirs::new().context("you have no home folder, in which programs have their settings")?;
+        let dirs = BaseDirs::new().context("you have no home folder, so programs have no settings")?;
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = match self.place {
             SettingsLocation::Environment => return Ok(None),

@@ -168,7 +168,7 @@ impl SettingsFile {
             match self.path.exists() {
                 true => write_atomically(&self.copy(), before.as_bytes(), mode(&self.path))?,
                 false if self.copy().exists() => {
-                    bail!("{} is of settings that are not there any more; move it away first", self.copy().display())
+                    bail!("{} is a copy of settings that no longer exist; move it away first", self.copy().display())
                 }
                 false => {}
             }
@@ -186,7 +186,7 @@ impl SettingsFile {
             return Ok(write_new(&self.path, after.as_bytes())?);
         }
         if !write_over(&self.path, before.as_bytes(), after.as_bytes(), mode(&self.path))? {
-            bail!("{} was written by somebody else at this moment; try again", self.path.display());
+            bail!("{} was changed by another program just now; try again", self.path.display());
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl SettingsFile {
             return std::fs::remove_file(&copy).with_context(|| format!("cannot remove {}", copy.display()));
         }
         if self.read()? != now {
-            anyhow::bail!("{} was written by another program at this moment; nothing was done", self.path.display());
+            anyhow::bail!("{} was changed by another program just now; nothing was done", self.path.display());
         }
         std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
@@ -262,7 +262,7 @@ fn as_written(text: &str, change: impl FnOnce(&str) -> anyhow::Result<String>) -
 /// A TOML text with another table, or without one, at a path of keys.
 fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse()?;
-    let (name, above) = keys.split_last().context("an entry has a name")?;
+    let (name, above) = keys.split_last().context("the entry has no name")?;
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for key in above {
         if !table.contains_key(key) && entry.is_none() {
@@ -271,14 +271,14 @@ fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Resul
         let mut made = Table::new();
         made.set_implicit(true);
         let item = table.entry(key).or_insert(Item::Table(made));
-        table = item.as_table_like_mut().with_context(|| format!("`{key}` is no table"))?;
+        table = item.as_table_like_mut().with_context(|| format!("`{key}` is not a table"))?;
     }
     let Some(entry) = entry.and_then(Value::as_object) else {
         table.remove(name);
         return Ok(document.to_string());
     };
     let there = table.entry(name).or_insert(Item::Table(Table::new()));
-    let there = there.as_table_like_mut().with_context(|| format!("`{name}` is no table"))?;
+    let there = there.as_table_like_mut().with_context(|| format!("`{name}` is not a table"))?;
     let gone: Vec<String> =
         there.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
     gone.iter().for_each(|key| drop(there.remove(key)));
@@ -354,8 +354,8 @@ pub(super) fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> V
 /// When something on the way is no object.
 pub(super) fn with_member(text: &str, keys: &[&str], value: Option<&Value>) -> anyhow::Result<String> {
     let tree = tree(text)?;
-    let (name, above) = keys.split_last().context("an entry has a name")?;
-    let no_object = |key: &str| format!("there is something else than an object where `{key}` belongs");
+    let (name, above) = keys.split_last().context("the entry has no name")?;
+    let no_object = |key: &str| format!("`{key}` is not an object");
     let mut object = tree.object_value_or_create().with_context(|| no_object(keys[0]))?;
     for (key, within) in above.iter().zip(&keys[1..]) {
         if value.is_none() && object.get(key).is_none() {

@@ -93,9 +93,8 @@ impl DaemonLink {
                     again = false;
                 }
                 Ok(Err(error)) => {
-                    return Err(
-                        error.context("the daemon ended in the middle; look whether it was done, then ask again")
-                    );
+                    return Err(error
+                        .context("the daemon stopped during this request; check whether it was done, then try again"));
                 }
                 Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
             }
@@ -180,7 +179,7 @@ impl DaemonLink {
             Ok(shared) => shared,
             // One that is just starting says where it listens in a moment; a command is done in a moment.
             Err(error) if is_held(&error) && started.elapsed() < LETS_GO_WITHIN => return Ok(()),
-            Err(error) => return Err(error.context("no daemon serves the vault, and this process cannot")),
+            Err(error) => return Err(error.context("no daemon serves the vault, and this process cannot serve it")),
         };
         let caught_up =
             move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());

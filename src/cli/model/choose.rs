@@ -30,7 +30,7 @@ struct Chosen {
 /// Takes 64 hex digits.
 pub(super) fn sha256(text: &str) -> Result<String, String> {
     let is_hash = text.len() == 64 && text.chars().all(|digit| digit.is_ascii_hexdigit());
-    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 is 64 hex digits".into())
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 has 64 hex digits".into())
 }
 
 pub(super) fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs, json: bool) -> anyhow::Result<Outcome> {
@@ -79,7 +79,7 @@ pub(super) fn pull(
     let home = home(vault)?;
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let name = file_name(Path::new(path.rsplit('/').next().unwrap_or_default()))
-        .with_context(|| format!("{address} names no GGUF file"))?;
+        .with_context(|| format!("{address} is not the address of a GGUF file"))?;
     let folder = models_folder();
     fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     let target = folder.join(&name);
@@ -101,15 +101,16 @@ pub(super) fn pull(
 
 /// Has nobody else write the file meanwhile.
 fn claim(target: &Path) -> anyhow::Result<ModelClaim> {
-    ModelClaim::take(target)?
-        .with_context(|| format!("another `vault model` is fetching {}; try again when it is done", target.display()))
+    ModelClaim::take(target)?.with_context(|| {
+        format!("another `vault model` is downloading {}; try again when it has finished", target.display())
+    })
 }
 
 /// The name of a GGUF file, as it is kept.
 fn file_name(path: &Path) -> anyhow::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !name.to_ascii_lowercase().ends_with(".gguf") || name.starts_with('.') {
-        bail!("{} is not called as a GGUF file is: NAME.gguf", path.display());
+        bail!("{} is not a GGUF file name: use NAME.gguf", path.display());
     }
     Ok(name.to_owned())
 }
@@ -120,9 +121,11 @@ pub(super) fn find(name: &str, root: &Path) -> anyhow::Result<PathBuf> {
     let given = std::path::absolute(name)?;
     let folder = models_folder();
     let candidates = [model_file(name, root), folder.join(format!("{name}.gguf")), given, folder.join(name)];
-    candidates.iter().find(|path| path.is_file()).cloned().with_context(|| {
-        format!("no model is called {name:?}: `vault model list` has those that are in {}", folder.display())
-    })
+    candidates
+        .iter()
+        .find(|path| path.is_file())
+        .cloned()
+        .with_context(|| format!("there is no model {name:?}: `vault model list` lists those in {}", folder.display()))
 }
 
 /// How memory.toml names a file: by its name alone where models are, from the vault's folder within it, and by its whole path elsewhere
@@ -246,11 +249,13 @@ fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: b
         }
         if used && !changes.is_empty() && home.daemon().is_some() {
             match reload(home) {
-                Ok(_) if embed.model == "none" => remark!("vault: the daemon does without a model now"),
+                Ok(_) if embed.model == "none" => remark!("vault: the daemon now works without a model"),
                 Ok(_) => {
-                    remark!("vault: the daemon embeds every passage with it now; the model before answers until then");
+                    remark!(
+                        "vault: the daemon now embeds every passage with it; until it is done, the previous model answers"
+                    );
                 }
-                Err(error) => remark!("vault: the daemon uses it from its next start ({error})"),
+                Err(error) => remark!("vault: the daemon uses it after its next start ({error})"),
             }
         }
         Ok(())

@@ -105,11 +105,11 @@ fn what_makes_no_sense_is_refused_and_who_is_gone_comes_back_only_as_is_said() {
     }
     assert!(!vault.path("agents").exists());
     // Who gets the name of an agent that is gone gets its memory, and that is said.
-    assert!(!vault.run(&["agent", "add", "ada"]).ok().stderr.contains("was here before"));
+    assert!(!vault.run(&["agent", "add", "ada"]).ok().stderr.contains("existed before"));
     vault.write("agents/ada/MEMORY.md", "Old.\n").write("traces/ada/2026-03-02T10.jsonl", "");
     vault.run(&["agent", "remove", "ada"]).ok();
     let said = vault.run(&["agent", "add", "ada"]).ok().stderr;
-    assert!(said.contains("was here before") && said.contains("agents/ada/ and traces/ada/"), "{said}");
+    assert!(said.contains("existed before") && said.contains("agents/ada/ and traces/ada/"), "{said}");
     vault.run(&["agent", "remove", "ada"]).ok();
     let added = vault.post("/api/agents", &json!({ "name": "ada" })).json();
     assert_eq!(added["inherits"], json!(["agents/ada/", "traces/ada/"]), "{added}");

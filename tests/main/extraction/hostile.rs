@@ -50,7 +50,7 @@ fn what_cannot_be_read_is_put_aside_with_the_reason_and_tried_again_when_asked_f
     assert_eq!((&view["queued"], pending(&vault)), (&json!(0), String::new()));
     // What could be read only once more was asked twice.
     assert_eq!(endpoint.asked().iter().filter(|asked| asked.texts[1].contains("prose")).count(), 2);
-    assert!(vault.run(&["status"]).ok().stdout.contains("6 put aside"));
+    assert!(vault.run(&["status"]).ok().stdout.contains("6 set aside"));
     let shown = vault.run(&["memory", "processing"]).ok().stdout;
     assert!(shown.contains("conversations/0.md") && shown.contains("vault memory retry "), "{shown}");
     // Of the text nothing is in the state.
