@@ -272,7 +272,7 @@ fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
     let first = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
     assert!(first.contains("to undo: vault restore import-1\n"), "{first}");
     let again = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-    assert!(again.contains("7 came before") && !again.contains("to undo"), "{again}");
+    assert!(again.contains("7 already there") && !again.contains("to undo"), "{again}");
 }
 
 #[test]
