@@ -125,7 +125,7 @@ describe("letting agents in", () => {
     await page.click("dialog .primary");
     await page.waitForSelector("dialog", { state: "detached" });
     await focused(page, "#agent-change");
-    await eventually("the facts", async () => /#secret[^]*notes\/\*\*[^]*memory\/ alone/.test(await text(page, ".facts")));
+    await eventually("the facts", async () => /#secret[^]*notes\/\*\*[^]*only memory\//.test(await text(page, ".facts")));
     assert.match(vault.read("agents/ruled/agent.md"), /expires: 2099-01-31T10:00:00Z\n/);
     assert.deepEqual(await finds(token, "pangolins"), []);
   });
@@ -214,8 +214,8 @@ describe("what agents see and saw", () => {
     const told = await items.allInnerTexts();
     const at = (pattern) => told.findIndex((one) => pattern.test(one));
     assert.match(told[at(/pangolins again/)], /Searched[^]*Refused: `can_read_user_memory` is not true/);
-    assert.match(told[at(/Was given other rules/)], /can_read_user_memory: \S+ → false/);
-    assert.match(told[at(/qqqqzzzz/)], /Nothing was found/);
+    assert.match(told[at(/Got new rules/)], /can_read_user_memory: \S+ → false/);
+    assert.match(told[at(/qqqqzzzz/)], /Nothing found/);
     assert.match(told[at(/pangolins scales/)], /notes\/pangolin\.md#L1/);
     assert.ok(at(/pangolins again/) < at(/qqqqzzzz/) && at(/qqqqzzzz/) < at(/pangolins scales/), "the newest first");
     await page.locator(".log a.cite", { hasText: "notes/pangolin.md" }).first().focus();
