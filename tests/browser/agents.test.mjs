@@ -188,7 +188,7 @@ describe("what agents see and saw", () => {
       await page.keyboard.press("Enter");
       await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector(".answer").textContent), answer);
     };
-    await ask("notes/pangolin.md", "Near sees notes/pangolin.md.*the rules of its page let it through");
+    await ask("notes/pangolin.md", "Near sees notes/pangolin.md.*the rules on its page allow it");
     await ask("notes/diary.md", "Near does not see notes/diary.md.*private");
     await ask("notes/none.md", "there is no note `notes/none.md`");
     await page.goto(`${vault.origin}/#/browse?note=notes/pangolin.md`);

@@ -242,7 +242,10 @@ fn half_a_word_goes_on_and_a_slip_is_made_good() {
             let found = vault.search_by(mode, query);
             assert!(["notes/rust.md", "notes/mail.md"].contains(&found.paths()[0]), "{query} {mode:?}");
             let said = found.0.degraded.unwrap_or_default();
-            assert!(said.contains(&format!("shown: {shown}")) && said.ends_with("to insist"), "{query}: {said}");
+            assert!(
+                said.contains(&format!("shown: {shown}")) && said.ends_with("to search exactly"),
+                "{query}: {said}"
+            );
         }
         assert!(found(&vault, mode, "\"ownreship\"").is_empty(), "who insists gets what was typed");
     }

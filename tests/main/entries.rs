@@ -129,7 +129,7 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
     assert!(first["degraded"].is_null(), "there was nothing to compare it with: {first}");
     let again = add("User favours strong freshly roasted mountain coffee");
     assert_eq!(again["status"], "active");
-    assert!(again["degraded"].as_str().unwrap().contains("in other words was not looked for"), "{again}");
+    assert!(again["degraded"].as_str().unwrap().contains("in other words were not looked for"), "{again}");
     assert_eq!(add("user prefers strong, freshly roasted mountain coffee")["status"], "duplicate", "words count");
     endpoint.fails(|_| None);
     eventually("the model to answer", || (vault.settle()["model"]["state"] == "ready").then_some(()));

@@ -313,10 +313,10 @@ fn a_glob_in_the_configuration_that_could_open_something_stops_the_command() {
     let many: String = (0..60_000).map(|at| format!("'*{at}',")).collect();
     for (config, words) in [
         ("[access]\nprivate = ['/notes/diary']".to_owned(), "`/notes/diary` is absolute"),
-        ("[access]\nprivate = ['notes\\diary']".to_owned(), "parted by `/`"),
+        ("[access]\nprivate = ['notes\\diary']".to_owned(), "separate folders with `/`"),
         ("[access]\nprivate = ['!notes']".to_owned(), "begins with `!`"),
         ("[access]\nprivate = ['diary**']".to_owned(), "`**` within a name"),
-        ("[access]\nprivate = ['']".to_owned(), "names no place"),
+        ("[access]\nprivate = ['']".to_owned(), "names nothing"),
         (format!("[access]\nprivate = ['{deep}']"), "`access.private`"),
         (format!("[index]\nexclude = ['{deep}']"), "`index.exclude`"),
         (format!("[index]\nexclude = [{many}]"), "name folders instead"),

@@ -37,7 +37,7 @@ pub enum AgentsError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The system has no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    #[error("cannot get random numbers from the system: {0}")]
     Random(std::io::Error),
 }
 

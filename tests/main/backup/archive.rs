@@ -240,7 +240,7 @@ fn an_archive_of_a_stranger_writes_nothing_outside() {
         ("hard", EntryType::Link, "/etc/passwd", "neither a file"),
         ("fifo.md", EntryType::Fifo, "", "neither a file"),
         ("device", EntryType::Block, "", "neither a file"),
-        ("memory.toml", file, "", "twice the same path"),
+        ("memory.toml", file, "", "the same path twice"),
         (".vault/owner-token", file, "", "of the program's own"),
         (".vault/state/tokens.json", file, "", "of the program's own"),
         (".vault/index/catalog.db", file, "", "of the program's own"),
