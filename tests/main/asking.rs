@@ -344,7 +344,7 @@ fn a_property_that_no_note_has_is_told_with_the_nearest() {
         assert_eq!(said(query), None, "{query}");
     }
     for query in ["before:lunch", "has:cheese", "after:never"] {
-        let told = format!("`{query}` makes no sense as a condition; its words were looked for");
+        let told = format!("`{query}` is not a valid condition; its words were searched");
         assert!(said(query).is_some_and(|said| said.contains(&told)), "{query}: {:?}", said(query));
     }
     // The filters of a search say so too.

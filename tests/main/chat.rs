@@ -123,16 +123,16 @@ fn whatever_fails_leaves_the_order_before_and_is_said() {
         (Fault::Status(500, "", r#"{"error":{"message":"no memory"}}"#), "has failed (500): no memory"),
         (Fault::Status(401, "", ""), "wants a key: name its environment variable in `chat.api_key_env`"),
         (Fault::Status(307, "Location: /elsewhere\r\n", ""), "`chat.endpoint`"),
-        (Fault::Html, "something else than JSON"),
+        (Fault::Html, "did not return JSON"),
         (Fault::Half, "the chat endpoint"),
         (Fault::Close, "the chat endpoint"),
-        (Fault::Nan, "something else than the scores"),
+        (Fault::Nan, "did not return the requested scores"),
         (Fault::Fewer, "more or fewer scores"),
-        (Fault::Says("Sure! The third passage is the best."), "something else than the scores"),
-        (Fault::Says("```json\n{\"scores\":[0.1,0.1,1.0]}\n```"), "something else than the scores"),
-        (Fault::Says("{\"scores\":[0.1,0.1,1.5]}"), "not from 0 to 1"),
+        (Fault::Says("Sure! The third passage is the best."), "did not return the requested scores"),
+        (Fault::Says("```json\n{\"scores\":[0.1,0.1,1.0]}\n```"), "did not return the requested scores"),
+        (Fault::Says("{\"scores\":[0.1,0.1,1.5]}"), "outside 0 to 1"),
         (Fault::Says("{\"scores\":[0.1,0.1,1.0,1.0]}"), "more or fewer scores"),
-        (Fault::Status(200, "", r#"{"choices":[]}"#), "without a text"),
+        (Fault::Status(200, "", r#"{"choices":[]}"#), "without text"),
     ];
     for (fault, said) in faults {
         let endpoint = Endpoint::start();

@@ -86,10 +86,10 @@ fn each_fault_is_named_and_told_from_others() {
             Permanent,
             "refuses a text (400): input is too long",
         ),
-        (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "wants a key"),
+        (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "needs a key"),
         (Fault::Status(404, "", r#"{"error":"model \"hashed\" not found"}"#), Refused, "model \"hashed\" not found"),
         (Fault::Status(307, "Location: /elsewhere\r\n", ""), Refused, "redirect"),
-        (Fault::Html, Transient, "something else than JSON"),
+        (Fault::Html, Transient, "did not return JSON"),
         (Fault::Half, Transient, ""),
         (Fault::Dimension(7), Permanent, "7 numbers"),
         (Fault::Nan, Permanent, "gave no embeddings"),
@@ -314,7 +314,7 @@ fn what_is_refused_is_not_asked_for_again() {
     });
     let app = serve(&vault, config(&endpoint, "batch_size = 4\n"));
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
-    assert!(failed.detail.unwrap().contains("wants a key"));
+    assert!(failed.detail.unwrap().contains("needs a key"));
     assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     assert!(endpoint.sent("boats") <= 12, "the requests that were under way: {}", endpoint.sent("boats"));
 }
@@ -370,7 +370,7 @@ fn the_status_says_so_when_only_searches_fail() {
         "wants a key: name its environment variable in `embed.api_key_env` (401); mend that, and start anew"
     ));
     let asked = endpoint.asked().len();
-    assert!(by_meaning(&app, "a ferry").1.unwrap().contains("wants a key"));
+    assert!(by_meaning(&app, "a ferry").1.unwrap().contains("needs a key"));
     assert_eq!(endpoint.asked().len(), asked, "neither the words nor the key are sent again");
 }
 

@@ -546,7 +546,7 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let told = mcp.call("entry", json!({"action": "propose", "text": "Prefers cocoa"})).to_string();
     mcp.finish();
-    assert!(told.contains("no entries are kept"), "{told}");
+    assert!(told.contains("this vault stores no entries"), "{told}");
     assert_eq!(waiting(&vault), [] as [Value; 0]);
     let bearer = format!("Bearer {}", vault.token_of("ada"));
     let request = Request::new("POST", "/api/context").json(asked.to_string()).header("Authorization", &bearer);

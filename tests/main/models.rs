@@ -213,10 +213,10 @@ fn a_download_goes_on_where_it_ended_and_is_checked() {
     let web = Web::serve(file.clone());
     let sum = sha256(&file);
     let sum = sum.as_str();
-    assert!(models.refuses(&["pull", &web.address]).contains("begins with https://"));
+    assert!(models.refuses(&["pull", &web.address]).contains("use https://"));
     assert!(models.refuses(&["pull", "https://example.test/", "--sha256", sum]).contains("names no GGUF file"));
     let told = models.refuses(&["pull", &web.address, "--sha256", sum]);
-    assert!(told.contains("goes on from there"), "{told}");
+    assert!(told.contains("continues from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", sum]).ok();
     assert!(models.config().contains("model = \"tiny.gguf\" # for now"));
     let ranges = web.ranges.lock().unwrap().clone();
@@ -234,7 +234,7 @@ fn halves_of_two_files_are_not_joined() {
     let web = Web::serve_in_turn(vec![("\"before\"", before), ("\"after\"", file.clone())]);
     let sum = sha256(&file);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
-    assert!(told.contains("goes on from there"), "{told}");
+    assert!(told.contains("continues from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", &sum]).ok();
     assert!(web.ranges.lock().unwrap()[1].is_some(), "it was ready to go on");
     assert_eq!(models.left(), ["tiny.gguf"]);
@@ -254,7 +254,7 @@ fn a_model_is_fetched_once_at_a_time() {
     assert!(web.ranges.lock().unwrap().is_empty(), "nothing was asked for");
     drop(lock);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
-    assert!(told.contains("goes on from there"), "{told}");
+    assert!(told.contains("continues from there"), "{told}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() 
     let ask = |word: &str| vault.send(&asked(&ada, chat(word)));
     let reply = ask("401");
     assert!(
-        reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("wants a key"),
+        reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("needs a key"),
         "{}",
         reply.error()
     );

@@ -158,7 +158,7 @@ impl<T> Known<T> {
         if sound.len() < all {
             let (state, damaged, Self { what, remedy, .. }) = (self.reader.state(), all - sound.len(), self);
             let file = state.file().display();
-            state.say(format!("{file}: {damaged} {what} is damaged and does not count; `{remedy}` makes another"));
+            state.say(format!("{file}: {damaged} {what} is damaged and invalid; make another with `{remedy}`"));
         }
         sound
     }
