@@ -64,9 +64,9 @@ pub(super) struct ProgressEvent {
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
     let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
-        let message = format!("{MAX_STREAMS} streams of events are open already");
+        let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-        return error.hint("close some, or ask /status now and then").into_response();
+        return error.hint("close some, or poll /status").into_response();
     };
     let (sender, receiver) = mpsc::channel(1);
     let following = match answer(app, asking, |owner: &Owner| Ok(jobs::follow(owner))).await {
@@ -145,7 +145,7 @@ pub(super) fn context_routes() -> Router<AppState> {
 /// nothing is worth it, nothing. `If-None-Match` with the `ETag` of an earlier answer asks whether it is still the same.
 #[utoipa::path(post, path = "/api/context", tag = "context", request_body = ContextParams,
     params(("If-None-Match" = Option<String>, Header, description = "the `ETag` of an earlier answer")),
-    responses((status = 200, body = ContextView), (status = 304, description = "It is the same"),
+    responses((status = 200, body = ContextView), (status = 304, description = "Not changed"),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn context(
     State(app): State<AppState>,

@@ -289,7 +289,7 @@ pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserialize
 /// When it is no number, not whole, or too large.
 pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
     let expected =
-        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is no whole number that it takes"));
+        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is not a valid whole number"));
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let whole = number.as_u64().or_else(|| {
         // Up to here every whole number is a float of its own.
