@@ -116,13 +116,13 @@ pub(super) fn capture_routes() -> Router<AppState> {
 #[serde(untagged)]
 #[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
 pub(super) enum Events {
-    /// One.
+    /// One event.
     One(CapturedEvent),
-    /// Several: all are taken, or none.
+    /// Several events: all are accepted, or none.
     Several(Vec<CapturedEvent>),
 }
 
-/// Takes events. Once it answers they are safe on disk; a moment later they are in their files.
+/// Accepts events. When it answers, they are safe on disk; a moment later they are in their files.
 #[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "events", request_body = Events,
     responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn capture(
@@ -141,8 +141,8 @@ pub(super) fn context_routes() -> Router<AppState> {
     Router::new().route("/api/context", post(context))
 }
 
-/// What a model should know for a question, or in any case: a block of lines with their sources, fenced as data, and a receipt. Where
-/// nothing is worth it, nothing. `If-None-Match` with the `ETag` of an earlier answer asks whether it is still the same.
+/// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If
+/// nothing matters, the block is empty. `If-None-Match` with the `ETag` of an earlier answer checks whether it is unchanged.
 #[utoipa::path(post, path = "/api/context", tag = "context", request_body = ContextParams,
     params(("If-None-Match" = Option<String>, Header, description = "the `ETag` of an earlier answer")),
     responses((status = 200, body = ContextView), (status = 304, description = "Not changed"),

@@ -24,7 +24,7 @@ use crate::serve::page::asset;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A code that the page trades for a token: good for a minute, once.
+/// A code that the page exchanges for a token: valid once, for a minute.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Code)]
@@ -79,7 +79,7 @@ async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<PageCode>, A
     Ok(Json(PageCode { code: code.reveal().to_owned() }))
 }
 
-/// Trades a one-time code of `vault open` for the token of a session.
+/// Exchanges a one-time code of `vault open` for the token of a session.
 #[utoipa::path(post, path = "/page/token", request_body = PageCode, security(()),
     responses((status = 200, body = SessionToken), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn token(
@@ -96,7 +96,7 @@ pub(super) async fn token(
     }
 }
 
-/// Ends the session whose token the request carries.
+/// Ends the session of the token in the request.
 #[utoipa::path(delete, path = "/page/token", security(()),
     responses((status = 200, description = "The session has ended, or there was none", body = Value), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn leave(State(sessions): State<Arc<Sessions>>, headers: HeaderMap) -> Json<Value> {

@@ -57,11 +57,11 @@ pub(super) fn routes(app: &App) -> Router<AppState> {
         .layer(DefaultBodyLimit::max(most))
 }
 
-/// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
-/// last message of the user's is put before what that says; `X-Vault-Memory` says what, or why nothing was.
+/// Forwards messages for a chat model to the upstream of `[upstream]`, and streams its answer back. Relevant memory of the agent is put
+/// before the last user message; `X-Vault-Memory` says what was added, or why nothing was.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
-    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; for another agent no memory is added"),
-        ("X-Vault-Session" = Option<String>, Header, description = "names the conversation, for `prompt_memory_mode: frozen-at-session-start`; by default the one with the same first message")),
+    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; another agent gets no memory"),
+        ("X-Vault-Session" = Option<String>, Header, description = "the conversation, for `prompt_memory_mode: frozen-at-session-start`; default by its first message")),
     responses((status = 200, description = "The answer of the upstream", body = serde_json::Value),
         (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn complete(
@@ -92,7 +92,7 @@ pub(super) async fn complete(
     Ok(response)
 }
 
-/// The models that the upstream has.
+/// Lists the models of the upstream.
 #[utoipa::path(get, path = "/v1/models",
     responses((status = 200, description = "The answer of the upstream", body = serde_json::Value),
         (status = 404, body = ErrorBody), (status = 502, body = ErrorBody), (status = 504, body = ErrorBody),
