@@ -30,7 +30,7 @@ pub struct MemoryFiles {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
-    /// A passage's hash from a search; `chunk_id` is accepted as well.
+    /// A passage's hash. A search returns it; `chunk_id` is accepted as well.
     #[serde(default, alias = "chunk_id")]
     pub hash: Option<String>,
     /// `MEMORY.md`, `memory/notes.md`, or a path from a search; also a citation, or `PATH:42` for its line 42.
@@ -93,7 +93,7 @@ pub struct MemoryDeleteParams {
     /// Delete the file; `delete_file` is accepted as well.
     #[serde(default, alias = "delete_file")]
     pub whole_file: Option<bool>,
-    /// Also delete a file that becomes empty; default `true`.
+    /// Also an emptied file; default `true`.
     pub delete_if_empty: Option<bool>,
 }
 
