@@ -80,10 +80,10 @@ describe("letting agents in", () => {
     await page.fill("#agent-paths", "[");
     await page.click("dialog .primary");
     await page.waitForSelector("dialog .failure:not([hidden])");
-    assert.match(await text(page, "dialog .failure"), /glob that cannot be read/);
+    assert.match(await text(page, "dialog .failure"), /invalid glob/);
     await page.fill("#agent-paths", "");
     await page.click("dialog .primary");
-    await page.waitForFunction(() => /there is an agent `taken` already/.test(document.querySelector("dialog .failure").textContent));
+    await page.waitForFunction(() => /the agent `taken` already exists/.test(document.querySelector("dialog .failure").textContent));
     assert.equal(await page.inputValue("#agent-name"), "taken");
   });
 

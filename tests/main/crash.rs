@@ -398,7 +398,7 @@ fn purge_cut_short_leaves_what_was_edited_since() {
     vault.start();
     eventually("what is as it was to go, and the rest to be named", || {
         let fact = vault.run(&["fact", "get", "farm/zebra"]);
-        (fact.code == 1 && vault.log().contains("it has been changed since")).then_some(())
+        (fact.code == 1 && vault.log().contains("it has changed since")).then_some(())
     });
     assert_eq!(fs::read_to_string(vault.path("memories/user.md")).unwrap(), entry);
 }

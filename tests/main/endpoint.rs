@@ -84,7 +84,7 @@ fn each_fault_is_named_and_told_from_others() {
         (
             Fault::Status(400, "", r#"{"error":"input is too long"}"#),
             Permanent,
-            "refuses a text (400): input is too long",
+            "rejects a text (400): input is too long",
         ),
         (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "needs a key"),
         (Fault::Status(404, "", r#"{"error":"model \"hashed\" not found"}"#), Refused, "model \"hashed\" not found"),
@@ -136,7 +136,10 @@ fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
     let asked = endpoint.asked().len();
     endpoint.fails(|_| None);
     let error = embedder.embed_query("query 6", None).unwrap_err();
-    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("is left alone"), "{error}");
+    assert!(
+        error.kind() == ModelErrorKind::Transient && error.to_string().contains("the next attempt is in"),
+        "{error}"
+    );
     assert_eq!(endpoint.asked().len(), asked, "it was not asked");
     // Those in a hurry do not close the way for others.
     let endpoint = Endpoint::start();
@@ -367,7 +370,7 @@ fn the_status_says_so_when_only_searches_fail() {
     let model = status(&app).model;
     assert_eq!(model.state, "failed");
     assert!(model.detail.unwrap().ends_with(
-        "wants a key: name its environment variable in `embed.api_key_env` (401); mend that, and start anew"
+        "needs a key: name its environment variable in `embed.api_key_env` (401); correct this, and restart"
     ));
     let asked = endpoint.asked().len();
     assert!(by_meaning(&app, "a ferry").1.unwrap().contains("needs a key"));

@@ -314,7 +314,7 @@ fn a_folder_that_has_nothing_but_a_vault_is_said_to_and_links_are_counted() {
     let vault = Daemon::vault();
     let path = folder.path().to_str().unwrap();
     let refused = vault.run(&["import", "--from", "folder", path]);
-    let said = "it has nothing but a vault, `other`, which is left out: name that folder itself";
+    let said = "it has only a vault, `other`, which is left out: to import it, name that folder";
     assert!(refused.code == 2 && refused.stderr.contains(said), "{}", refused.stderr);
     fs::write(folder.path().join("a.png"), "x").unwrap();
     let refused = vault.run(&["import", "--from", "folder", path]);
@@ -352,7 +352,7 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     let note = vault.run(&["import", "--from", "folder", pdf]);
     assert!(note.code == 2 && note.stderr.contains("seems to be a PDF"), "{}", note.stderr);
     let export = vault.run(&["import", "--from", "chatgpt", &data("claude/conversations.json")]);
-    assert!(export.code == 1 && export.stderr.contains("an export of Claude: try --from claude"), "{}", export.stderr);
+    assert!(export.code == 1 && export.stderr.contains("a Claude export: try --from claude"), "{}", export.stderr);
     let folder = vault.run(&["import", "--from", "folder", &data("chatgpt")]);
     assert!(folder.code == 2 && folder.stderr.contains("--from chatgpt"), "{}", folder.stderr);
     assert!(!vault.path("conversations").exists() && !vault.path("notes").exists());

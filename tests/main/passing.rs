@@ -149,7 +149,7 @@ fn where_memory_has_nothing_or_fails_the_very_bytes_go_on() {
         (chat(ABOUT_ME).into(), Some("Ada L."), "profile; tokens="),
         (b"{ no json".to_vec(), None, "skipped; the body is not JSON"),
         (vec![0xff, 0x00], None, "skipped; the body is not text"),
-        (b"{\"messages\": [ ]}".to_vec(), None, "skipped; no message is the user's"),
+        (b"{\"messages\": [ ]}".to_vec(), None, "skipped; no message is from the user"),
         (twice.into(), None, "profile; tokens="),
     ];
     for (body, named, expected) in cases {

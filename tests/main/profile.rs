@@ -55,7 +55,7 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
     vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..9)).settle();
     assert_eq!(vault.post("/api/profile/regenerate", &json!({})).status, 409);
     assert_eq!(text(&vault, "profile/profile.md"), edited);
-    assert!(vault.run(&["profile"]).ok().stderr.contains("is yours"));
+    assert!(vault.run(&["profile"]).ok().stderr.contains("only you may edit"));
 }
 
 #[test]

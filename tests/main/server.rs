@@ -61,7 +61,7 @@ fn who_is_let_in_by_which_token_host_and_page() {
     let small = daemon.send(&Request::new("POST", "/page/token").json(code(64)));
     assert_eq!((small.status, small.error().as_str()), (401, "this code was already used, or has expired"));
     let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
-    assert_eq!((large.status, large.error().as_str()), (413, "the body has over 1024 bytes"));
+    assert_eq!((large.status, large.error().as_str()), (413, "the body has more than 1024 bytes"));
     // Said beforehand, none of it is waited for; not said, it is counted.
     let mut announced = TcpStream::connect(daemon.address()).unwrap();
     announced.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -163,9 +163,9 @@ impl Policy {
 pub enum WriteMode {
     /// `MEMORY.md`, and files in `memory/`.
     Hybrid,
-    /// `MEMORY.md` alone, which goes into prompts.
+    /// Only `MEMORY.md`, which is put into prompts.
     PromptOnly,
-    /// Files in `memory/` alone, which are found by searching.
+    /// Only files in `memory/`, which searches find.
     SearchOnly,
     /// Nothing.
     #[default]

@@ -148,7 +148,7 @@ fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<Ma
         }
         (Some(_), _) => decided(Gate::Asked, "these sections were requested", query),
         (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were requested", query),
-        (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
+        (None, None) if query.is_empty() => decided(Gate::Full, "no question was asked", query),
         _ => gate(query, named, now.date()),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;

@@ -118,9 +118,9 @@ pub(super) struct ErrorBody {
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ErrorDetail {
-    /// A word for programs.
+    /// A code for programs.
     code: &'static str,
-    /// A sentence for people.
+    /// A message for people.
     message: String,
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]

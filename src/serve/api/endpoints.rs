@@ -388,13 +388,13 @@ endpoints! {
     }
 }
 
-/// How the vault and its index are; to an agent, what it may read of them.
+/// State of the vault and its index; for an agent, what it may read.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum AnyStatus {
-    /// The person's.
+    /// For the owner.
     Whole(Box<Status>),
-    /// An agent's.
+    /// For an agent.
     Agents(AgentStatus),
 }
 

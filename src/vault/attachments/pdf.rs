@@ -32,7 +32,7 @@ const UNITS: f64 = 1000.0;
 pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     if !head.windows(5).any(|window| window == b"%PDF-") {
-        return tell(DocumentPart::Refused("it is no PDF".into()));
+        return tell(DocumentPart::Refused("it is not a PDF".into()));
     }
     let document = match Pdf::new(bytes.to_vec()) {
         Ok(document) => document,

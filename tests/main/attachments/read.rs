@@ -58,7 +58,7 @@ fn a_pdf_that_is_damaged_gives_what_can_be_read() {
 #[test]
 fn what_cannot_be_read_says_why() {
     assert_eq!(refused("pdf", b""), "it is empty");
-    assert_eq!(refused("pdf", b"<html>"), "it is no PDF");
+    assert_eq!(refused("pdf", b"<html>"), "it is not a PDF");
     assert!(refused("pdf", b"%PDF-1.7\n").starts_with("it is damaged"));
     assert_eq!(refused("pdf", &encrypted("Secret", "open")), "it is encrypted, and takes a password");
     assert_eq!(

@@ -33,7 +33,7 @@ fn unknown_tools_and_arguments_are_errors() {
         ("get", json!({ "what": "facts.md", "line": 1e99 }), "`line`: invalid"),
         ("status", json!({ "all": true }), "unknown field `all`"),
         ("search", json!({ "query": "x", "mode": "vector" }), "`mode`: unknown variant `vector`"),
-        ("get", json!({ "what": "facts.md", "glob": "*" }), "`what`, `list` or `glob`"),
+        ("get", json!({ "what": "facts.md", "glob": "*" }), "exactly one of `what`, `list` and `glob`"),
         ("get", json!({ "list": ["facts.md"], "line": 2 }), "`line` needs `what`"),
         ("fact", json!({ "action": "erase", "name": "x" }), "`action` is \"erase\"; it takes get, list, history, set"),
         ("fact", json!({ "name": "x" }), "`action` is missing; it takes get, list, history, set"),

@@ -55,6 +55,6 @@ mod tests {
         assert!(is_reached(&full) && explain(&full).contains("inotify watches is reached"));
         let instances = Error::io(std::io::Error::from_raw_os_error(Errno::MFILE.raw_os_error()));
         assert!(!is_reached(&instances) && explain(&instances).contains("inotify instances is reached"));
-        assert!(explain(&Error::generic("no")).starts_with("events cannot be had: no"));
+        assert!(explain(&Error::generic("no")).starts_with("file events are not available: no"));
     }
 }

@@ -435,7 +435,7 @@ mod tests {
         fs::create_dir_all(folder.path().join("files")).unwrap();
         let on_disk = folder.path().join("files/a.pdf");
         let refused = |result: Result<(), WriteError>| {
-            assert!(result.unwrap_err().to_string().contains("never written"));
+            assert!(result.unwrap_err().to_string().contains("read-only"));
         };
         refused(files.create(&pdf, "x").map(drop));
         fs::write(&on_disk, bytes).unwrap();
