@@ -18,7 +18,7 @@ struct GetArgs {
     /// Path, citation or hash: `notes/api.md`, `notes/api.md#L42-L58`, `a.pdf#page=3`.
     #[schema(min_length = 1)]
     what: Option<String>,
-    /// Several of them.
+    /// Several.
     #[schema(min_items = 1, max_items = 50)]
     list: Option<Vec<String>>,
     /// `daily/2026-01-*.md`; `**` crosses folders.
@@ -27,10 +27,10 @@ struct GetArgs {
     /// The first line.
     #[schema(minimum = 1)]
     line: Option<usize>,
-    /// How many.
+    /// Number of lines.
     #[schema(minimum = 1)]
     lines: Option<usize>,
-    /// In all; else 50000.
+    /// In total; default 50000.
     #[schema(minimum = 1000, maximum = 200000)]
     max_bytes: Option<usize>,
 }

@@ -114,7 +114,7 @@ struct EntryListArgs {
     kind: Option<MemoryKind>,
     /// Tag.
     tag: Option<String>,
-    /// Else 200.
+    /// Default 200.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -126,7 +126,7 @@ struct EntryProposeArgs {
     /// One sentence.
     #[schema(min_length = 1)]
     text: String,
-    /// Kind; else a fact.
+    /// Kind; default a fact.
     #[schema(inline)]
     kind: Option<MemoryKind>,
     /// How sure.
@@ -204,7 +204,7 @@ struct FactListArgs {
     scopes: Option<String>,
     /// Their key.
     key: Option<String>,
-    /// Of their names.
+    /// Name prefix.
     prefix: Option<String>,
     /// Their tag.
     tag: Option<String>,
@@ -216,7 +216,7 @@ struct FactListArgs {
     expired: Option<bool>,
     /// As 7d.
     changed_since: Option<String>,
-    /// Else 200; by tag 10.
+    /// Default 200; by tag 10.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -365,12 +365,12 @@ struct GraphArgs {
     /// `person`.
     #[serde(default, rename = "type")]
     kind: Option<String>,
-    /// Steps; else 2.
+    /// Steps; default 2.
     #[schema(minimum = 1, maximum = 5)]
     depth: Option<usize>,
     /// True on this day.
     as_of: Option<String>,
-    /// Else 30.
+    /// Default 30.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }

@@ -26,27 +26,27 @@ struct SearchArgs {
     /// A question, or words, "phrases", -word, has:task, property:value.
     #[schema(min_length = 1)]
     query: String,
-    /// Else hybrid.
+    /// Default hybrid.
     #[schema(inline)]
     mode: Option<Mode>,
-    /// Else 6.
+    /// Default 6.
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
     /// Folder.
     collection: Option<String>,
     /// Tag.
     tag: Option<String>,
-    /// Path begins so.
+    /// Path prefix.
     path: Option<String>,
     /// Date or 7d.
     since: Option<String>,
     /// Date.
     until: Option<String>,
     // What is said of these costs every conversation; their ranges are told to whoever misses them.
-    /// Turns around.
+    /// Turns of context.
     #[schema(value_type = Option<i64>)]
     context: Option<usize>,
-    /// To wait.
+    /// Time limit.
     #[schema(value_type = Option<i64>)]
     timeout_ms: Option<u64>,
 }
@@ -229,7 +229,7 @@ struct RelatedArgs {
     /// Path, citation or hash.
     #[schema(min_length = 1)]
     what: String,
-    /// Else 6.
+    /// Default 6.
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
