@@ -33,14 +33,15 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
     let name = params.name.trim();
     let slug = slug(name);
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!("`name` is {name:?}; it takes a line of up to {MAX_NAME_CHARS} characters");
+        let message = format!("`name` is {name:?}; it takes one line of up to {MAX_NAME_CHARS} characters");
         return Err(RequestError::invalid(message));
     }
-    let path = agent_file(&slug).ok_or_else(|| RequestError::invalid("`name` makes no name for a folder"))?;
+    let path =
+        agent_file(&slug).ok_or_else(|| RequestError::invalid("`name` gives no folder name; use letters or digits"))?;
     let page = agent_page(name, &now(), &params.rules.frontmatter());
     makes_sense(&page)?;
     if agents(owner).policies().of(&slug).is_some() {
-        let message = format!("there is an agent `{slug}` already");
+        let message = format!("the agent `{slug}` already exists");
         return Err(RequestError { hint: Some(again(&slug)), ..RequestError::conflict(message) });
     }
     let inherits = left_behind(owner, &slug);
@@ -160,7 +161,7 @@ fn revise(owner: &Owner, slug: &str, rules: &Map<String, Value>) -> Result<(), R
     let files = owner.workspace().files()?;
     let (bytes, hash) = files.read(&path)?.ok_or_else(|| no_agent(slug))?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| RequestError::conflict(format!("`{path}` is not text; mend it by hand")))?;
+        .map_err(|_| RequestError::conflict(format!("`{path}` is not text; repair it by hand")))?;
     let revised = revised_page(&text, rules);
     // What was wrong before does not keep the person from taking back what was given.
     if policy_on(&text).problems.is_empty() {
@@ -216,13 +217,13 @@ pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, Reque
     let SeenByAgent { given, own, session_is_open } = owner.as_seen_by(caller(slug, session, &policy))?;
     let mut because = Vec::new();
     if policy.is_expired(Timestamp::now()) {
-        because.push("its time is over: `expires` is past".into());
+        because.push("the agent has expired: `expires` is in the past".into());
     } else if !session_is_open {
-        because.push("`[scope]` in memory.toml lets it read nothing in the session that its token is bound to".into());
+        because.push("its token is bound to a session in which `[scope]` in memory.toml lets it read nothing".into());
     }
-    because.extend(policy.problems.iter().map(|problem| format!("its page makes no sense: {problem}")));
+    because.extend(policy.problems.iter().map(|problem| format!("its page has an error: {problem}")));
     if own.has(file) {
-        because.push("it is of the agents' own memory, which this agent reads".into());
+        because.push("it is part of the memory of agents that this agent reads".into());
     } else if !given.has(file) {
         if !policy.rules.can_read_user_memory {
             because.push("`can_read_user_memory` is not true".into());
@@ -230,15 +231,15 @@ pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, Reque
         because.extend(hidden_by(&given, &policy, file));
     }
     if policy.session_headers {
-        because.push("each request says in which session it is made; this is for a direct chat".into());
+        because.push("each request names its session; this answer is for a direct chat".into());
     }
     let seen = |scope: &ReadScope| scope.has(file) && scope.is_as_indexed(file);
     let visible = seen(&given) || seen(&own);
     let told = because.len() - usize::from(policy.session_headers);
     if visible && told == 0 {
-        because.push("the rules of its page let it through".into());
+        because.push("the rules on its page allow it".into());
     } else if !visible && told == 0 {
-        because.push("it has changed, and counts again when it has been read".into());
+        because.push("it has changed and is not read again yet".into());
     }
     Ok(Explained { path: file.path.to_string(), visible, because })
 }
@@ -258,11 +259,12 @@ fn hidden_by(given: &ReadScope, policy: &Policy, file: &FileEntry) -> Vec<String
         return vec![format!("the same file is `{}` (a hard link): {refusal}", other.path)];
     }
     let sources = file.sources.iter().filter_map(|source| match given.reader().files().at(source) {
-        None => Some(format!("it was made of `{source}`, which is not there")),
+        None => Some(format!("it was made from `{source}`, which does not exist")),
         Some(source) if given.has(source) => None,
         Some(source) => {
-            let why = rule(source).map_or_else(|| "which it does not see".into(), |refusal| refusal.to_string());
-            Some(format!("it was made of `{}`: {why}", source.path))
+            let why =
+                rule(source).map_or_else(|| "the agent does not see that note".into(), |refusal| refusal.to_string());
+            Some(format!("it was made from `{}`: {why}", source.path))
         }
     });
     sources.collect()
@@ -310,13 +312,13 @@ fn caller(slug: &str, session: Session, policy: &Arc<Policy>) -> Caller {
 pub(crate) fn no_agent(name: &str) -> RequestError {
     let folder = slug(name);
     let meant =
-        if folder == name { String::new() } else { format!("its folder's name is meant, perhaps `{folder}`; ") };
-    let hint = Some(format!("{meant}`vault agent list` names those there are"));
+        if folder == name { String::new() } else { format!("use the name of its folder, perhaps `{folder}`; ") };
+    let hint = Some(format!("{meant}`vault agent list` lists all agents"));
     RequestError { hint, ..RequestError::not_found(format!("there is no agent `{name}`")) }
 }
 
 fn again(slug: &str) -> String {
-    format!("`vault agent rotate {slug}` gives it a new token, `vault agent allow {slug}` what it may read")
+    format!("`vault agent rotate {slug}` makes a new token, `vault agent allow {slug}` sets what it may read")
 }
 
 fn policy_on(page: &str) -> Policy {

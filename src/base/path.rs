@@ -83,7 +83,7 @@ pub enum VaultPathError {
     #[error("`{0}` has an empty, `.` or `..` part")]
     Part(String),
     /// The text held a NUL.
-    #[error("the path holds a NUL")]
+    #[error("the path contains a NUL")]
     Nul,
     /// The name on disk is not Unicode text.
     #[error("the name is not UTF-8")]

@@ -30,7 +30,9 @@ pub(crate) enum QuestionsError {
         reason: String,
     },
     /// There is none.
-    #[error("there is no question: write list items like `- query → notes/a.md#L3-L8` or `- query → [[note#heading]]`")]
+    #[error(
+        "no questions found: write list items such as `- query → notes/a.md#L3-L8` or `- query → [[note#heading]]`"
+    )]
     None,
 }
 
@@ -121,7 +123,7 @@ fn json_lines(text: &str) -> Result<Vec<Question>, QuestionsError> {
                 }
             };
             let targets = relevant.iter().map(target).collect::<Option<Vec<_>>>();
-            let targets = targets.ok_or_else(|| wrong("a target names no note".to_owned()))?;
+            let targets = targets.ok_or_else(|| wrong("a target has no note".to_owned()))?;
             Ok(Question { query, targets, section: String::new() })
         })
         .collect()

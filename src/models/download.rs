@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DownloadError {
     /// What was written is no address.
-    #[error("{0:?} is no address to download from: it begins with https://, or with http:// where --sha256 is given")]
+    #[error("{0:?} is not a download address: use https://, or http:// with --sha256")]
     Address(String),
     /// The server did not give it.
     #[error("{address} cannot be downloaded: {reason}")]
@@ -35,7 +35,7 @@ pub(crate) enum DownloadError {
         source: std::io::Error,
     },
     /// It is not what was wanted. Nothing of it is kept.
-    #[error("what {address} gave is not what was wanted: its SHA-256 is {found}, not {wanted}; it was not kept")]
+    #[error("the download from {address} has the SHA-256 {found}, not {wanted}, and was deleted")]
     Checksum {
         /// Where it came from.
         address: String,
@@ -115,7 +115,7 @@ pub(crate) fn download(
         416 if here > 0 && ends_at(&answer, here) && !has_changed => is_whole = true,
         206 | 416 => {
             give_up_part();
-            return Err(failed("what was there of it does not fit; try again, from the start".into()));
+            return Err(failed("the earlier part does not match; try again from the start".into()));
         }
         status => return Err(failed(format!("the server answered {status}"))),
     }
@@ -125,8 +125,9 @@ pub(crate) fn download(
     let mut piece = vec![0; PIECE];
     if !is_whole {
         loop {
-            let read =
-                body.read(&mut piece).map_err(|error| failed(format!("{error}; the next call goes on from there")))?;
+            let read = body
+                .read(&mut piece)
+                .map_err(|error| failed(format!("{error}; the next attempt continues from there")))?;
             if read == 0 {
                 break;
             }
@@ -137,7 +138,7 @@ pub(crate) fn download(
         }
     }
     if all.is_some_and(|all| here < all && !is_whole) {
-        return Err(failed("it ended in the middle; the next call goes on from there".into()));
+        return Err(failed("it stopped midway; the next attempt continues from there".into()));
     }
     let found = hex(&hasher.finalize());
     if let Some(wanted) = wanted.filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {

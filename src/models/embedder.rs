@@ -204,11 +204,11 @@ pub enum ModelError {
     },
     /// The program was built without the `bundled-model` feature.
     #[error(
-        "this build carries no model; name a GGUF file in the configuration, or build with the feature bundled-model"
+        "this build has no bundled model; name a GGUF file in the configuration, or build with the feature bundled-model"
     )]
     NoBundledModel,
     /// The program was built without the `gguf` feature.
-    #[error("this build runs no models; build with the feature gguf")]
+    #[error("this build cannot run models; build with the feature gguf")]
     NoModels,
     /// llama.cpp refused to start or to compute.
     #[error("llama.cpp could not {action}: {reason}")]
@@ -246,7 +246,7 @@ pub enum ModelError {
     #[error("embedding failed unexpectedly: {0}; please report this")]
     Panicked(String),
     /// It failed on a text again and again in a way that may pass, and not on others.
-    #[error("the model fails on this text again and again, and not on others")]
+    #[error("the model repeatedly fails on this text only")]
     GivenUp,
     /// The answer was not there in time.
     #[error("the model took too long")]

@@ -66,7 +66,7 @@ pub(crate) fn open_memory_chat(
     }
     let own = !memory.endpoint.is_empty();
     if !own && chat.endpoint.is_empty() {
-        let reason = "neither it nor `chat.endpoint` says where `memory.model` is".into();
+        let reason = "neither it nor `chat.endpoint` is set, so there is no address for `memory.model`".into();
         return Some(Err(ModelError::BadOption { section: "memory", option: "endpoint", reason }));
     }
     let key = if own || !memory.api_key_env.is_empty() { &memory.api_key_env } else { &chat.api_key_env };

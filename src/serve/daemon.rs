@@ -40,12 +40,12 @@ pub(crate) enum DaemonError {
     Start(#[from] StartError),
     /// Others than this machine could reach the address, and nobody said that they may.
     #[error(
-        "{0} can be reached from other machines, over plain HTTP. `--allow-remote` serves there all the same; \
+        "{0} can be reached from other machines, over plain HTTP. Use `--allow-remote` to serve there anyway; \
          docs/security.md says what to put in front"
     )]
     Remote(SocketAddr),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}. `--port 0` takes any free port")]
+    #[error("cannot listen on {address}: {source}. Use `--port 0` for any free port")]
     Listen {
         /// The address asked for.
         address: String,

@@ -158,7 +158,7 @@ pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<
     let model = viewer.workspace().shared().embedder().ok_or_else(|| {
         let Model { state, detail, .. } = Model::of(viewer.workspace().shared().progress().model);
         let why = detail.filter(|_| state == "failed").unwrap_or_else(|| format!("the model is {state}"));
-        RequestError::unavailable(format!("there is no embedding: {why}"), "`vault status` says how the model is")
+        RequestError::unavailable(format!("cannot embed: {why}"), "`vault status` shows the state of the model")
     })?;
     let embedded = match kind {
         EmbeddedAs::Query => model.embed_query(&content, viewer.turn().until_when()),
@@ -169,7 +169,7 @@ pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<
         }
     };
     let embedding = embedded.map_err(|error| {
-        RequestError::unavailable(format!("there is no embedding: {error}"), "try again, or with another text")
+        RequestError::unavailable(format!("cannot embed: {error}"), "try again, or use another text")
     })?;
     Ok(Embedding { dimension: embedding.len(), embedding, model: model.name().to_owned(), kind })
 }

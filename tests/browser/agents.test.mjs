@@ -80,10 +80,10 @@ describe("letting agents in", () => {
     await page.fill("#agent-paths", "[");
     await page.click("dialog .primary");
     await page.waitForSelector("dialog .failure:not([hidden])");
-    assert.match(await text(page, "dialog .failure"), /glob that cannot be read/);
+    assert.match(await text(page, "dialog .failure"), /invalid glob/);
     await page.fill("#agent-paths", "");
     await page.click("dialog .primary");
-    await page.waitForFunction(() => /there is an agent `taken` already/.test(document.querySelector("dialog .failure").textContent));
+    await page.waitForFunction(() => /the agent `taken` already exists/.test(document.querySelector("dialog .failure").textContent));
     assert.equal(await page.inputValue("#agent-name"), "taken");
   });
 
@@ -125,7 +125,7 @@ describe("letting agents in", () => {
     await page.click("dialog .primary");
     await page.waitForSelector("dialog", { state: "detached" });
     await focused(page, "#agent-change");
-    await eventually("the facts", async () => /#secret[^]*notes\/\*\*[^]*memory\/ alone/.test(await text(page, ".facts")));
+    await eventually("the facts", async () => /#secret[^]*notes\/\*\*[^]*only memory\//.test(await text(page, ".facts")));
     assert.match(vault.read("agents/ruled/agent.md"), /expires: 2099-01-31T10:00:00Z\n/);
     assert.deepEqual(await finds(token, "pangolins"), []);
   });
@@ -188,7 +188,7 @@ describe("what agents see and saw", () => {
       await page.keyboard.press("Enter");
       await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector(".answer").textContent), answer);
     };
-    await ask("notes/pangolin.md", "Near sees notes/pangolin.md.*the rules of its page let it through");
+    await ask("notes/pangolin.md", "Near sees notes/pangolin.md.*the rules on its page allow it");
     await ask("notes/diary.md", "Near does not see notes/diary.md.*private");
     await ask("notes/none.md", "there is no note `notes/none.md`");
     await page.goto(`${vault.origin}/#/browse?note=notes/pangolin.md`);
@@ -214,8 +214,8 @@ describe("what agents see and saw", () => {
     const told = await items.allInnerTexts();
     const at = (pattern) => told.findIndex((one) => pattern.test(one));
     assert.match(told[at(/pangolins again/)], /Searched[^]*Refused: `can_read_user_memory` is not true/);
-    assert.match(told[at(/Was given other rules/)], /can_read_user_memory: \S+ → false/);
-    assert.match(told[at(/qqqqzzzz/)], /Nothing was found/);
+    assert.match(told[at(/Got new rules/)], /can_read_user_memory: \S+ → false/);
+    assert.match(told[at(/qqqqzzzz/)], /Nothing found/);
     assert.match(told[at(/pangolins scales/)], /notes\/pangolin\.md#L1/);
     assert.ok(at(/pangolins again/) < at(/qqqqzzzz/) && at(/qqqqzzzz/) < at(/pangolins scales/), "the newest first");
     await page.locator(".log a.cite", { hasText: "notes/pangolin.md" }).first().focus();

@@ -56,7 +56,7 @@ describe("what was changed in two places", () => {
     await press(page, "Keep theirs", COPY);
     await page.waitForSelector("#conflicts", { state: "hidden" });
     await focused(page, "#main");
-    assert.match(await page.locator("#said").textContent(), /notes\/plan\.md is kept; 2 changes can be taken back/);
+    assert.match(await page.locator("#said").textContent(), /Kept notes\/plan\.md; you can undo 2 changes/);
     assert.equal(vault.read("notes/plan.md"), THEIRS);
     assert.equal(there(COPY), false);
     const { checkpoints } = await vault.get("/api/user-memory/checkpoints");

@@ -40,7 +40,7 @@ describe("entries", () => {
 
   test("stay as they are while a button is held down", async () => {
     const page = await opened("#/entries");
-    await row(page, "Prefers tabs").locator("button", { hasText: "Change" }).hover();
+    await row(page, "Prefers tabs").locator("button", { hasText: "Edit" }).hover();
     await page.mouse.down();
     const answer = page.waitForResponse(/\/api\/entries(\?|$)/);
     vault.write("memories/user.md", file("memories/user.md") + "- [fact] Rides a bicycle ^e-4\n");
@@ -58,7 +58,7 @@ describe("entries", () => {
     await page.fill("#entry-text", "Sails on Sundays");
     await page.click(".fact-form button[type=submit]");
     await row(page, "Sails on Sundays").waitFor();
-    await row(page, "Sails on Sundays").locator("button", { hasText: "Change" }).click();
+    await row(page, "Sails on Sundays").locator("button", { hasText: "Edit" }).click();
     await page.fill("#entry-text", "Sails on Mondays");
     await page.click(".fact-form button[type=submit]");
     await row(page, "Sails on Mondays").waitFor();
@@ -101,7 +101,7 @@ describe("review", () => {
     const page = await opened("#/review");
     assert.match(await text(page, ".summary"), /^3 proposals$/);
     assert.match(await row(page, "Tests with make quick").innerText(), /I test with make quick/);
-    assert.match(await row(page, "does not like").innerText(), /something else than[^]*User likes tea/);
+    assert.match(await row(page, "does not like").innerText(), /contradicts[^]*User likes tea/);
     assert.ok((await overflow(page)) <= 0);
     await page.click("#replace-e-b");
     await row(page, "does not like").waitFor({ state: "detached" });
@@ -114,7 +114,7 @@ describe("review", () => {
     await page.fill("#review-text", "a joke");
     await page.click(".fact-form button[type=submit]");
     await eventually("the mark", () => /rejected: a joke/.test(file("memories/archive.md")));
-    await eventually("nothing waits", async () => /Nothing waits/.test(await text(page, ".summary")));
+    await eventually("nothing waits", async () => /No proposals/.test(await text(page, ".summary")));
     assert.equal(await page.evaluate(() => window.__xss), undefined);
   });
 });

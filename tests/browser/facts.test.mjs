@@ -159,7 +159,7 @@ describe("changing facts", () => {
     const page = await opened();
     const change = async (key, typed, wrong = false) => {
       await row(page, key).getByRole("button", { name: /^Edit/ }).click();
-      assert.equal(await page.locator(".fact-form").getByLabel("Until, not included").inputValue(), "2199-01-01");
+      assert.equal(await page.locator(".fact-form").getByLabel("Until (exclusive)").inputValue(), "2199-01-01");
       await page.fill(".fact-form input[name=value]", typed);
       if (wrong) await page.getByLabel("The old value was never true").check();
       await page.locator(".fact-form input[name=value]").press("Enter");
@@ -174,7 +174,7 @@ describe("changing facts", () => {
     assert.match(vault.read("facts.md"), /- same: one \(from 2026-01-05, until 2199-01-01\)\n/);
     // What is cleared is gone.
     await row(page, "other").getByRole("button", { name: /^Edit/ }).click();
-    await page.locator(".fact-form").getByLabel("Until, not included").fill("");
+    await page.locator(".fact-form").getByLabel("Until (exclusive)").fill("");
     await page.locator(".fact-form input[name=value]").press("Enter");
     await eventually("no end", () => /- other: two\n/.test(vault.read("facts.md")));
   });

@@ -69,7 +69,7 @@ describe("the graph on the page", () => {
     await page.fill("#graph-name", "be");
     await page.locator(".entity h3", { hasText: "Ben" }).waitFor();
     await page.fill("#graph-name", "zeppelin");
-    await eventually("nothing", async () => /No note is called so, nor/.test(await text(page, ".summary")));
+    await eventually("nothing", async () => /No note with this name/.test(await text(page, ".summary")));
     await page.goto(vault.origin + "/#/graph?relation=works_at");
     await eventually("a relation alone", async () => (await page.locator(".edge").count()) === 3);
     await page.goto(vault.origin + "/#/graph?kind=company");
@@ -78,7 +78,7 @@ describe("the graph on the page", () => {
 
   test("a layer is searched alone", async () => {
     const page = await opened("#/search");
-    await page.selectOption("select[aria-label='Layer of the memory']", "graph");
+    await page.selectOption("select[aria-label='Memory layer']", "graph");
     await eventually("the graph's notes", async () => (await page.locator(".hit").count()) >= 5);
     await page.fill("#query", "oak");
     await eventually("the company", async () => /Boatyard/.test(await text(page, ".hits")) && (await page.locator(".hit", { hasText: "notes/keel.md" }).count()) === 0);

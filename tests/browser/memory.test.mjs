@@ -63,9 +63,9 @@ describe("the profile", () => {
   test("is made anew when asked, and says what of", async () => {
     const page = await opened("profile");
     await page.click("#profile-make");
-    await page.locator(".hint[role=status]", { hasText: /Made anew|It says so already/ }).waitFor();
+    await page.locator(".hint[role=status]", { hasText: /Made again|Already up to date/ }).waitFor();
     await page.locator(".profile-text", { hasText: "Prefers tabs" }).waitFor();
-    assert.match(await text(page, "#profile-state"), /^Version \d+, made of 1 line;/);
+    assert.match(await text(page, "#profile-state"), /^Version \d+, made from 1 line;/);
     assert.match(vault.read("profile/profile.md"), /Prefers tabs\. \^\[memories\/user\.md#\^e-1\]/);
     assert.match(await page.locator(".profile-text", { hasText: "Prefers tabs" }).innerText(), /Prefers tabs\. memories\/user\.md#\^e-1/);
     await page.locator(".profile-text a.cite", { hasText: "memories/user.md#^e-1" }).click();
@@ -77,7 +77,7 @@ describe("the profile", () => {
     const page = await opened("profile");
     await page.waitForSelector("#profile-state");
     vault.write("profile/profile.md", "# Mine\n\nI am Maya.\n");
-    await page.locator("#profile-state", { hasText: "You have edited it" }).waitFor();
+    await page.locator("#profile-state", { hasText: "You edited it" }).waitFor();
     await page.locator(".profile-text", { hasText: "I am Maya." }).waitFor();
   });
 });
@@ -85,7 +85,7 @@ describe("the profile", () => {
 describe("processing", () => {
   test("shows calls, what they cost and what was put aside, which can be tried again", async () => {
     const page = await opened("processing");
-    await page.locator("button", { hasText: "Read what waits now" }).click();
+    await page.locator("button", { hasText: "Process waiting conversations now" }).click();
     await eventually("the conversation to be put aside", async () => (await asideOf("conversations/a.md")).length === 1);
     await page.goto(`${vault.origin}/#/settings`);
     await page.goto(`${vault.origin}/#/processing`);
@@ -93,9 +93,9 @@ describe("processing", () => {
     await letter.waitFor();
     const said = await text(page, "#main");
     assert.match(said, /calls? since/);
-    assert.match(said, /tokens read, as the service has counted/);
-    assert.match(said, /Within 24 hours \d+ of [\d,]+ calls/);
-    assert.match(said, /Size of the stores/);
+    assert.match(said, /tokens read, as counted by the service/);
+    assert.match(said, /In 24 hours: \d+ of [\d,]+ calls/);
+    assert.match(said, /Disk space/);
     assert.ok((await overflow(page)) <= 0);
     assert.deepEqual(await violations(page), []);
     const { calls } = await vault.get("/api/processing");

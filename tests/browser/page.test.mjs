@@ -48,7 +48,7 @@ describe("the way in", () => {
     const second = await tab();
     await second.goto(address);
     await second.waitForSelector(".login .failure:not([hidden])");
-    assert.match(await text(second, ".login .failure"), /used already/);
+    assert.match(await text(second, ".login .failure"), /already used/);
   });
 
   test("without a token it says what to do, and takes one that is pasted", async () => {
@@ -71,7 +71,7 @@ describe("the way in", () => {
     await page.evaluate(() => sessionStorage.setItem("vault-token", "old"));
     await page.fill("#query", "anything");
     await page.waitForSelector(".login");
-    assert.match(await text(page, ".login .failure"), /session is over/);
+    assert.match(await text(page, ".login .failure"), /session has ended/);
     assert.equal(await page.evaluate(() => sessionStorage.getItem("vault-token")), null);
   });
 });
@@ -80,7 +80,7 @@ describe("searching", () => {
   test("as one types, in every mode, with the words marked and scores on demand", async () => {
     const page = await opened();
     await focused(page, "#query");
-    assert.equal(await text(page, ".summary"), "Written last");
+    assert.equal(await text(page, ".summary"), "Recently written");
     await search(page, QUESTION);
     assert.match(await text(page, ".hit-title"), /loans in a spreadsheet/);
     assert.match(await text(page, ".hit mark"), /\w/);
@@ -262,10 +262,10 @@ describe("reading", () => {
     });
     await heron();
     assert.match(await text(page, ".tools .lines"), /^Lines 1040\d–1040\d$/);
-    await page.click("text=What is before");
+    await page.click("text=Earlier part");
     await page.waitForFunction(() => !document.querySelector("#reader .body").textContent.includes("purple heron"));
     assert.equal(parameters(page).get("lines"), null);
-    await page.click("text=What follows");
+    await page.click("text=Later part");
     await page.waitForFunction(() => document.querySelector("#reader .body").textContent.includes("purple heron"));
     await page.goBack();
     await page.waitForSelector("#reader", { state: "hidden" });
@@ -308,7 +308,7 @@ describe("reading", () => {
     await eventually("the link", async () => (await (await vault.ask(path)).json()).incoming.length > 0);
     await page.goto(`${vault.origin}/#/search?note=notes/sourdough.md`);
     await page.waitForSelector("#reader .near li");
-    assert.match(await text(page, "#reader .near"), /Linked from[^]*Shaping\s*How the dough[^]*Near this note/);
+    assert.match(await text(page, "#reader .near"), /Linked from[^]*Shaping\s*How the dough[^]*Related notes/);
     assert.deepEqual(await violations(page), []);
     await page.locator("#reader .near a", { hasText: "Shaping" }).first().click();
     await page.waitForFunction(() => document.querySelector("#reader h2")?.textContent === "Shaping");
@@ -368,7 +368,7 @@ describe("browsing, numbers and progress", () => {
     await page.click(".day button");
     await page.waitForFunction(() => location.hash.includes("day=2026-01-0"));
     assert.equal(await page.locator(".hit").count(), 1);
-    await page.click("button[aria-label='The day after']");
+    await page.click("button[aria-label='Next day']");
     await page.waitForFunction(() => document.querySelector(".summary").textContent.startsWith("Nothing in journal"));
     await page.click("text=All days");
     await page.waitForSelector(".hit");
@@ -378,7 +378,7 @@ describe("browsing, numbers and progress", () => {
     const page = await opened();
     await page.click("nav a[data-view=stats]");
     await page.waitForSelector(".chart");
-    assert.match(await page.locator(".chart").getAttribute("aria-label"), /\d+ notes in the end/);
+    assert.match(await page.locator(".chart").getAttribute("aria-label"), /\d+ notes at the end/);
     const stats = await vault.get("/api/user-memory/stats");
     assert.equal(await page.locator(".collections tbody tr").count(), Object.keys(stats.collections).length);
     assert.equal(await text(page, ".numbers dd"), stats.files.toLocaleString("en-GB"));

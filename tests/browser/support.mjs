@@ -95,7 +95,7 @@ export class Vault {
 
   async unrouted(method, path) {
     const response = await this.ask(path, { method, headers: { "Content-Type": "application/json" }, body: method === "GET" ? undefined : "{}" });
-    return (await response.json()).error.message === "there is nothing at this address";
+    return (await response.json()).error.message === "no such address";
   }
 
   openAddress() {

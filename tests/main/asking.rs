@@ -242,7 +242,10 @@ fn half_a_word_goes_on_and_a_slip_is_made_good() {
             let found = vault.search_by(mode, query);
             assert!(["notes/rust.md", "notes/mail.md"].contains(&found.paths()[0]), "{query} {mode:?}");
             let said = found.0.degraded.unwrap_or_default();
-            assert!(said.contains(&format!("shown: {shown}")) && said.ends_with("to insist"), "{query}: {said}");
+            assert!(
+                said.contains(&format!("shown: {shown}")) && said.ends_with("to search exactly"),
+                "{query}: {said}"
+            );
         }
         assert!(found(&vault, mode, "\"ownreship\"").is_empty(), "who insists gets what was typed");
     }
@@ -341,7 +344,7 @@ fn a_property_that_no_note_has_is_told_with_the_nearest() {
         assert_eq!(said(query), None, "{query}");
     }
     for query in ["before:lunch", "has:cheese", "after:never"] {
-        let told = format!("`{query}` makes no sense as a condition; its words were looked for");
+        let told = format!("`{query}` is not a valid condition; its words were searched");
         assert!(said(query).is_some_and(|said| said.contains(&told)), "{query}: {:?}", said(query));
     }
     // The filters of a search say so too.

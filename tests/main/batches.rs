@@ -309,7 +309,7 @@ fn answers_that_the_service_has_no_more_are_made_the_usual_way() {
     let app = serve(&vault, config(&endpoint));
     embedded(&app, NOTES);
     let said = eventually("the problem", || status(&app).model.batch?.problem);
-    assert!(said.contains("does not have its answers any more"), "{said}");
+    assert!(said.contains("no longer has its answers"), "{said}");
     nothing_is_left(&app, &endpoint);
 }
 

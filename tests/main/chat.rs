@@ -109,8 +109,8 @@ fn one_search_can_ask_for_it_and_nobody_asks_unless_told() {
     let found = search(&app, "dough", Some("rerank=true,expand=true"));
     assert_eq!(paths(&found), BY_WORDS);
     let said = found.degraded.unwrap();
-    assert!(said.contains("not put in order anew: `chat.endpoint`"), "{said}");
-    assert!(said.contains("searched for what was typed alone: `chat.endpoint`"), "{said}");
+    assert!(said.contains("not reranked: `chat.endpoint`"), "{said}");
+    assert!(said.contains("searched without query expansion: `chat.endpoint`"), "{said}");
 }
 
 #[test]
@@ -123,16 +123,16 @@ fn whatever_fails_leaves_the_order_before_and_is_said() {
         (Fault::Status(500, "", r#"{"error":{"message":"no memory"}}"#), "has failed (500): no memory"),
         (Fault::Status(401, "", ""), "wants a key: name its environment variable in `chat.api_key_env`"),
         (Fault::Status(307, "Location: /elsewhere\r\n", ""), "`chat.endpoint`"),
-        (Fault::Html, "something else than JSON"),
+        (Fault::Html, "did not return JSON"),
         (Fault::Half, "the chat endpoint"),
         (Fault::Close, "the chat endpoint"),
-        (Fault::Nan, "something else than the scores"),
+        (Fault::Nan, "did not return the requested scores"),
         (Fault::Fewer, "more or fewer scores"),
-        (Fault::Says("Sure! The third passage is the best."), "something else than the scores"),
-        (Fault::Says("```json\n{\"scores\":[0.1,0.1,1.0]}\n```"), "something else than the scores"),
-        (Fault::Says("{\"scores\":[0.1,0.1,1.5]}"), "not from 0 to 1"),
+        (Fault::Says("Sure! The third passage is the best."), "did not return the requested scores"),
+        (Fault::Says("```json\n{\"scores\":[0.1,0.1,1.0]}\n```"), "did not return the requested scores"),
+        (Fault::Says("{\"scores\":[0.1,0.1,1.5]}"), "outside 0 to 1"),
         (Fault::Says("{\"scores\":[0.1,0.1,1.0,1.0]}"), "more or fewer scores"),
-        (Fault::Status(200, "", r#"{"choices":[]}"#), "without a text"),
+        (Fault::Status(200, "", r#"{"choices":[]}"#), "without text"),
     ];
     for (fault, said) in faults {
         let endpoint = Endpoint::start();
@@ -145,7 +145,7 @@ fn whatever_fails_leaves_the_order_before_and_is_said() {
         assert_eq!(paths(&found), BY_WORDS, "{fault:?}");
         assert!(found.results.iter().all(|hit| hit.scores.rerank.is_none()), "{fault:?}");
         let degraded = found.degraded.unwrap_or_default();
-        assert!(degraded.contains("not put in order anew") && degraded.contains(said), "{fault:?}: {degraded}");
+        assert!(degraded.contains("not reranked") && degraded.contains(said), "{fault:?}: {degraded}");
         assert!(!degraded.contains("third passage"), "what it says is nobody's: {degraded}");
         assert_eq!(endpoint.asked().len(), 1, "{fault:?}: it is asked once");
     }
@@ -164,7 +164,7 @@ fn a_model_that_hangs_leaves_an_agent_its_answer() {
     let found = reply.json();
     assert_eq!((reply.status, paths_of(&found)), (200, BY_WORDS.to_vec()), "{found}");
     let said = found["degraded"].as_str().unwrap();
-    assert_eq!(said, "searched for what was typed alone; not put in order anew");
+    assert_eq!(said, "searched without query expansion; not reranked");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn after_five_failures_a_chat_model_is_left_alone() {
     endpoint.fails(|_| None);
     let found = search(&app, "dough", None);
     assert_eq!((endpoint.asked().len(), paths(&found)), (5, BY_WORDS.to_vec()));
-    assert!(found.degraded.unwrap().contains("is left alone"));
+    assert!(found.degraded.unwrap().contains("the next attempt is in"));
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_key_that_lies_in_the_environment_is_not_sent_to_a_chat_model() {
     // One that is named and not there is no reason to find nothing, nor to ask without it.
     vault.write("memory.toml", config(&endpoint.address(), "rerank = \"chat\"", "api_key_env = \"NO_SUCH_KEY\""));
     let said = run(&vault);
-    assert!(said.contains("`chat.api_key_env`: the environment of this process has no NO_SUCH_KEY"), "{said}");
+    assert!(said.contains("`chat.api_key_env`: the environment variable NO_SUCH_KEY is not set"), "{said}");
     assert_eq!(endpoint.asked().len(), asked.len());
     let status = vault.run(&["status"]).ok().stdout;
     assert!(status.contains("NO_SUCH_KEY"), "{status}");
@@ -368,7 +368,7 @@ fn an_agent_sends_nothing_that_it_does_not_see_and_turns_nothing_on() {
     // It is told neither where the model is nor what was not sent.
     endpoint.fails(|_| Some(Fault::Status(500, "", r#"{"error":"at /home/me"}"#)));
     let found = ask(&vault, "%20flour").json();
-    assert_eq!(found["degraded"], "not put in order anew");
+    assert_eq!(found["degraded"], "not reranked");
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn a_query_is_looked_for_in_other_words_too() {
         let found = search(&format!("velocipede {at}{at}"), "");
         let said = found["degraded"].as_str().unwrap();
         assert!(
-            paths_of(&found).contains(&"notes/velo.md") && said.contains("searched for what was typed alone:"),
+            paths_of(&found).contains(&"notes/velo.md") && said.contains("searched without query expansion:"),
             "{found}"
         );
         assert!(!paths_of(&found).contains(&"notes/bike.md"), "{found}");
@@ -478,7 +478,7 @@ fn help_takes_no_longer_than_it_may() {
     assert!(started.elapsed() >= Duration::from_millis(1500), "each has its share of the time");
     assert_eq!((paths(&found), endpoint.asked().len()), (BY_WORDS.to_vec(), 2));
     let said = found.degraded.unwrap();
-    assert!(said.contains("searched for what was typed alone") && said.contains("not put in order"), "{said}");
+    assert!(said.contains("searched without query expansion") && said.contains("not reranked"), "{said}");
 }
 
 #[test]
@@ -498,7 +498,7 @@ fn the_embedder_has_its_time_when_the_query_was_said_in_other_words() {
     let found = notes::search(&app.owner(), &params).unwrap();
     let said = found.degraded.clone().unwrap();
     assert_eq!(found.mode, Mode::Semantic, "{said}");
-    assert!(said.contains("searched for what was typed alone") && !said.contains("the model failed"), "{said}");
+    assert!(said.contains("searched without query expansion") && !said.contains("the model failed"), "{said}");
 }
 
 #[test]
@@ -606,7 +606,7 @@ fn an_evaluation_says_in_how_many_answers_the_model_did_not_help() {
     endpoint.fails(|_| Some(Fault::Html));
     let shown = vault.run(&args).ok().stdout;
     let said =
-        "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; the first time because: not put in order";
+        "keyword, rerank=chat: in 2 of 2 answers the chat model did not help; the first time because: not reranked";
     assert!(shown.contains(said), "{shown}");
     let measured = vault.run(&[&args[..], &["--json"]].concat()).ok().json();
     let unhelped: Vec<&Value> = measured["runs"].as_array().unwrap().iter().map(|run| &run["unhelped"]).collect();

@@ -499,7 +499,7 @@ fn the_title_of_a_note_that_is_private_by_now_is_not_named() {
     let ada = vault.token_of("ada");
     let names = |vault: &Daemon| {
         let view = ask(vault, Some(&ada), &json!({"query": "the Zanzibar plan and its budget"}));
-        view["receipt"].to_string().contains("names what is known")
+        view["receipt"].to_string().contains("names a known entity")
     };
     assert!(names(&vault));
     fs::write(vault.path("notes/x.md"), "---\nprivate: true\n---\n# Zanzibar plan\n\nSpices.\n").unwrap();

@@ -398,7 +398,7 @@ fn purge_cut_short_leaves_what_was_edited_since() {
     vault.start();
     eventually("what is as it was to go, and the rest to be named", || {
         let fact = vault.run(&["fact", "get", "farm/zebra"]);
-        (fact.code == 1 && vault.log().contains("it has been changed since")).then_some(())
+        (fact.code == 1 && vault.log().contains("it has changed since")).then_some(())
     });
     assert_eq!(fs::read_to_string(vault.path("memories/user.md")).unwrap(), entry);
 }
@@ -416,7 +416,7 @@ fn purge_cut_short_with_a_list_that_cannot_be_read_stays_open() {
     let state = || rusqlite::Connection::open(&database).unwrap();
     state().execute("UPDATE open_purges SET going_with = '[{'", []).unwrap();
     vault.start();
-    eventually("the list to be named", || vault.log().contains("the list of what goes with").then_some(()));
+    eventually("the list to be named", || vault.log().contains("the list of what is deleted with").then_some(()));
     vault.terminate();
     let open: i64 = state().query_row("SELECT count(*) FROM open_purges", [], |row| row.get(0)).unwrap();
     assert_eq!(open, 1);

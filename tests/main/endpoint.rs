@@ -84,12 +84,12 @@ fn each_fault_is_named_and_told_from_others() {
         (
             Fault::Status(400, "", r#"{"error":"input is too long"}"#),
             Permanent,
-            "refuses a text (400): input is too long",
+            "rejects a text (400): input is too long",
         ),
-        (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "wants a key"),
+        (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "needs a key"),
         (Fault::Status(404, "", r#"{"error":"model \"hashed\" not found"}"#), Refused, "model \"hashed\" not found"),
         (Fault::Status(307, "Location: /elsewhere\r\n", ""), Refused, "redirect"),
-        (Fault::Html, Transient, "something else than JSON"),
+        (Fault::Html, Transient, "did not return JSON"),
         (Fault::Half, Transient, ""),
         (Fault::Dimension(7), Permanent, "7 numbers"),
         (Fault::Nan, Permanent, "gave no embeddings"),
@@ -136,7 +136,10 @@ fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
     let asked = endpoint.asked().len();
     endpoint.fails(|_| None);
     let error = embedder.embed_query("query 6", None).unwrap_err();
-    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("is left alone"), "{error}");
+    assert!(
+        error.kind() == ModelErrorKind::Transient && error.to_string().contains("the next attempt is in"),
+        "{error}"
+    );
     assert_eq!(endpoint.asked().len(), asked, "it was not asked");
     // Those in a hurry do not close the way for others.
     let endpoint = Endpoint::start();
@@ -314,7 +317,7 @@ fn what_is_refused_is_not_asked_for_again() {
     });
     let app = serve(&vault, config(&endpoint, "batch_size = 4\n"));
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
-    assert!(failed.detail.unwrap().contains("wants a key"));
+    assert!(failed.detail.unwrap().contains("needs a key"));
     assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     assert!(endpoint.sent("boats") <= 12, "the requests that were under way: {}", endpoint.sent("boats"));
 }
@@ -367,10 +370,10 @@ fn the_status_says_so_when_only_searches_fail() {
     let model = status(&app).model;
     assert_eq!(model.state, "failed");
     assert!(model.detail.unwrap().ends_with(
-        "wants a key: name its environment variable in `embed.api_key_env` (401); mend that, and start anew"
+        "needs a key: name its environment variable in `embed.api_key_env` (401); correct this, and restart"
     ));
     let asked = endpoint.asked().len();
-    assert!(by_meaning(&app, "a ferry").1.unwrap().contains("wants a key"));
+    assert!(by_meaning(&app, "a ferry").1.unwrap().contains("needs a key"));
     assert_eq!(endpoint.asked().len(), asked, "neither the words nor the key are sent again");
 }
 

@@ -38,7 +38,7 @@ fn questions_become_numbers_and_what_cannot_be_measured_is_said() {
     let no_model = "`where is the bicycle` was searched by keyword instead of semantic";
     for (args, said) in [
         (&["eval", "/nowhere.md"][..], "cannot read /nowhere.md"),
-        (&["eval", empty.to_str().unwrap()], "there is no question"),
+        (&["eval", empty.to_str().unwrap()], "no questions found"),
         (&["eval", questions, "--section", "elsewhere"], "there is no question under a heading `elsewhere`"),
         (&["eval", questions, "--mode", "semantic"], no_model),
         (&["eval", questions, "--mode", "keyword", "--set", "fusio=rrf"], "unknown field `fusio`"),

@@ -649,7 +649,7 @@ fn a_span_that_is_over_overwrites_nothing() {
     let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nhistory = false\n");
     vault.run(&["fact", "set", "k", "now"]).ok();
     let refused = vault.run(&["fact", "set", "k", "old", "--from", "2024-01-01", "--until", "2025-01-01"]);
-    assert!(refused.code == 2 && refused.stderr.contains("no history is kept"), "{refused:?}");
+    assert!(refused.code == 2 && refused.stderr.contains("only the history stores past spans"), "{refused:?}");
     assert_eq!(read(&vault, "facts.md"), "- k: now\n");
     let kept = Daemon::vault();
     let refused = kept.run(&["fact", "set", "k", "old", "--until", "2025-01-01"]);

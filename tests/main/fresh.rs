@@ -134,7 +134,7 @@ fn a_search_sees_the_save_before_it_by_every_way() {
             let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
             let found = &reply["result"]["structuredContent"];
             let paths = found["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
-            let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("saved in the last moment"));
+            let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("the newest changes"));
             (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
         };
         sees(&daemon, mode, save, search, true);

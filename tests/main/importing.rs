@@ -296,12 +296,12 @@ fn copies_beside_sessions_are_left_out_and_counted() {
     assert_eq!((&report["added"], &report["conversations"]), (&1.into(), &1.into()), "{report}");
     let (reason, times) =
         report["left_out"].as_object().unwrap().iter().find(|(key, _)| key.contains(".checkpoint.")).unwrap();
-    assert!(reason.contains("copies of sessions") && times == 4, "{report}");
+    assert!(reason.contains("copied and archived sessions") && times == 4, "{report}");
     assert!(!texts(&vault, "conversations").concat().contains("Word copy"));
     // Where there is nothing else, that is said, and one that is named itself is taken.
     fs::remove_file(folder.path().join("s.jsonl")).unwrap();
     let none = vault.run(&["import", "--from", "openclaw", folder.path().to_str().unwrap()]);
-    assert!(none.code == 2 && none.stderr.contains("it has copies of sessions"), "{}", none.stderr);
+    assert!(none.code == 2 && none.stderr.contains("it has copied and archived sessions"), "{}", none.stderr);
     let named = folder.path().join("s.checkpoint.1.jsonl");
     assert_eq!(import(&vault, "openclaw", named.to_str().unwrap())["added"], 1);
 }
@@ -314,7 +314,7 @@ fn a_folder_that_has_nothing_but_a_vault_is_said_to_and_links_are_counted() {
     let vault = Daemon::vault();
     let path = folder.path().to_str().unwrap();
     let refused = vault.run(&["import", "--from", "folder", path]);
-    let said = "it has nothing but a vault, `other`, which is left out: name that folder itself";
+    let said = "it has only a vault, `other`, which is left out: to import it, name that folder";
     assert!(refused.code == 2 && refused.stderr.contains(said), "{}", refused.stderr);
     fs::write(folder.path().join("a.png"), "x").unwrap();
     let refused = vault.run(&["import", "--from", "folder", path]);
@@ -352,7 +352,7 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     let note = vault.run(&["import", "--from", "folder", pdf]);
     assert!(note.code == 2 && note.stderr.contains("seems to be a PDF"), "{}", note.stderr);
     let export = vault.run(&["import", "--from", "chatgpt", &data("claude/conversations.json")]);
-    assert!(export.code == 1 && export.stderr.contains("an export of Claude: try --from claude"), "{}", export.stderr);
+    assert!(export.code == 1 && export.stderr.contains("a Claude export: try --from claude"), "{}", export.stderr);
     let folder = vault.run(&["import", "--from", "folder", &data("chatgpt")]);
     assert!(folder.code == 2 && folder.stderr.contains("--from chatgpt"), "{}", folder.stderr);
     assert!(!vault.path("conversations").exists() && !vault.path("notes").exists());
@@ -519,7 +519,7 @@ fn a_zip_that_was_cut_short_is_refused_and_brings_nothing() {
     for length in [60, bytes.len() / 2, bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap()] {
         fs::write(file, &bytes[..length]).unwrap();
         let refused = vault.run(&["import", "--from", "chatgpt", file]);
-        assert!(refused.code == 2 && refused.stderr.contains("was cut short: download it again"), "{}", refused.stderr);
+        assert!(refused.code == 2 && refused.stderr.contains("is incomplete: download it again"), "{}", refused.stderr);
     }
     assert!(texts(&vault, "conversations").is_empty());
     fs::write(file, &bytes).unwrap();
@@ -784,7 +784,7 @@ fn a_folder_that_holds_the_vault_comes_without_it_and_a_watch_of_it_ends() {
     for added in [1, 0] {
         let report = import(&vault, "folder", path);
         assert_eq!(report["added"], added, "{report}");
-        assert_eq!(report["left_out"]["a vault: this one itself or another"], 2, "{report}");
+        assert_eq!(report["left_out"]["this vault or another one"], 2, "{report}");
     }
     for inside in [vault.path(""), vault.path("notes"), vault.path("notes/plan.md")] {
         let refused = vault.run(&["import", "--from", "folder", inside.to_str().unwrap()]);

@@ -56,7 +56,7 @@ fn each_note_is_found_in_its_layer_alone() {
     vault.remove("notes/odd.md").sync();
     let found = vault.search("quokka layer:bottom").0;
     assert_eq!(
-        found.degraded.as_deref().map(|said| said.contains("`layer:bottom` makes no sense as a condition")),
+        found.degraded.as_deref().map(|said| said.contains("`layer:bottom` is not a valid condition")),
         Some(true),
         "{:?}",
         found.degraded

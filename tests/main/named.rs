@@ -78,7 +78,7 @@ fn a_name_a_link_and_a_heading_are_taken_by_every_command() {
         }
         // An agent that is not there is named to the person.
         let refused = vault.run(&["context", "--agent", "nobody", "x"]);
-        let said = "vault: there is no agent `nobody`. `vault agent list` names those there are\n";
+        let said = "vault: there is no agent `nobody`. `vault agent list` lists all agents\n";
         assert_eq!((refused.code, refused.stderr.as_str()), (1, said));
         let by_title = vault.run(&["agent", "allow", "No Body"]);
         assert!(by_title.stderr.contains("perhaps `no-body`"), "{}", by_title.stderr);

@@ -78,7 +78,7 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
     assert_eq!(with(&token, "/api/user-memory/note?path=notes/tea.md").status, 200);
     assert!(with(&token, "/status").header("set-cookie").is_none() && reply.header("set-cookie").is_none());
     let again = trade(code);
-    assert_eq!((again.status, again.error().as_str()), (401, "this code was used, or is too old"));
+    assert_eq!((again.status, again.error().as_str()), (401, "this code was already used, or has expired"));
     assert_ne!(daemon.token(), token, "it is not the owner's own");
     for body in ["", "{}", "[]", "{\"code\": 1}", "{\"code\": \"x\", \"more\": 1}"] {
         let reply = daemon.send(&Request::new("POST", "/page/token").json(body));

@@ -149,7 +149,7 @@ fn where_memory_has_nothing_or_fails_the_very_bytes_go_on() {
         (chat(ABOUT_ME).into(), Some("Ada L."), "profile; tokens="),
         (b"{ no json".to_vec(), None, "skipped; the body is not JSON"),
         (vec![0xff, 0x00], None, "skipped; the body is not text"),
-        (b"{\"messages\": [ ]}".to_vec(), None, "skipped; no message is the user's"),
+        (b"{\"messages\": [ ]}".to_vec(), None, "skipped; no message is from the user"),
         (twice.into(), None, "profile; tokens="),
     ];
     for (body, named, expected) in cases {
@@ -224,7 +224,7 @@ fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() 
     let ask = |word: &str| vault.send(&asked(&ada, chat(word)));
     let reply = ask("401");
     assert!(
-        reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("wants a key"),
+        reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("needs a key"),
         "{}",
         reply.error()
     );

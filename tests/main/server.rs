@@ -30,7 +30,7 @@ fn who_is_let_in_by_which_token_host_and_page() {
         let reply = daemon.send(&Request::get(target));
         assert_eq!(reply.status, 401, "{target}");
         assert!(reply.header("www-authenticate").is_some());
-        assert_eq!(reply.error(), "a token is needed");
+        assert_eq!(reply.error(), "a token is required");
         let wrong = Request::get(target).header("Authorization", "Bearer 0123456789abcdef");
         assert_eq!(daemon.send(&wrong).status, 401, "{target}");
     }
@@ -59,9 +59,9 @@ fn who_is_let_in_by_which_token_host_and_page() {
     // A body is small where no token is needed.
     let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));
     let small = daemon.send(&Request::new("POST", "/page/token").json(code(64)));
-    assert_eq!((small.status, small.error().as_str()), (401, "this code was used, or is too old"));
+    assert_eq!((small.status, small.error().as_str()), (401, "this code was already used, or has expired"));
     let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
-    assert_eq!((large.status, large.error().as_str()), (413, "the body has over 1024 bytes"));
+    assert_eq!((large.status, large.error().as_str()), (413, "the body has more than 1024 bytes"));
     // Said beforehand, none of it is waited for; not said, it is counted.
     let mut announced = TcpStream::connect(daemon.address()).unwrap();
     announced.set_read_timeout(Some(PATIENCE)).unwrap();

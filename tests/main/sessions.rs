@@ -196,7 +196,7 @@ fn what_cannot_be_read_is_said_and_keeps_no_other_from_coming() {
     note(&vault, "conversations", "Caf\u{fffd} words");
     let state = once(&vault, "the problems", |state| state["problems"].as_array().is_some_and(|all| !all.is_empty()));
     let said = state["problems"].to_string();
-    assert!(said.contains("strange.jsonl") && said.contains("no session of a program"), "{said}");
+    assert!(said.contains("strange.jsonl") && said.contains("not a session of a known program"), "{said}");
     let is_root = rustix::process::geteuid().is_root();
     assert!(is_root || said.contains("closed.jsonl") && said.contains("cannot be read"), "{said}");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).unwrap();

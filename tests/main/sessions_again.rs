@@ -390,7 +390,7 @@ fn strange_files_come_as_far_as_they_can_be_read_and_what_is_lost_is_said() {
             .find(|problem| problem["path"].as_str().unwrap().ends_with(name))
             .map_or(Value::Null, |it| it["reason"].clone())
     };
-    assert!(said("cut.jsonl").as_str().is_some_and(|said| said.contains("1 × lines that are no JSON")), "{problems}");
+    assert!(said("cut.jsonl").as_str().is_some_and(|said| said.contains("1 × lines that are not JSON")), "{problems}");
     assert!(
         said("long.jsonl").as_str().is_some_and(|said| said.contains("1 × lines of more than 64 MB")),
         "{problems}"

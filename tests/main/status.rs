@@ -52,10 +52,10 @@ fn what_one_model_does_not_read_was_said_of_the_next() {
     // One request sees one state of the index, whatever becomes of the models meanwhile.
     let before = app.owner();
     let said = || notes::search(&before, &query).unwrap().degraded.unwrap_or_default();
-    assert!(said().contains("(all-MiniLM-L6-v2) reads English alone"), "{}", said());
+    assert!(said().contains("(all-MiniLM-L6-v2) knows only English"), "{}", said());
     app.replace_model(load(24, "another"));
     serves("another");
-    assert!(said().contains("(all-MiniLM-L6-v2) reads English alone"), "{}", said());
+    assert!(said().contains("(all-MiniLM-L6-v2) knows only English"), "{}", said());
 }
 
 /// A model that embeds no note until it is stopped.

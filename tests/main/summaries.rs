@@ -155,7 +155,7 @@ fn a_digest_is_shown_and_written_and_stays_as_a_person_has_edited_it() {
     let mine = vault.read("summaries/days/2026-01-05.md") + "- mine\n";
     vault.write("summaries/days/2026-01-05.md", &mine);
     let kept = vault.run(&["digest", "2026-01-05", "--write", "--json"]).ok().json();
-    assert_eq!((&kept["written"], &kept["reason"]), (&json!(false), &json!("you have edited the file")));
+    assert_eq!((&kept["written"], &kept["reason"]), (&json!(false), &json!("you edited the file")));
     assert_eq!(vault.run(&["digest", "2020-01-05"]).code, 1);
     assert_eq!(vault.get("/api/digest?day=never").status, 400);
 }

@@ -87,7 +87,7 @@ fn without_room_for_all_watches_the_rest_is_polled_until_there_is() {
         assert_eq!(watching["by"], "events and polling");
         let reason = watching["reason"].as_str().unwrap();
         // Of four watches the folder of the cookies has one, and the vault's own another.
-        assert!(reason.starts_with("7 folders have no watch: the system's limit of 4 inotify watches"), "{reason}");
+        assert!(reason.starts_with("7 folders are not watched: the system's limit of 4 inotify watches"), "{reason}");
         assert!(reason.contains("`sudo sysctl user.max_inotify_watches=524288`"), "{reason}");
         assert!(daemon.run(&["status"]).ok().stdout.contains("limit of 4 inotify watches"));
         for at in 0..9 {
@@ -147,7 +147,7 @@ fn is_missed(daemon: &Daemon) {
         let status = daemon.status();
         status["watching"]["missing_since"].is_string().then_some(status)
     });
-    assert!(missing["failure"].as_str().unwrap().contains("is not there"), "{missing}");
+    assert!(missing["failure"].as_str().unwrap().contains("does not exist"), "{missing}");
     assert_eq!(daemon.find("aardvark"), ["notes/a.md"], "the last state is kept");
     let said = daemon.run(&["status"]).ok().stdout;
     assert!(said.contains("the vault's folder is not there since 20"), "{said}");
@@ -189,7 +189,7 @@ fn the_vault_is_moved_away_and_back() {
     fs::remove_file(away.join("notes/b.md")).unwrap();
     is_missed(&daemon);
     let refused = daemon.ask(Request::new("POST", "/reindex").json("{\"full\": true}"));
-    assert!(refused.status >= 400 && refused.error().contains("is not there"), "{}", refused.json());
+    assert!(refused.status >= 400 && refused.error().contains("does not exist"), "{}", refused.json());
     assert!(!root.exists(), "nothing was made where the vault is not");
     fs::rename(&away, &root).unwrap();
     daemon.finds("cheetah", &["notes/c.md"]).finds("baboon", &[]);
@@ -313,10 +313,10 @@ fn a_glob_in_the_configuration_that_could_open_something_stops_the_command() {
     let many: String = (0..60_000).map(|at| format!("'*{at}',")).collect();
     for (config, words) in [
         ("[access]\nprivate = ['/notes/diary']".to_owned(), "`/notes/diary` is absolute"),
-        ("[access]\nprivate = ['notes\\diary']".to_owned(), "parted by `/`"),
+        ("[access]\nprivate = ['notes\\diary']".to_owned(), "separate folders with `/`"),
         ("[access]\nprivate = ['!notes']".to_owned(), "begins with `!`"),
         ("[access]\nprivate = ['diary**']".to_owned(), "`**` within a name"),
-        ("[access]\nprivate = ['']".to_owned(), "names no place"),
+        ("[access]\nprivate = ['']".to_owned(), "names nothing"),
         (format!("[access]\nprivate = ['{deep}']"), "`access.private`"),
         (format!("[index]\nexclude = ['{deep}']"), "`index.exclude`"),
         (format!("[index]\nexclude = [{many}]"), "name folders instead"),

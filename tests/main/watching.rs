@@ -164,7 +164,7 @@ fn polling_finds_changes_where_there_are_no_events() {
     let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 1\n");
     daemon.write("a.md", "before").start();
     let watching = daemon.status()["watching"].clone();
-    assert_eq!((&watching["by"], &watching["reason"]), (&"polling".into(), &"`index.watch` says so".into()));
+    assert_eq!((&watching["by"], &watching["reason"]), (&"polling".into(), &"set by `index.watch`".into()));
     fs::write(daemon.path("a.md"), "after").unwrap();
     fs::create_dir(daemon.path("new")).unwrap();
     fs::write(daemon.path("new/b.md"), "new").unwrap();

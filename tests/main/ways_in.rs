@@ -201,7 +201,7 @@ fn every_route_needs_a_token_but_those_that_say_not() {
         let path = way.1.replace("{name}", "app.js").replace(['{', '}'], "");
         let reply = daemon.send(&Request::new(&way.0, &path).json("{}"));
         // The socket's own is over TCP a file of the page, which takes no method but GET.
-        assert_eq!(reply.status == 401 && reply.error() == "a token is needed", !open, "{way:?}: {}", reply.status);
+        assert_eq!(reply.status == 401 && reply.error() == "a token is required", !open, "{way:?}: {}", reply.status);
     }
 }
 

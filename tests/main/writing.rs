@@ -196,9 +196,9 @@ fn over_http_and_from_the_command_line() {
     let refused = reply.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(refused.starts_with("colour: unknown field"), "{refused}");
     let refused = daemon.post("/api/user-memory/save", &json!(["text"])).error();
-    assert_eq!(refused, "the body is to be a JSON object");
+    assert_eq!(refused, "the body must be a JSON object");
     let refused = daemon.post("/api/user-memory/save", &json!({"content": "x".repeat(2 << 20)}));
-    assert_eq!((refused.status, refused.error().as_str()), (413, "the body has over 1048576 bytes"));
+    assert_eq!((refused.status, refused.error().as_str()), (413, "the body has more than 1048576 bytes"));
     daemon.post("/api/user-memory/save", &json!({"content": "over the wire"})).ok();
     assert_eq!(daemon.find("wire"), ["snippets/over-the-wire.md"]);
 }

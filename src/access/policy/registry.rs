@@ -37,7 +37,7 @@ pub enum AgentsError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The system has no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    #[error("cannot get random numbers from the system: {0}")]
     Random(std::io::Error),
 }
 
@@ -266,27 +266,27 @@ const FORGOTTEN: &str = "(forgotten)";
 #[derive(Debug)]
 pub struct ReadLog(LogTable);
 
-/// Something that an agent asked.
+/// A request of an agent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogEntry {
     /// When, as RFC 3339.
     #[schema(value_type = String)]
     pub at: Timestamp,
-    /// What: `search`, `browse`, `passage`, `note`, `memory_save`, … or `page` when its `agent.md` gives something else.
+    /// What: `search`, `browse`, `passage`, `note`, `memory_save`, … or `page` if the rules in its `agent.md` changed.
     pub what: String,
-    /// What it looked for, named or wrote to.
+    /// The query, name or file of the request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub query: String,
-    /// The places that it was given, as citations.
+    /// The places that it returned, as citations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
-    /// Why it got nothing, where a rule and not the search decided.
+    /// Why it returned nothing, if a rule decided so.
     pub refused: Option<String>,
-    /// What an agent's page gives otherwise than before, a key each: `collections: ["*"] → ["notes"]`.
+    /// Changed rules on an agent's page, one per key: `collections: ["*"] → ["notes"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What a context was made of, in short.
+    /// A short receipt of a context.
     pub receipt: Option<String>,
 }
 

@@ -12,8 +12,8 @@ use crate::index::search::{AskedOnce, Assistant, MaySend, Unassisted, Visible};
 use crate::models::{ChatExpander, ChatModel, ChatReranker, ModelError, Reranker, open_chat, open_reranker};
 
 /// What an answer says that another model should have helped with, and did not.
-pub(crate) const ORDER_KEPT: &str = "not put in order anew";
-pub(crate) const AS_TYPED: &str = "searched for what was typed alone";
+pub(crate) const ORDER_KEPT: &str = "not reranked";
+pub(crate) const AS_TYPED: &str = "searched without query expansion";
 
 /// What one request is helped with.
 pub(super) struct AssistedRequest {
@@ -87,9 +87,7 @@ impl ReadScope {
             Unassisted::Withheld(count) => {
                 let (is, keep) =
                     if *count == 1 { ("passage was", "keeps its") } else { ("passages were", "keep their") };
-                Some(format!(
-                    "{count} {is} not sent to the chat model, being private or just changed, and {keep} place"
-                ))
+                Some(format!("{count} {is} private or just changed, so not sent to the chat model, and {keep} place"))
             }
         }
     }
@@ -129,7 +127,7 @@ impl RerankHelp {
             return Err("`search.rerank_model` in memory.toml names no file".into());
         };
         match loaded.get() {
-            None => Err("the model is being loaded".into()),
+            None => Err("the model is loading".into()),
             Some(Ok(reranker)) => Ok(reranker.as_ref()),
             Some(Err(error)) => Err(error.to_string()),
         }

@@ -164,9 +164,9 @@ impl MeaningAlike {
 
     /// Why texts were compared by their words alone, though a model is to compare their meaning; `None` where it did, and where none is to.
     pub(crate) fn degraded(&self) -> Option<String> {
-        let unanswered = || self.made.borrow().values().any(Option::is_none).then_some("the model has not answered");
+        let unanswered = || self.made.borrow().values().any(Option::is_none).then_some("the model did not answer");
         let why = self.missing.or_else(unanswered).filter(|_| self.was_asked.get())?;
-        Some(format!("{why}: what says the same in other words was not looked for"))
+        Some(format!("{why}: duplicates in other words were not looked for"))
     }
 
     /// How likely two texts say the same, 0 to 1, as far as their meaning tells; `None` where nobody can tell.
@@ -224,7 +224,7 @@ pub(crate) fn tags(tags: &[String]) -> Result<Vec<String>, RequestError> {
     }
     let tags: Vec<String> = tags.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
     if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
-        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is no tag")));
+        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is not a valid tag")));
     }
     if let Some(tag) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
         return Err(RequestError::invalid(format!(

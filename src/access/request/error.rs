@@ -106,7 +106,7 @@ impl RequestError {
 
     /// An agent may not write so, as the person says.
     pub(crate) fn kept_by_person(message: impl Into<String>) -> Self {
-        let hint = Some("the person says so in `agent.md`, or in `memory.toml`".into());
+        let hint = Some("the owner set this in `agent.md` or `memory.toml`".into());
         Self { hint, ..Self::forbidden(message) }
     }
 
@@ -171,10 +171,10 @@ impl From<WriteError> for RequestError {
                 kind: ErrorKind::TooMuch,
                 message,
                 hint: Some(
-                    "try again tomorrow, or ask the person: `max_written_bytes_per_day` in `memory.toml`".into(),
+                    "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`".into(),
                 ),
             },
-            WriteError::Fs(_) => Self::unavailable(message, "nothing was written; see that the disk takes files again"),
+            WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
     }
 }
@@ -190,9 +190,9 @@ impl From<ItemError> for RequestError {
             ItemError::Edit { .. } | ItemError::Other { .. } => Self::conflict(message),
             ItemError::Loss { lost, .. } => {
                 let shown = lost.iter().take(10).map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
-                Self { hint: Some(format!("it would drop:\n{shown}")), ..Self::conflict(message) }
+                Self { hint: Some(format!("these would be dropped:\n{shown}")), ..Self::conflict(message) }
             }
-            ItemError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+            ItemError::Read { .. } => Self::unavailable(message, "the next request reads the file again"),
         }
     }
 }
@@ -212,13 +212,19 @@ impl From<GeneratedError> for RequestError {
 
 impl From<AgentsError> for RequestError {
     fn from(error: AgentsError) -> Self {
-        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
+        Self::unavailable(
+            error.to_string(),
+            "nothing was changed; make sure that the vault's `.vault/state` is writable",
+        )
     }
 }
 
 impl From<StateError> for RequestError {
     fn from(error: StateError) -> Self {
-        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
+        Self::unavailable(
+            error.to_string(),
+            "nothing was changed; make sure that the vault's `.vault/state` is writable",
+        )
     }
 }
 
@@ -239,7 +245,7 @@ impl From<TraceFilesError> for RequestError {
             },
             TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
             TraceFilesError::Away | TraceFilesError::Disk(_) => {
-                Self::unavailable(message, "nothing of it was kept: send it again later")
+                Self::unavailable(message, "nothing was stored; send it again later")
             }
         }
     }

@@ -208,9 +208,7 @@ impl ReadScope {
         let (embedder, name) = (self.workspace.shared().embedder_of(self.reader()), language.name());
         let model = embedder.filter(|_| !self.is_agents()).map(|embedder| format!(" ({})", embedder.name()));
         let model = model.unwrap_or_default();
-        format!(
-            "the model{model} reads English alone: what is in {name} is found by its words, and hardly by its meaning"
-        )
+        format!("the model{model} knows only English: text in {name} is found by its words, and rarely by its meaning")
     }
 
     fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
@@ -220,20 +218,20 @@ impl ReadScope {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
-            Degraded::NotDeep(reason) => format!("not looked at token by token: {reason}"),
-            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
+            Degraded::NotDeep(reason) => format!("not compared token by token: {reason}"),
+            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and is being rebuilt".into(),
             Degraded::Damaged(reason) => {
-                format!("some passages cannot be shown ({reason}); the index is checked and mended")
+                format!("some passages cannot be shown ({reason}); the index is being checked and repaired")
             }
-            Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
+            Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words".into(),
             Degraded::Unknown(unknown) => unknown.to_string(),
             Degraded::NoModel if self.workspace.is_read_only() => {
-                format!("{by_words}another process is writing the index; this is the index as it is now")
+                format!("{by_words}another process is writing the index; this is its present state")
             }
             Degraded::NoModel => match self.workspace.shared().progress().model {
                 ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
                 ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
-                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
+                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is loading"),
             },
         }
     }
@@ -276,10 +274,10 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
         Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
         Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
-        Degraded::NotDeep(_) => "not looked at token by token",
+        Degraded::NotDeep(_) => "not compared token by token",
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
-        Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
+        Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words",
         Degraded::Unknown(unknown) => return unknown.to_string(),
     }
     .into()
@@ -290,7 +288,7 @@ fn said_corrected(corrections: &[Correction]) -> String {
     let typed: Vec<String> = corrections.iter().map(|correction| format!("`{}`", correction.typed)).collect();
     let (is, it) = if typed.len() == 1 { ("is", "it") } else { ("are", "them") };
     let shown: Vec<&str> = corrections.iter().map(|correction| correction.shown.as_str()).collect();
-    format!("{} {is} in no passage; shown: {}. Put {it} in quotes to insist", typed.join(" and "), shown.join(" and "))
+    format!("{} {is} in no passage; shown: {}. Quote {it} to search exactly", typed.join(" and "), shown.join(" and "))
 }
 
 /// Ranges of bytes, in order, as ranges of characters.

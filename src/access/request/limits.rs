@@ -97,7 +97,7 @@ impl Request {
 }
 
 /// What the person is told where it could not be made sure of.
-pub(crate) const MAY_LACK_THE_NEWEST: &str = "what was saved in the last moment may not be found yet";
+pub(crate) const MAY_LACK_THE_NEWEST: &str = "the newest changes may not be found yet";
 
 /// Reads a [moment] of a parameter, in milliseconds since 1970.
 ///

@@ -251,7 +251,7 @@ pub(crate) fn share(part: usize, whole: usize) -> f64 {
 
 /// Says that a hash names nothing.
 pub(crate) fn no_chunk(hash: &str) -> RequestError {
-    RequestError::not_found(format!("no passage or note has the hash {hash}; it changes when the text does"))
+    RequestError::not_found(format!("no passage or note has the hash {hash}; a hash changes with the text"))
 }
 
 /// A note that is seen, as it is on disk.
@@ -349,7 +349,7 @@ impl Request {
         let Principal::Agent(caller) = &self.principal else { return None };
         let policy = &caller.policy;
         if self.is_over(policy) {
-            return Some("there is no such agent".into());
+            return Some("no such agent".into());
         }
         if !self.is_of_open_session() {
             return Some("`[scope]` in memory.toml lets it read nothing in this session".into());
@@ -358,7 +358,7 @@ impl Request {
         match (&policy.grant, problems.is_empty()) {
             (Some(_), _) => None,
             (None, true) => Some("`can_read_user_memory` is not true".into()),
-            (None, false) => Some(format!("its agent.md makes no sense: {problems}")),
+            (None, false) => Some(format!("its agent.md has errors: {problems}")),
         }
     }
 }

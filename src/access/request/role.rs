@@ -110,7 +110,7 @@ impl Viewer {
         let named = named.filter(|name| !name.is_empty());
         let caller = match (self.principal(), named) {
             (Principal::Owner, None) => {
-                return Err(RequestError::forbidden("no agent is named; `agent_name` says which"));
+                return Err(RequestError::forbidden("`agent_name` is required"));
             }
             (Principal::Owner, Some(name)) => self.workspace().agents().named(name),
             (Principal::Agent(caller), named) => {
@@ -200,8 +200,8 @@ impl Role for MemoryWriter {
     fn of(request: Request) -> Result<Self, RequestError> {
         Self::admits(request.principal())?;
         let Principal::Agent(caller) = request.principal() else {
-            let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
-            let message = "this is for agents, each of which has a memory of its own";
+            let hint = "use an agent's token; over the Unix socket, send the header `X-Vault-Agent: NAME`";
+            let message = "only agents can do this: each has its own memory";
             return Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) });
         };
         let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
@@ -268,7 +268,8 @@ impl MemoryWriter {
     /// When its time is over.
     pub(crate) fn begin(&self) -> Result<(), RequestError> {
         let in_time = self.turn().left().is_none_or(|left| !left.is_zero()) && self.turn().begin();
-        let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
+        let late =
+            || RequestError::unavailable("the request took too long", "nothing was written; try again in a moment");
         in_time.then_some(()).ok_or_else(late)
     }
 
@@ -305,7 +306,7 @@ impl Role for EventSender {
             Principal::Owner => String::new(),
             Principal::Capture(name) => name.clone(),
             Principal::Agent(_) => {
-                return Err(RequestError::forbidden("agents send no events; a capture token does"));
+                return Err(RequestError::forbidden("agents cannot send events; use a capture token"));
             }
         };
         Ok(Self { request, name })

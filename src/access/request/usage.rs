@@ -95,7 +95,9 @@ impl Workspace {
             there.extend(book.entries().iter().map(|entry| entry_key(path, &entry.id)));
         }
         let kept = self.usage().keep(|given| there.contains(&given));
-        kept.err().map(|error| format!("how often passages of the text were given is still kept: {error}"))
+        kept.err().map(|error| {
+            format!("the counts of how often passages of the text were returned are still stored: {error}")
+        })
     }
 }
 

@@ -227,7 +227,7 @@ impl Workspace {
         self.parts.shared.snapshot().ok_or_else(|| {
             let failure = self.parts.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
-            RequestError::unavailable(message, "try again in a moment; `vault status` tells how far it is")
+            RequestError::unavailable(message, "try again in a moment; `vault status` shows the progress")
         })
     }
 
@@ -245,7 +245,7 @@ impl Workspace {
         if let Some(syncer) = &self.parts.syncer {
             syncer.suspect();
         }
-        RequestError::unavailable(reason.to_string(), "the index is checked and mended; try again in a moment")
+        RequestError::unavailable(reason.to_string(), "the index is being checked and repaired; try again in a moment")
     }
 
     /// A failure of the catalog: what is damaged is mended.
@@ -299,7 +299,7 @@ impl Workspace {
             return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
         };
         if !lock.is_held() {
-            let message = format!("{} is not there, or another process has it", self.parts.home.root().display());
+            let message = format!("{} does not exist, or another process uses it", self.parts.home.root().display());
             return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
         }
         Ok(files)
@@ -448,8 +448,8 @@ impl Workspace {
         patience: Duration,
     ) -> Result<Option<(ChunkId, usize)>, RequestError> {
         let behind = |why: String| {
-            let message = format!("`{path}` is written, and the index does not follow{why}");
-            RequestError::unavailable(message, "`vault status` says what the indexer is doing")
+            let message = format!("`{path}` is written, but not indexed yet{why}");
+            RequestError::unavailable(message, "`vault status` shows what the indexer is doing")
         };
         let deadline = Instant::now() + patience;
         let mut left_out = None;

@@ -45,11 +45,11 @@ pub enum GlobError {
     },
     /// It is too long, or too deep.
     #[error(
-        "a glob takes up to {MAX_BYTES} bytes, {MAX_WILDCARDS} wildcards, and {MAX_NESTING} braces within each other"
+        "a glob takes up to {MAX_BYTES} bytes, {MAX_WILDCARDS} wildcards, and {MAX_NESTING} levels of nested braces"
     )]
     TooMuch,
     /// There are too many.
-    #[error("the globs with wildcards take up to {MAX_BYTES_IN_ALL} bytes in all; name folders instead")]
+    #[error("globs with wildcards take up to {MAX_BYTES_IN_ALL} bytes together; name folders instead")]
     TooMany,
 }
 
@@ -160,10 +160,12 @@ impl<'a> GlobReader<'a> {
             return Err(reader.wrong("is absolute; globs are relative to the vault"));
         }
         if place.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Err(reader.wrong("names no place in the vault"));
+            return Err(reader.wrong("names nothing in the vault"));
         }
         if place.starts_with('!') {
-            return Err(reader.wrong("begins with `!`, which takes nothing back here; `\\!` is a name that begins so"));
+            return Err(
+                reader.wrong("begins with `!`, which cannot negate here; write `\\!` for a name that begins with `!`")
+            );
         }
         while let Some(next) = reader.rest.next() {
             reader.one(next)?;
@@ -200,7 +202,7 @@ impl<'a> GlobReader<'a> {
                 }
                 self.wildcard("(?:")
             }
-            '}' if self.nesting == 0 => Err(self.wrong("has a `}` that closes nothing")),
+            '}' if self.nesting == 0 => Err(self.wrong("has a `}` without a `{`")),
             '}' => {
                 self.nesting -= 1;
                 self.pattern.push(')');
@@ -211,9 +213,9 @@ impl<'a> GlobReader<'a> {
                 Ok(())
             }
             '\\' => match self.rest.next() {
-                None => Err(self.wrong("ends with `\\`, which stands before a character that has a meaning")),
+                None => Err(self.wrong("ends with `\\`; a special character must follow it")),
                 Some(letter) if letter.is_ascii_alphanumeric() => {
-                    Err(self.wrong(format!("has `\\{letter}`; folders are parted by `/`")))
+                    Err(self.wrong(format!("has `\\{letter}`; separate folders with `/`")))
                 }
                 Some(meant) => self.literal(meant),
             },
@@ -283,7 +285,7 @@ impl<'a> GlobReader<'a> {
                 more => (first, more),
             };
             if last < first {
-                return Err(self.wrong(format!("has `{first}-{last}`, which is no range")));
+                return Err(self.wrong(format!("has `{first}-{last}`, which is not a range")));
             }
             class.push_str(&format!(r"\x{{{:x}}}-\x{{{:x}}}", u32::from(*first), u32::from(*last)));
             listed = more;
@@ -347,27 +349,27 @@ mod tests {
     #[test]
     fn a_glob_that_would_match_nothing_in_silence_is_refused() {
         for (glob, words) in [
-            ("", "names no place"),
-            (".", "names no place"),
-            ("/", "names no place"),
-            ("./", "names no place"),
-            ("../diary", "names no place"),
-            ("notes//diary", "names no place"),
+            ("", "names nothing"),
+            (".", "names nothing"),
+            ("/", "names nothing"),
+            ("./", "names nothing"),
+            ("../diary", "names nothing"),
+            ("notes//diary", "names nothing"),
             ("/notes/diary", "is absolute"),
             ("/home/maya/vault/diary", "is absolute"),
             ("!diary", "begins with `!`"),
-            ("notes\\diary", "parted by `/`"),
+            ("notes\\diary", "separate folders with `/`"),
             ("notes\\", "ends with `\\`"),
             ("notes/**.md", "`**` within a name"),
             ("diary**", "`**` within a name"),
             ("***", "`**` within a name"),
             ("[", "not closed"),
             ("[]", "not closed"),
-            ("[z-a]", "no range"),
+            ("[z-a]", "not a range"),
             ("[[:alpha:]]", "between `[` and `]`"),
             ("[\\w]", "between `[` and `]`"),
             ("{a", "not closed"),
-            ("a}", "closes nothing"),
+            ("a}", "without a `{`"),
             ("{}", "nothing between"),
         ] {
             let error = Globs::new(&[glob]).unwrap_err().to_string();

@@ -78,15 +78,15 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Private => write!(f, "the note is private, which no agent ever sees"),
-            Self::Agents => write!(f, "the folder `{AGENTS}` is no memory of the person's"),
+            Self::Private => write!(f, "the note is private; no agent sees it"),
+            Self::Agents => write!(f, "the folder `{AGENTS}` is not part of the owner's memory"),
             Self::Collection(name) => write!(f, "`collections` does not name `{name}`"),
             Self::Tag(tag) => write!(f, "`exclude_tags` hides its tag `{tag}`"),
             Self::Denied => write!(f, "a rule of `paths` that starts with `!` hides it"),
             Self::NotAllowed => write!(f, "no rule of `paths` names it"),
-            Self::OtherScope => write!(f, "it is in none of the `scopes` that the agent is bound to"),
+            Self::OtherScope => write!(f, "it is in none of the agent's `scopes`"),
             Self::Session(scope) => {
-                write!(f, "it is a {scope} session that is not the agent's own, and `sessions` does not name `{scope}`")
+                write!(f, "it is a {scope} session of somebody else, and `sessions` does not name `{scope}`")
             }
         }
     }

@@ -163,9 +163,9 @@ impl Policy {
 pub enum WriteMode {
     /// `MEMORY.md`, and files in `memory/`.
     Hybrid,
-    /// `MEMORY.md` alone, which goes into prompts.
+    /// Only `MEMORY.md`, which is put into prompts.
     PromptOnly,
-    /// Files in `memory/` alone, which are found by searching.
+    /// Only files in `memory/`, which searches find.
     SearchOnly,
     /// Nothing.
     #[default]
@@ -273,7 +273,7 @@ impl RulesReader<'_> {
         let mut found = self.frontmatter.iter().filter(|(name, _)| name.trim().eq_ignore_ascii_case(key));
         let value = found.next().map(|(_, value)| value);
         if found.next().is_some() {
-            self.problems.push(format!("`{key}` is there twice"));
+            self.problems.push(format!("`{key}` occurs twice"));
         }
         value.filter(|value| !value.is_null())
     }
@@ -350,7 +350,7 @@ impl RulesReader<'_> {
             let (not, rest) = text.strip_prefix('!').map_or(("", text.as_str()), |rest| ("!", rest));
             let rest = rest.trim().trim_start_matches("./").trim_start_matches('/');
             if rest.is_empty() || rest.starts_with('!') || rest.split('/').any(|part| part == "..") {
-                self.problems.push(format!("`paths` has `{text}`, which names no place in the vault"));
+                self.problems.push(format!("`paths` has `{text}`, which names nothing in the vault"));
                 continue;
             }
             paths.push(format!("{not}{rest}"));
@@ -375,7 +375,7 @@ impl RulesReader<'_> {
 
     fn globs<T: AsRef<str>>(&mut self, globs: &[T]) -> Globs {
         Globs::new(globs).unwrap_or_else(|error| {
-            self.problems.push(format!("`paths` has a glob that cannot be read: {error}"));
+            self.problems.push(format!("`paths` has an invalid glob: {error}"));
             Globs::default()
         })
     }
@@ -417,7 +417,7 @@ impl RulesReader<'_> {
         let limits: PolicyLimits = match serde_json::from_value(value.clone()) {
             Ok(limits) => limits,
             Err(error) => {
-                self.problems.push(format!("`limits` makes no sense: {error}"));
+                self.problems.push(format!("`limits` is invalid: {error}"));
                 return PolicyLimits::default();
             }
         };

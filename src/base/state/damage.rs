@@ -24,7 +24,7 @@ impl State {
     pub(super) fn replace(&self, damage: &StateError) -> Result<(), StateError> {
         let aside = aside(&self.file);
         self.say(format!(
-            "{damage}. It is {} now; agents and programs need new tokens (`vault agent rotate`, `vault token add`)",
+            "{damage}. It was moved to {}; agents and programs need new tokens (`vault agent rotate`, `vault token add`)",
             aside.display()
         ));
         // The file goes before its log: without the log it might read as it was before its last changes.

@@ -28,8 +28,8 @@ pub enum StateError {
     },
     /// Another version of this program wrote it.
     #[error(
-        "{} has format {found}, and this version knows format {known} alone: use the version that wrote it, or move the file away, and \
-         the vault begins with a new one, without tokens and without what was forgotten for good",
+        "{} has format {found}, and this version knows only format {known}: use the version that wrote it, or move the file away; \
+         the vault then starts with a new one, without tokens and without its list of purged texts",
         path.display()
     )]
     Format {

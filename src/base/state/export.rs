@@ -198,7 +198,7 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Brought, StateError> {
     };
     let forgotten = connection.prepare("SELECT 1 FROM tombstones").and_then(|mut select| select.exists([]));
     if keys.is_none() && forgotten.map_err(sqlite)? {
-        return Err(damaged(&key_file, "it is no key, and what was forgotten for good is known by it alone"));
+        return Err(damaged(&key_file, "it is not a key, and purged texts are recognised only with their key"));
     }
     Ok((connection, keys.unwrap_or_default()))
 }

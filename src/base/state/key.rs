@@ -113,7 +113,7 @@ impl State {
         // What was cut short is no key, and nothing was ever made with it.
         if path.exists() {
             let aside = path.with_extension("key.damaged");
-            self.say(format!("{} is no key; it is {} now", path.display(), aside.display()));
+            self.say(format!("{} is not a key; it was moved to {}", path.display(), aside.display()));
             std::fs::rename(&path, &aside).on("rename", &path)?;
         }
         let beside = write_beside(self.folder(), &key, Some(0o600))?;

@@ -152,7 +152,7 @@ impl EventReader {
         if !damaged.is_empty() {
             let (state, damaged) = (self.handle.state(), damaged.join(", "));
             let file = state.file().display();
-            state.say(format!("{file}: captured events are damaged, and left out (number {damaged})"));
+            state.say(format!("{file}: captured events are damaged and left out (number {damaged})"));
         }
         Ok(read)
     }
@@ -499,7 +499,7 @@ fn empty_log(connection: &Connection, patience: Duration) -> rusqlite::Result<()
         return Ok(());
     }
     let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
-    Err(rusqlite::Error::SqliteFailure(busy, Some("somebody else reads it; its log cannot be emptied".into())))
+    Err(rusqlite::Error::SqliteFailure(busy, Some("another process reads it; its log cannot be emptied".into())))
 }
 
 #[cfg(test)]

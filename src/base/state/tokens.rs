@@ -158,7 +158,7 @@ impl<T> Known<T> {
         if sound.len() < all {
             let (state, damaged, Self { what, remedy, .. }) = (self.reader.state(), all - sound.len(), self);
             let file = state.file().display();
-            state.say(format!("{file}: {damaged} {what} is damaged and does not count; `{remedy}` makes another"));
+            state.say(format!("{file}: {damaged} {what} is damaged and invalid; make another with `{remedy}`"));
         }
         sound
     }
@@ -213,7 +213,7 @@ mod tests {
         let table = TokenTable::new(&state);
         let error = table.holder(&row("a").hash).unwrap_err().to_string();
         assert!(
-            error.contains("has format 99, and this version knows format 1 alone: use the version")
+            error.contains("has format 99, and this version knows only format 1: use the version")
                 && table.add(&row("b")).is_err(),
             "{error}"
         );

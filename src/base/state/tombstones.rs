@@ -219,9 +219,11 @@ impl TombstoneTable {
             }
         }
         let file = state.file().display();
-        for (count, what) in [(damaged, "is damaged"), (keyless, "was made with another key than forgotten.key has")] {
+        for (count, what) in
+            [(damaged, "is damaged"), (keyless, "was made with a key other than that in forgotten.key")]
+        {
             if count > 0 {
-                state.say(format!("{file}: {count} of what was forgotten for good {what}, and is not known again"));
+                state.say(format!("{file}: {count} of the purged texts {what}, and is no longer recognised"));
             }
         }
         Ok(all)
@@ -313,7 +315,7 @@ mod tests {
         let other = State::in_folder(folder.path());
         assert_ne!(other.key_or_new().unwrap().digest("x", &[b"one"]), digest);
         assert!(TombstoneTable::new(&other).all().unwrap().all.is_empty());
-        assert!(other.trouble().unwrap().contains("another key"), "{:?}", other.trouble());
+        assert!(other.trouble().unwrap().contains("a key other than"), "{:?}", other.trouble());
         std::fs::write(&path, key).unwrap();
         assert_eq!(TombstoneTable::new(&State::in_folder(folder.path())).all().unwrap().all.len(), 1);
     }

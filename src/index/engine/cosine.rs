@@ -14,10 +14,10 @@ pub struct QueryVector {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueryVectorError {
     /// It holds an infinity or a NaN.
-    #[error("the query has a vector with a component that is not a finite number; embed it again")]
+    #[error("the vector of the query has a component that is not a finite number; embed it again")]
     NotFinite,
     /// Of zeros, to which everything would be equally near.
-    #[error("the query has a vector of length zero, so nothing is nearer to it than anything else")]
+    #[error("the vector of the query has length zero, so distances mean nothing")]
     NoDirection,
 }
 

@@ -41,16 +41,13 @@ impl EngineError {
 
     /// Nothing is: what was to be brought in was made for another state than the one that is there, and nothing of it was.
     pub fn stale(found: u64, wanted: u64) -> Self {
-        let source = format!("the index is at generation {found}, and the changes make {wanted} of the one before");
+        let source = format!("the index has generation {found}, but the changes expect the one before {wanted}");
         Self { source: source.into(), fault: Fault::Stale }
     }
 
     /// Nothing is: a part of a file came, and the file is no longer as the part before has left it.
     pub(crate) fn stale_part(path: &VaultPath) -> Self {
-        Self {
-            source: format!("{path} has changed since the part of it that was brought in last").into(),
-            fault: Fault::Stale,
-        }
+        Self { source: format!("{path} changed while it was being indexed in parts").into(), fault: Fault::Stale }
     }
 
     /// Whether it was made for another state.
@@ -109,10 +106,10 @@ impl Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Catalog(reason) => write!(f, "{reason}. It is built anew from the notes"),
-            Self::Words(reason) => write!(f, "{reason}. It is built anew from the catalog"),
+            Self::Catalog(reason) => write!(f, "{reason}. It is rebuilt from the notes"),
+            Self::Words(reason) => write!(f, "{reason}. It is rebuilt from the catalog"),
             Self::Graph(reason) => f.write_str(reason),
-            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made anew", ids.len()),
+            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made again", ids.len()),
         }
     }
 }

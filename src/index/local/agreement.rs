@@ -19,11 +19,9 @@ pub(super) fn compare(words: &KeywordSearcher, files: &FileTable) -> Result<(), 
     wanted.sort_unstable();
     match found == wanted {
         true => Ok(()),
-        false => Err(KeywordError::damaged(format!(
-            "its {} passages are not the {} of the catalog",
-            found.len(),
-            wanted.len()
-        ))),
+        false => {
+            Err(KeywordError::damaged(format!("it has {} passages, and the catalog {}", found.len(), wanted.len())))
+        }
     }
 }
 
@@ -96,7 +94,7 @@ mod tests {
             store.close().unwrap();
             let mut store = open(folder.path());
             let notices = store.take_notices().join(" ");
-            assert!(notices.contains("built anew from the catalog"), "{notices}");
+            assert!(notices.contains("rebuilt from the catalog"), "{notices}");
             assert_eq!(found_by_check(&store), []);
         }
     }

@@ -31,7 +31,7 @@ pub enum IndexError {
     #[error(transparent)]
     Fs(#[from] FsError),
     /// There is none yet, and only its writer makes one.
-    #[error("there is no index in {} yet; the process that writes it has just begun. Try again in a moment", .0.display())]
+    #[error("{} has no index yet: the process that writes it has just started. Try again in a moment", .0.display())]
     Absent(PathBuf),
 }
 
@@ -120,7 +120,7 @@ impl Store {
                 remove(&path)?;
                 if !["catalog.db", "tantivy"].contains(&name) {
                     let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
-                    misplaced.push(format!("{} was {is}, not {not}, and is made anew", path.display()));
+                    misplaced.push(format!("{} was {is}, not {not}, and is made again", path.display()));
                 }
             }
         }

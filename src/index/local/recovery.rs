@@ -150,7 +150,7 @@ impl Store {
 
     /// Builds the keyword index anew, for the reason given as the end of a sentence.
     fn word_all(&mut self, reason: &str, wanted: &Payload) -> Result<(), IndexError> {
-        self.notices.push(format!("the keyword index {reason}, and is built anew from the catalog"));
+        self.notices.push(format!("the keyword index {reason}, and is rebuilt from the catalog"));
         self.keyword.clear()?;
         crash::point("words-cleared");
         let all: Vec<u32> = self.files().iter().map(|file| file.id).collect();
@@ -197,11 +197,11 @@ impl Store {
 fn mismatch(found: Option<&Payload>, wanted: &Payload) -> String {
     match found {
         None => "was gone".into(),
-        Some(found) if found.format != wanted.format => "is of another format".into(),
+        Some(found) if found.format != wanted.format => "has another format".into(),
         Some(found) if found.store != wanted.store => "belongs to another catalog".into(),
         Some(found) if found.stemmer != wanted.stemmer => {
-            format!("has words stemmed as {:?}, and {:?} is wanted", found.stemmer, wanted.stemmer)
+            format!("has words stemmed as {:?} instead of {:?}", found.stemmer, wanted.stemmer)
         }
-        Some(_) => "is of another state than the catalog".into(),
+        Some(_) => "is not in step with the catalog".into(),
     }
 }

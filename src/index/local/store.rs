@@ -71,7 +71,7 @@ impl Store {
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join("tantivy"));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
-            notices.push("the catalog was gone, and is built anew from the notes".into());
+            notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
         let catalog = Catalog::open(&database, &settings.place)?;
         let foreign = catalog.place() != settings.place;
@@ -79,8 +79,7 @@ impl Store {
             catalog.check()?;
         }
         if foreign {
-            notices
-                .push("the index was made for another folder or on another machine, so every note is compared".into());
+            notices.push("the index was made for another folder or machine, so every note is checked".into());
         }
         create_dir(&words)?;
         let (keyword, files) = std::thread::scope(|scope| {

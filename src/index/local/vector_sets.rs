@@ -59,7 +59,7 @@ impl Store {
         self.mark()?;
         let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
         if damaged > 0 {
-            self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
+            self.notices.push(format!("{damaged} stored embeddings were damaged, and are made again"));
         }
         let serves = self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint);
         if serves {

@@ -159,7 +159,7 @@ impl fmt::Display for Misread {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Property(unknown) => unknown.fmt(out),
-            Self::Value(typed) => write!(out, "`{typed}` makes no sense as a condition; its words were looked for"),
+            Self::Value(typed) => write!(out, "`{typed}` is not a valid condition; its words were searched"),
         }
     }
 }

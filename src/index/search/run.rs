@@ -276,7 +276,7 @@ impl QueryTexts {
     }
 }
 
-const NO_TOKENS: &str = "the model gives no vectors of single tokens";
+const NO_TOKENS: &str = "the model returns no vectors of single tokens";
 
 /// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
 /// becomes part of the best of them.

@@ -422,7 +422,7 @@ impl BatchRun {
             let is_there =
                 self.persist("fetched", record.since_ms.saturating_add(KEPT_FOR_MS), || self.fetch(output, &mut left))?;
             if !is_there {
-                return Err(Break::Problem("the service does not have its answers any more".into()));
+                return Err(Break::Problem("the service no longer has its answers".into()));
             }
         }
         let said = look.errors.as_ref().filter(|_| !left.is_empty()).and_then(|file| self.client.complaint(file));
@@ -443,8 +443,7 @@ impl BatchRun {
         }
         // Whoever comes next does not know of it, and would have it paid for twice.
         self.client.discard(&record.file);
-        Err(written
-            .map_or_else(|error| Break::Problem(format!("it could not be written down: {error}")), |_| Break::Stopped))
+        Err(written.map_or_else(|error| Break::Problem(format!("it could not be saved: {error}")), |_| Break::Stopped))
     }
 
     fn wait_for_end(&self, batch: &str, record: &BatchRecord) -> Result<BatchLook, Break> {
@@ -527,7 +526,7 @@ fn problem(look: &BatchLook, left: usize, whole: usize, said: Option<String>) ->
     let said = look.problem.clone().or(said).map(|said| format!(": {said}")).unwrap_or_default();
     match look.status.as_str() {
         "completed" if left == 0 => None,
-        "completed" => Some(format!("{left} of {whole} texts have no good answer{said}")),
+        "completed" => Some(format!("{left} of {whole} texts have no usable answer{said}")),
         status => Some(format!("it ended as {status}, with {left} of {whole} texts left{said}")),
     }
 }

@@ -201,10 +201,10 @@ impl Worker<'_> {
 
     /// Drops the vectors of models that are not in use.
     pub(super) fn drop_kept(&mut self) -> Result<Result<usize, RefusedError>, EngineError> {
-        let unknown = "whose vectors are to be kept is not known yet";
+        let unknown = "it is not known yet which vectors to keep";
         let refused = match (self.shared.coming(), &self.shared.progress().model) {
             (Some(ModelStatus::Failed(why)), _) => format!("{unknown}: the model cannot be used: {why}"),
-            (Some(_), _) => format!("{unknown}: a model is being loaded; try again in a moment"),
+            (Some(_), _) => format!("{unknown}: a model is loading; try again in a moment"),
             (None, ModelStatus::Failed(why)) if self.serving.is_none() => {
                 format!("{unknown}: the model cannot be used: {why}")
             }

@@ -139,11 +139,11 @@ fn update(
         })
         .collect();
     if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
-        problems.push("until its frontmatter is mended, only you see this note".into());
+        problems.push("only you see this note until its frontmatter is repaired".into());
     }
     if let Some(line) = cut.rest {
         problems.push(format!(
-            "line {line}: the note is cut into {} passages up to here, and what follows is not indexed; split it into several",
+            "line {line}: the note has {} passages up to here, and the rest is not indexed; split it into several notes",
             cut.chunks.len()
         ));
     }

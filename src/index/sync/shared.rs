@@ -59,7 +59,7 @@ pub enum ModelStatus {
 impl ModelStatus {
     /// It has refused for a reason that somebody has to see to.
     pub(super) fn refused(problem: &str) -> Self {
-        Self::Failed(format!("{problem}; mend that, and start anew"))
+        Self::Failed(format!("{problem}; correct this, and restart"))
     }
 }
 

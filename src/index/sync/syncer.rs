@@ -275,7 +275,7 @@ fn run(
                 damage
             }
             Err(_) => {
-                fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
+                fail(shared, "indexing failed unexpectedly, and the index is being checked; please report this".into());
                 wait_or_stop(RETRY, receiver, shared, stop);
                 None
             }

@@ -109,7 +109,7 @@ impl RescanSchedule {
 
 /// What is wrong when [`Identity::of_vault`] finds nothing.
 pub(super) fn missing(options: &SyncOptions) -> String {
-    format!("the vault's folder {} is not there, or has no {FILE_NAME}", options.root.display())
+    format!("the vault's folder {} does not exist, or has no {FILE_NAME}", options.root.display())
 }
 
 /// Shows since when the vault's folder is not there, with a `failure`, or that it is.

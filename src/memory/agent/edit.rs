@@ -14,23 +14,21 @@ use crate::text::note::{Note, compose};
 pub(super) enum EditError {
     /// The agent could not read it any more.
     #[error(
-        "with it the file would be private, and you could not read it any more: leave out the tag `#private` and what looks \
-         like frontmatter that says so"
+        "this would make the file private, and you could no longer read it: leave out the tag `#private`, and text that \
+         looks like private frontmatter"
     )]
     Private,
     /// No search would find it.
-    #[error(
-        "it opens a comment (`%%` or `<!--`) that hides text of the file, or the file has one that is never closed"
-    )]
+    #[error("a comment (`%%` or `<!--`), in this text or in the file, is not closed, and would hide text of the file")]
     Hidden,
     /// Text would become frontmatter.
-    #[error("what is left would begin with text that reads as frontmatter; replace the text of the whole file instead")]
+    #[error("the rest would begin with text that looks like frontmatter; replace the text of the whole file instead")]
     Frontmatter,
     /// The text is not there.
-    #[error("the text does not stand in the file; it has to be exactly as it is there")]
+    #[error("the text is not in the file; it must match exactly")]
     Absent,
     /// The text is there more than once.
-    #[error("the text stands in the file {0} times; give more of it, or `all_matches`")]
+    #[error("the text occurs {0} times in the file; give more of it, or `all_matches`")]
     Ambiguous(usize),
 }
 

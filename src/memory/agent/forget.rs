@@ -42,7 +42,7 @@ const HITS: usize = 10;
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
     if writer.mode() == WriteMode::Off {
-        return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the person says so in your `agent.md`"));
+        return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the owner set this in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
     let most = match params.limit {

@@ -118,7 +118,7 @@ pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Resu
 pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Result<MemoryChange, RequestError> {
     let files = writer.workspace().files()?;
     let absent =
-        || RequestError::not_found(format!("no change of yours has the checkpoint {:?}", params.checkpoint_id));
+        || RequestError::not_found(format!("none of your changes has the checkpoint {:?}", params.checkpoint_id));
     let id: CheckpointId = params.checkpoint_id.parse().map_err(|_| absent())?;
     let checkpoint = match files.checkpoint(&id) {
         Err(WriteError::NoCheckpoint(_)) => return Err(absent()),
@@ -180,17 +180,17 @@ fn without_forgotten(
 /// The file that is meant, when the agent may write it and would find what it writes.
 pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result<VaultPath, RequestError> {
     if writer.is_closed() {
-        return Err(forbidden("your memory is closed in this session", "the person says so in `memory.toml`"));
+        return Err(forbidden("your memory is closed in this session", "the owner set this in `memory.toml`"));
     }
     let file = file.unwrap_or(default_file(writer.mode()));
     let path = writable(writer.slug(), writer.mode(), file).map_err(|error| match error {
-        TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the person says so in your `agent.md`"),
+        TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the owner set this in your `agent.md`"),
         error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
     })?;
     let workspace = writer.workspace();
     if workspace.hides(&path) {
-        let message = format!("`{path}` is left out of what you can read, by `memory.toml` or by its name");
-        return Err(forbidden(message, "nothing was written; take another file"));
+        let message = format!("`memory.toml`, or its name, excludes `{path}` from what you can read");
+        return Err(forbidden(message, "nothing was written; use another file"));
     }
     Ok(as_spelled(workspace, path))
 }
@@ -227,8 +227,8 @@ fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
     if files < limits.max_files {
         return Ok(());
     }
-    let message = format!("your memory has {files} files, which are as many as it may have");
-    Err(forbidden(message, "nothing was written; take a file that is there, or delete one"))
+    let message = format!("your memory has {files} files, the maximum");
+    Err(forbidden(message, "nothing was written; use an existing file, or delete one"))
 }
 
 /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
@@ -309,7 +309,7 @@ fn as_text<'b>(path: &VaultPath, bytes: &'b [u8]) -> Result<&'b str, RequestErro
 }
 
 fn kept(path: &VaultPath) -> RequestError {
-    forbidden(format!("`{path}` is kept from you"), "nothing was written; take another file")
+    forbidden(format!("you cannot access `{path}`"), "nothing was written; use another file")
 }
 
 pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
@@ -326,8 +326,8 @@ fn gone(path: &VaultPath) -> RequestError {
 }
 
 fn too_long(path: &VaultPath, bytes: usize) -> RequestError {
-    let hint = Some("nothing was written; take another file, or delete what is of no use any more".into());
-    let message = format!("`{path}` would have {bytes} bytes, which is more than is indexed");
+    let hint = Some("nothing was written; use another file, or delete what you no longer need".into());
+    let message = format!("`{path}` would have {bytes} bytes, more than are indexed");
     RequestError { hint, ..RequestError::invalid(message) }
 }
 
@@ -454,12 +454,12 @@ const AGENT: &str = "agent.md";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TargetError {
     /// It is not on the list.
-    #[error("the files of a memory are `MEMORY.md`, `memory.md` and `memory/<name>.md`")]
+    #[error("the file must be `MEMORY.md`, `memory.md` or `memory/<name>.md`")]
     NotMemory,
     /// Its name could be taken for another.
     #[error(
-        "a name is letters, digits and the like in NFC, up to {MAX_NAME_BYTES} bytes: no separators nor what looks like \
-         one, no `%`, nothing that cannot be seen, no dot or blank at either end, and not `agent.md`"
+        "a name has up to {MAX_NAME_BYTES} bytes of visible characters in NFC, such as letters and digits: no separators or \
+         look-alikes, no `%`, no dot or space at either end, and not `agent.md`"
     )]
     Name,
     /// The person lets the agent write other files only.
@@ -478,10 +478,10 @@ fn name(mode: WriteMode) -> &'static str {
 
 fn allowed(mode: WriteMode) -> &'static str {
     match mode {
-        WriteMode::Hybrid => "all files of the memory may be written",
-        WriteMode::PromptOnly => "only `MEMORY.md` may be written",
-        WriteMode::SearchOnly => "only `memory/<name>.md` may be written",
-        WriteMode::Off => "nothing may be written",
+        WriteMode::Hybrid => "you may write all files of the memory",
+        WriteMode::PromptOnly => "you may write only `MEMORY.md`",
+        WriteMode::SearchOnly => "you may write only `memory/<name>.md`",
+        WriteMode::Off => "you may write nothing",
     }
 }
 
@@ -585,7 +585,7 @@ mod tests_of_target {
             assert!(writable("x", mode, default_file(mode)).is_ok());
         }
         let said = writable("x", WriteMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
-        assert_eq!(said, "`write_mode` is `search-only`: only `memory/<name>.md` may be written");
+        assert_eq!(said, "`write_mode` is `search-only`: you may write only `memory/<name>.md`");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn read(body: Value, sender: Sender<'_>, now: Timestamp) -> Result<(V
     };
     if values.len() > MAX_EVENTS {
         let count = values.len();
-        return Err(EventError(format!("events: there are {count}; at most {MAX_EVENTS} are taken at a time")));
+        return Err(EventError(format!("events: there are {count}; send at most {MAX_EVENTS} at a time")));
     }
     let failed = |at: usize, (field, message): Wrong| match is_one {
         true => EventError(format!("{}: {message}", field.trim_start_matches('.'))),

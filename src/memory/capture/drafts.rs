@@ -100,12 +100,12 @@ const MAX_NUMBER: usize = 100_000;
 
 fn numbered(base: &str, at: usize) -> Result<VaultPath, WriteError> {
     let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
-    let refused = |_| WriteError::Refused { path: path.clone(), reason: "it is no name for a note" };
+    let refused = |_| WriteError::Refused { path: path.clone(), reason: "it cannot be the name of a note" };
     VaultPath::new(path.clone()).map_err(refused)
 }
 
 fn taken(base: &str) -> WriteError {
-    WriteError::Refused { path: base.to_owned(), reason: "all names like it are taken" }
+    WriteError::Refused { path: base.to_owned(), reason: "all similar names are taken" }
 }
 
 /// The files of a batch.
@@ -277,7 +277,7 @@ impl<'a> Drafts<'a> {
         let Some((import, imports)) = self.import else { return Ok(()) };
         let refused = |_| WriteError::Refused {
             path: draft.path.to_string(),
-            reason: "that it is imported cannot be noted: the state cannot be written",
+            reason: "the import cannot be recorded: the state cannot be written",
         };
         let known = imports.file(import, draft.path.as_str()).map_err(refused)?;
         let before = draft.before.map(|before| before.to_hex().to_string());

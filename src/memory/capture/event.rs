@@ -19,9 +19,9 @@ pub(crate) enum Event {
     Search(SearchEvent),
     /// An agent did something.
     AgentActivity(AgentActivityEvent),
-    /// A note; one of the same title is replaced.
+    /// A note; it replaces one with the same title.
     Note(NoteEvent),
-    /// A page; one of the same address is brought up to date.
+    /// A page; it updates one with the same address.
     Bookmark(BookmarkEvent),
     /// Something was put on the clipboard.
     Clipboard(ClipboardEvent),
@@ -33,43 +33,43 @@ pub(crate) enum Event {
 #[serde(deny_unknown_fields)]
 #[schema(as = Message)]
 pub(crate) struct MessageEvent {
-    /// Names the conversation: all its turns go to one file.
+    /// Id of the conversation: all its turns are written to one file.
     pub session: String,
     /// Who spoke: `user`, `assistant`, …
     pub role: String,
     /// The speaker's name, shown instead of the role.
     pub agent: Option<String>,
-    /// What the conversation is called; the first of its turns says so. Without, its file is called by what that says.
+    /// Title of the conversation, taken from its first turn. Without it, the file is named after the text of that turn.
     pub title: Option<String>,
-    /// What was said, as Markdown or plain text.
+    /// The text, as Markdown or plain text.
     pub text: String,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
-    /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
+    /// Whether to exclude the conversation from the chat model: its file then says `extraction: false`.
     pub skip_extraction: Option<bool>,
 }
 
-/// A file was worked on. What is in it is never told.
+/// A file was opened or changed. Its content is never sent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = FileAction)]
 pub(crate) struct FileEvent {
-    /// The file's name, when the path does not say it.
+    /// The file's name, if the path does not contain it.
     pub name: Option<String>,
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// What kind of file it is.
     pub file_type: Option<String>,
     /// What was done: `opened`, `edited`, …
     pub action: String,
-    /// With which program.
+    /// The program.
     pub app: Option<String>,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 
@@ -79,16 +79,16 @@ pub(crate) struct FileEvent {
 #[serde(deny_unknown_fields)]
 #[schema(as = Search)]
 pub(crate) struct SearchEvent {
-    /// The words.
+    /// The query.
     pub query: String,
     /// Where: `web`, `vault`, a program's name.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// How much was found.
+    /// Number of results.
     pub results: Option<u64>,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 
@@ -102,46 +102,46 @@ pub(crate) struct AgentActivityEvent {
     pub agent: String,
     /// What it did.
     pub summary: String,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 
-/// A note; one of the same title is replaced, and can be restored.
+/// A note; it replaces one with the same title, which can be restored.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Note)]
 pub(crate) struct NoteEvent {
-    /// Its title, which names it.
+    /// Its title, which identifies it.
     pub title: String,
     /// Its text, as Markdown.
     pub content: String,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 
-/// A page; one of the same address is brought up to date.
+/// A page; it updates one with the same address.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Bookmark)]
 pub(crate) struct BookmarkEvent {
-    /// Its address, which names it.
+    /// Its address, which identifies it.
     pub url: String,
     /// Its title.
     pub title: String,
     /// Why it was saved.
     pub note: Option<String>,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 
@@ -151,13 +151,13 @@ pub(crate) struct BookmarkEvent {
 #[serde(deny_unknown_fields)]
 #[schema(as = Clipboard)]
 pub(crate) struct ClipboardEvent {
-    /// What it is.
+    /// Its text.
     pub content: String,
-    /// Which program it is from.
+    /// The program that it is from.
     pub app: Option<String>,
-    /// Names the event: of those with the same id only the first counts.
+    /// Id of the event: of events with the same id only the first counts.
     pub id: Option<String>,
-    /// When it was, as RFC 3339; now, when it is absent.
+    /// When it happened, as RFC 3339; default now.
     pub time: Option<String>,
 }
 

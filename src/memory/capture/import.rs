@@ -46,7 +46,7 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
         }
         (false, Some(import)) => match imports.has(import).map_err(|error| kept_from(&error))? {
             true => Some(import),
-            false => return Err(RequestError::not_found(format!("there is no import {import}; begin it anew"))),
+            false => return Err(RequestError::not_found(format!("there is no import {import}; start again"))),
         },
     };
     let taken = capture.take_imported(Value::Array(params.events), import)?;
@@ -272,7 +272,7 @@ impl<'i> NoteImporter<'i> {
                 }
             }
         }
-        Err(RequestError::invalid(format!("`{title}`: all names like it are taken")))
+        Err(RequestError::invalid(format!("`{title}`: all similar names are taken")))
     }
 
     fn keep(&self, import: i64, note: NoteOrigin) -> Result<(), RequestError> {

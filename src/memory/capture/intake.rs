@@ -28,8 +28,8 @@ use crate::vault::disk::{Files, Globs, WriteError};
 use crate::vault::forgotten::ForgottenTexts;
 
 /// What a program does that could not send its events, and whoever could not import.
-const SEND_AGAIN: &str = "nothing of it was taken: send it again later";
-pub(super) const IMPORT_AGAIN: &str = "what came before is kept: import it again";
+const SEND_AGAIN: &str = "nothing was stored; send it again later";
+pub(super) const IMPORT_AGAIN: &str = "the earlier part is stored; import it again";
 
 /// Where captured events go.
 pub(crate) struct Options {
@@ -252,7 +252,7 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
     .collect();
     let now = owner.workspace().switches().set(&switches).map_err(|error| match error {
         ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
-        error => RequestError::invalid(format!("{error}. Mend it first; nothing was changed")),
+        error => RequestError::invalid(format!("{error}. Correct this first; nothing was changed")),
     })?;
     if switches.iter().any(|(_, on)| !on)
         && let Err(error) = owner.workspace().sweep_pending(Duration::ZERO)

@@ -22,16 +22,16 @@ const IDLE_PERIOD: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Refused {
     /// Too much waits already.
-    #[error("{0} events wait to be written into the vault; no more are taken until they are")]
+    #[error("{0} events are waiting to be written into the vault; try again when they are written")]
     Full(u64),
     /// The vault's folder is away.
-    #[error("the vault's folder is not there")]
+    #[error("the vault's folder does not exist")]
     Away,
     /// The disk refused.
     #[error("{0}")]
     Disk(String),
     /// The program is about to end.
-    #[error("the vault is being closed")]
+    #[error("the vault is closing")]
     Closing,
 }
 

@@ -24,19 +24,19 @@ pub(crate) struct CaptureToken {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokensError {
     /// The name is not one.
-    #[error("`{0}` is no name for a program: it takes up to 40 letters, digits, `-`, `_` and `.`")]
+    #[error("`{0}` cannot be the name of a program: use up to 40 letters, digits, `-`, `_` and `.`")]
     Name(String),
     /// Another has the name.
-    #[error("there is a token `{0}` already; `vault token remove {0}` takes it back")]
+    #[error("the token `{0}` already exists; `vault token remove {0}` revokes it")]
     Exists(String),
     /// None has the name.
-    #[error("there is no token `{0}`; `vault token list` names those there are")]
+    #[error("there is no token `{0}`; `vault token list` lists all tokens")]
     NotFound(String),
     /// They cannot be read or written.
     #[error(transparent)]
     State(#[from] StateError),
     /// The system has no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    #[error("cannot get random numbers from the system: {0}")]
     Random(std::io::Error),
 }
 

@@ -97,7 +97,7 @@ type Numbered = (u64, Option<Captured>);
 /// Why events are not in their files yet.
 #[derive(Debug, thiserror::Error)]
 enum WriterError {
-    #[error("the vault's folder is not there")]
+    #[error("the vault's folder does not exist")]
     Away,
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -105,7 +105,7 @@ enum WriterError {
     State(#[from] StateError),
     #[error(transparent)]
     Queue(#[from] Refused),
-    #[error("what is about to be written cannot be encoded: {0}")]
+    #[error("the planned change cannot be encoded: {0}")]
     Plan(#[from] serde_json::Error),
 }
 

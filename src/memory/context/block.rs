@@ -73,7 +73,7 @@ pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
 
 /// Why lines are left out.
 const NO_ROOM: &str = "no room left";
-const REPEATS: &str = "said above already";
+const REPEATS: &str = "a repetition of an earlier line";
 /// Maximum length of a token, in bytes: what a budget of tokens is as one of bytes. Tokenizers of three bytes a token
 /// and more are those of scripts that take three bytes a letter.
 const MAX_BYTES_A_TOKEN: usize = 8;
@@ -164,7 +164,7 @@ pub(super) fn block(
     };
     if is_empty && gate != Gate::Nothing {
         receipt.gate = Gate::Nothing.word().to_owned();
-        receipt.why = format!("{}; nothing of it is there, or likely enough", receipt.why);
+        receipt.why = format!("{}; nothing was found, or nothing likely enough", receipt.why);
     }
     let made_of = serde_json::to_string(&receipt).unwrap_or_default() + if is_empty { "" } else { &body };
     receipt.id = blake3::hash(made_of.as_bytes()).to_hex()[..16].to_owned();

@@ -65,8 +65,8 @@ const MIN_CHARS: usize = 3;
 /// The kinds that phrases tell. The first that has one decides; a time does before the last one.
 static TABLE: LazyLock<[(Gate, &[GatePhrase], &str); 4]> = LazyLock::new(|| {
     [
-        (Gate::Transcript, &PHRASES.verbatim, "it asks for what was said, word by word"),
-        (Gate::Profile, &PHRASES.about_oneself, "it is about the person"),
+        (Gate::Transcript, &PHRASES.verbatim, "it asks for the exact words"),
+        (Gate::Profile, &PHRASES.about_oneself, "it is about the user"),
         (Gate::Summaries, &PHRASES.decided, "it asks what was discussed or decided"),
         (Gate::Entries, &PHRASES.remembered, "it asks to remember"),
     ]
@@ -86,10 +86,10 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
         return nothing("it is a command");
     }
     if is_short() && names.is_none() && !query.chars().any(is_unspaced) {
-        return nothing("it is too short to say what is wanted");
+        return nothing("it is too short");
     }
     if NO_QUESTIONS.contains(&words.folded().collect::<Vec<_>>().join(" ")) {
-        return nothing("it asks nothing");
+        return nothing("it is not a question");
     }
     let time = named_time(query, &words, today);
     let (first, last) = TABLE.split_at(BEFORE_TIMES);
@@ -106,7 +106,7 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
         return Gated { gate, why, rest: words.without(&places), span: time.and_then(|time| time.span) };
     }
     let (gate, why) = match names {
-        Some(name) => (Gate::Entries, format!("it names what is known (`{name}`)")),
+        Some(name) => (Gate::Entries, format!("it names a known entity (`{name}`)")),
         None => (Gate::Search, "notes and conversations were searched".to_owned()),
     };
     Gated { gate, why, rest: query.to_owned(), span: None }

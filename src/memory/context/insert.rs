@@ -42,19 +42,19 @@ impl ChatBody {
         let value: Value = serde_json::from_str(text).map_err(|_| "the body is not JSON")?;
         let messages = value.get("messages").and_then(Value::as_array).ok_or("the body has no messages")?;
         let is_users = |message: &Value| message.get("role").and_then(Value::as_str) == Some("user");
-        let last = messages.iter().rposition(is_users).ok_or("no message is the user's")?;
+        let last = messages.iter().rposition(is_users).ok_or("no message is from the user")?;
         let question = match &messages[last]["content"] {
             Value::String(said) => said.clone(),
             Value::Array(parts) => {
                 let texts = parts.iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
                 texts.collect::<Vec<_>>().join("\n")
             }
-            _ => return Err("the last message of the user's has no text"),
+            _ => return Err("the last user message has no text"),
         };
         if question.len() > MAX_QUERY_BYTES {
-            return Err("the last message of the user's is too long");
+            return Err("the last user message is too long");
         }
-        let odd = "the body names a field twice";
+        let odd = "the body has a field twice";
         let scan = JsonScan { bytes: body };
         let messages = scan.field(scan.blank(0), "messages").ok_or(odd)?;
         let place = scan.place(messages, last).ok_or(odd)?;
@@ -211,20 +211,17 @@ mod tests {
             ("", "the body is not JSON"),
             ("[1]", "the body has no messages"),
             ("{\"messages\":3}", "the body has no messages"),
-            ("{\"messages\":[]}", "no message is the user's"),
-            ("{\"messages\":[{\"role\":\"assistant\",\"content\":\"a\"}]}", "no message is the user's"),
-            ("{\"messages\":[{\"role\":\"user\",\"content\":null}]}", "the last message of the user's has no text"),
-            ("{\"messages\":[],\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", "the body names a field twice"),
-            (
-                "{\"messages\":[{\"role\":\"user\",\"content\":\"b\",\"content\":\"a\"}]}",
-                "the body names a field twice",
-            ),
+            ("{\"messages\":[]}", "no message is from the user"),
+            ("{\"messages\":[{\"role\":\"assistant\",\"content\":\"a\"}]}", "no message is from the user"),
+            ("{\"messages\":[{\"role\":\"user\",\"content\":null}]}", "the last user message has no text"),
+            ("{\"messages\":[],\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", "the body has a field twice"),
+            ("{\"messages\":[{\"role\":\"user\",\"content\":\"b\",\"content\":\"a\"}]}", "the body has a field twice"),
         ] {
             assert_eq!(ChatBody::read(body.as_bytes()), Err(why), "{body}");
         }
         assert_eq!(ChatBody::read(b"\xff"), Err("the body is not text"));
         let long = json!({ "messages": [{ "role": "user", "content": "a".repeat(MAX_QUERY_BYTES + 1) }] }).to_string();
-        assert_eq!(ChatBody::read(long.as_bytes()), Err("the last message of the user's is too long"));
+        assert_eq!(ChatBody::read(long.as_bytes()), Err("the last user message is too long"));
         assert!(ChatBody::read("[".repeat(100_000).as_bytes()).is_err());
     }
 

@@ -144,23 +144,23 @@ fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<Ma
             decided(Gate::Nothing, "`[memory] enabled` is false", query)
         }
         _ if is_unwanted(viewer, params) => {
-            decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query)
+            decided(Gate::Nothing, "`style` on the agent's page excludes memory from prompts", query)
         }
-        (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
-        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
-        (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
+        (Some(_), _) => decided(Gate::Asked, "these sections were requested", query),
+        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were requested", query),
+        (None, None) if query.is_empty() => decided(Gate::Full, "no question was asked", query),
         _ => gate(query, named, now.date()),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
     let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
     let is_empty = |given: &[BlockSection]| given.iter().all(|section| section.lines.is_empty());
     if is_one && is_empty(&given) && gated.span.is_some() && gated.gate != Gate::Summaries {
-        gated.why += "; of that there is nothing, so what there is of the time was taken";
+        gated.why += "; nothing was found, so summaries of that time are returned";
         gated.gate = Gate::Summaries;
         given = of_gate(&mut sections, &gated, params, (query, named))?;
     }
     if is_one && is_empty(&given) {
-        gated.why += "; of that there is nothing, so notes and conversations were searched";
+        gated.why += "; nothing was found, so notes and conversations were searched";
         // Who the person is may stand in a note.
         let asked = if gated.gate == Gate::Profile { query.to_owned() } else { gated.rest };
         gated = Gated { gate: Gate::Search, rest: asked, ..gated };

@@ -195,6 +195,6 @@ pub(super) fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Opt
     let active = book.active().count();
     let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;
     Some(format!(
-        "{active} entries count, {goes} more than `max_entries`; they go to the archive when the next one is added"
+        "{active} entries are active, {goes} more than `max_entries`; these are archived when the next one is added"
     ))
 }

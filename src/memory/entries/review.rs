@@ -132,15 +132,15 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         };
         let reason = decision.reason.as_deref().unwrap_or_default();
         if reason.chars().count() > MAX_REASON_CHARS {
-            return Err(RequestError::invalid(format!("`reason` takes {MAX_REASON_CHARS} characters")));
+            return Err(RequestError::invalid(format!("`reason` takes up to {MAX_REASON_CHARS} characters")));
         }
         if (decision.text.is_some() || decision.supersedes.is_some()) && (decision.id.is_none() || !decision.accept) {
-            return Err(RequestError::invalid("`text` and `supersedes` are for one proposal that is accepted"));
+            return Err(RequestError::invalid("`text` and `supersedes` need a single accepted proposal"));
         }
         if let Some(id) = &decision.supersedes
             && entry_store.entries(&holder)?.get(id).is_none_or(|entry| entry.status != EntryStatus::Active)
         {
-            return Err(RequestError::not_found(format!("there is no entry `{id}` that counts")));
+            return Err(RequestError::not_found(format!("there is no active entry `{id}`")));
         }
         let text = decision.text.as_deref().map(|text| entry_text(owner, text)).transpose()?.map(|(text, _)| text);
         let at = all.iter().position(|(known, _)| *known == holder).unwrap_or_else(|| {

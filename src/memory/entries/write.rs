@@ -32,7 +32,7 @@ const AGENTS_CONFIDENCE: f64 = 0.8;
 pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
     if viewer.agent().is_some() && !viewer.workspace().config().memory.enabled {
         let hint = Some("`[memory] enabled` in memory.toml".into());
-        return Err(RequestError { hint, ..RequestError::forbidden("no entries are kept in this vault") });
+        return Err(RequestError { hint, ..RequestError::forbidden("this vault stores no entries") });
     }
     let (text, redacted) = entry_text(viewer, &params.text)?;
     let mut entry = MemoryEntry::new(params.kind.unwrap_or(MemoryKind::Fact), &text);
@@ -213,7 +213,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let shelf = shelf.ok_or_else(|| absent(&params.id))?;
     let archives = params.archive == Some(true);
     if archives && shelf != EntryFile::Known {
-        return Err(RequestError::conflict(format!("`{}` is not among what counts", params.id)));
+        return Err(RequestError::conflict(format!("`{}` is not an active entry", params.id)));
     }
     let act = if archives { Action::Edit } else { Action::Forget };
     let writer = EntryWriter { files: workspace.files()?, act: act.into(), is_program: false };
@@ -256,7 +256,7 @@ pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<En
 }
 
 fn absent(id: &str) -> RequestError {
-    let hint = Some("`vault memory list` shows those there are".into());
+    let hint = Some("`vault memory list` lists all entries".into());
     RequestError { hint, ..RequestError::not_found(format!("there is no entry `{id}`")) }
 }
 
@@ -283,10 +283,10 @@ pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryF
 pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryHolder, RequestError> {
     let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryHolder::Person) };
     if viewer.agent().is_some_and(|own| own != slug) {
-        return Err(RequestError::forbidden("an agent has its own memory alone"));
+        return Err(RequestError::forbidden("an agent can use only its own memory"));
     }
     if !is_folder_name(slug) {
-        return Err(RequestError::invalid(format!("`agent` is {slug:?}, which is no agent's folder")));
+        return Err(RequestError::invalid(format!("`agent` is {slug:?}, which is not an agent's folder")));
     }
     Ok(MemoryHolder::Agent(slug.to_owned()))
 }

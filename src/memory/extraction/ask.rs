@@ -92,7 +92,7 @@ impl ExtractionAsker<'_> {
         match self.ask_once(&repair_prompt(prompt, &problem), read)? {
             Ok(checked) => Ok(checked),
             Err(problem) => {
-                Err(SkipReason::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
+                Err(SkipReason::Lasting(format!("its answer cannot be read, even after a retry: {problem}")))
             }
         }
     }
@@ -191,7 +191,7 @@ impl Extraction {
             }
             SkipReason::Changed => self.has_changed(kind, job),
             SkipReason::Stopped => {
-                self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
+                self.jobs.put_off(kind, job.key, now, false, "the program is stopping")?;
                 Ok(ExtractionRest::For(CHECK_INTERVAL))
             }
             SkipReason::Refused(reason) => {

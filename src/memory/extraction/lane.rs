@@ -38,7 +38,7 @@ const INDEX_DELAY: Duration = Duration::from_millis(200);
 /// Delay until a file that has just changed is read again.
 pub(super) const SETTLE_DELAY: Duration = Duration::from_secs(2);
 /// Why a conversation waits that would cost more than is left of the day.
-pub(super) const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
+pub(super) const DAY_USED_UP: &str = "the limit of calls or tokens in 24 hours is reached";
 
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
@@ -168,7 +168,7 @@ impl Extraction {
             let running =
                 self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
             for job in running {
-                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed when it was worked on") {
+                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed while processing it") {
                     tracing::warn!("conversations are not read: {error}");
                     self.has_broken_off.store(true, Ordering::SeqCst);
                 }
@@ -298,7 +298,7 @@ impl Extraction {
         }
         let shared = self.workspace.shared();
         if !hurries && (!shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)) {
-            return Ok(Err((Some("something else is being done".into()), QUIET_PERIOD)));
+            return Ok(Err((Some("another task is running".into()), QUIET_PERIOD)));
         }
         if let Some(left) = model.rests() {
             let reason = match model.trouble() {

@@ -189,7 +189,7 @@ impl Extraction {
 
 /// Why nothing is sent.
 const WITHHELD: &str =
-    "the model is on another machine, and traces are sent to none unless `send_private` of `[memory]` is true";
+    "the model is on another machine; traces are sent there only if `send_private` of `[memory]` is true";
 
 impl Extraction {
     /// How the librarian of an agent is.
@@ -214,7 +214,7 @@ impl Extraction {
         let memory = &self.workspace.config().memory;
         let (state, reason) = match &model {
             _ if !is_on => ("off", None),
-            _ if !rules.finds_any() => ("off", Some("both tasks that find something are switched off".to_owned())),
+            _ if !rules.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),
             _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),
             None => ("off", Some("`model` of `[memory]` in memory.toml names no model".to_owned())),
             Some(Err(reason)) => ("stopped", Some(reason.clone())),

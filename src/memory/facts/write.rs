@@ -57,17 +57,15 @@ pub(crate) fn set(viewer: &Viewer, params: &FactSetParams) -> Result<FactWritten
 
 /// Refuses what is over where nothing of now is to be changed by it.
 fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
-    let refused = |why: &str| Err(RequestError::invalid(format!("`until` is over; {why}")));
+    let refused = |why: &str| Err(RequestError::invalid(format!("`until` is in the past; {why}")));
     if viewer.agent().is_some() {
-        return refused("an agent sets what is true from now on");
+        return refused("an agent can only set what is true from now on");
     }
     if !viewer.workspace().fact_store().keeps_history() {
-        return refused(
-            "such a span stands in the history alone, and no history is kept: `[facts] history` in memory.toml",
-        );
+        return refused("only the history stores past spans, and it is switched off: `[facts] history` in memory.toml");
     }
     if window.from.is_none() {
-        return refused("say `from` when it was true, too (0 for always)");
+        return refused("also set `from` (0 for always)");
     }
     Ok(())
 }
@@ -95,8 +93,8 @@ pub(crate) fn retract(viewer: &Viewer, params: &FactRetractParams) -> Result<Fac
         return Err(RequestError::invalid("`until` is not after `from`"));
     }
     if span.end().is_none_or(|until| until > viewer.at().as_millisecond()) {
-        let why = "a span that is taken back is over; without `from` and `until` the value of now is";
-        return Err(RequestError::invalid(format!("`until` is not over; {why}")));
+        let why = "only a past span can be retracted; without `from` and `until` the present value is";
+        return Err(RequestError::invalid(format!("`until` is not in the past; {why}")));
     }
     may_be_past(viewer, &span)?;
     write(viewer, &name, None, None, &FactEdit::WasNot { span }, None)
@@ -121,7 +119,7 @@ fn write(
         Some(slug) => {
             let own = MemoryScope::Agent(slug.to_owned());
             if scope.is_some_and(|scope| scope != own) {
-                return Err(RequestError::kept_by_person("an agent writes the facts of its own memory alone"));
+                return Err(RequestError::kept_by_person("an agent can write only the facts of its own memory"));
             }
             (own, format!("agent {slug}"), Some(viewer.memory_writer()?))
         }
@@ -195,7 +193,7 @@ fn may_write(agent: &MemoryWriter, path: &VaultPath) -> Result<(), RequestError>
         None => false,
     };
     if workspace.hides(path) || is_private || known.is_some_and(|file| !scope.has(file)) {
-        return Err(RequestError::kept_by_person(format!("`{path}` is kept from you; nothing was written")));
+        return Err(RequestError::kept_by_person(format!("you cannot access `{path}`; nothing was written")));
     }
     agent.begin()
 }
@@ -217,12 +215,12 @@ fn check_name(namespace: &str, key: &str) -> Result<(), RequestError> {
 fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, RequestError> {
     let invalid = |message: &str| Err(RequestError::invalid(format!("`value` {message}")));
     match value {
-        Value::Null => invalid("is null; `unset` takes a fact away"),
-        Value::String(text) if text.trim().is_empty() => invalid("is empty; `unset` takes a fact away"),
+        Value::Null => invalid("is null; use `unset` to remove a fact"),
+        Value::String(text) if text.trim().is_empty() => invalid("is empty; use `unset` to remove a fact"),
         Value::String(text) => Ok(Value::String(clean(text.trim()))),
         // Nobody can tell 3.10 from 3.1 any more.
         Value::Number(number) if number.is_f64() => {
-            invalid("has a number that may have been changed on the way; send it as a text: \"3.10\"")
+            invalid("has a number that may have lost precision; send it as a text: \"3.10\"")
         }
         Value::Number(number) => Ok(Value::String(number.to_string())),
         Value::Bool(truth) => Ok(Value::String(truth.to_string())),

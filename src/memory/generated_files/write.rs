@@ -70,7 +70,7 @@ pub(crate) enum GeneratedError {
         source: FrontmatterTooLarge,
     },
     /// Every name is taken.
-    #[error("no name is free for {0}")]
+    #[error("no free file name for {0}")]
     Names(String),
 }
 

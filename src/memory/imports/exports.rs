@@ -11,7 +11,7 @@ use super::sink::{ImportSink, ReadConversation, ReadTurn};
 /// Kinds of content that are answers of tools, whoever they are of.
 const ANSWERS: [&str; 4] = ["execution_output", "tether_browsing_display", "tether_quote", "system_error"];
 /// Why turns are left out that are of another branch.
-const BRANCHES: &str = "turns of other branches, which were answered anew";
+const BRANCHES: &str = "turns of other branches";
 
 /// Reads a conversation of ChatGPT's export; `None` where it is none.
 pub(super) fn of_chatgpt(value: &Value, sink: &mut ImportSink<'_>) -> Option<ReadConversation> {
@@ -75,7 +75,7 @@ fn turn(node: &str, message: &Value, sink: &mut ImportSink<'_>) -> Option<ReadTu
     let kind = content["content_type"].as_str().unwrap_or("text");
     let role = message["author"]["role"].as_str().or_else(|| message["author"].as_str()).unwrap_or_default();
     if message["metadata"]["is_visually_hidden_from_conversation"] == true || kind.ends_with("editable_context") {
-        sink.leave_out("what the program told the model and did not show");
+        sink.leave_out("hidden messages of the program to the model");
         return None;
     }
     let to_tool = message["recipient"].as_str().is_some_and(|recipient| recipient != "all");

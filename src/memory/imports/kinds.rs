@@ -40,13 +40,13 @@ pub(crate) enum ImportReadError {
         seems: String,
     },
     /// It is a zip archive without the list of its files, which stands at its end.
-    #[error("{} was cut short: download it again", path.display())]
+    #[error("{} is incomplete: download it again", path.display())]
     CutShort {
         /// What.
         path: PathBuf,
     },
     /// It is a file of another kind.
-    #[error("{} {seems}, and nothing of `{kind}`, which takes {takes}", path.display())]
+    #[error("{} {seems}, and is not for `{kind}`, which takes {takes}", path.display())]
     OtherKind {
         /// The kind.
         kind: &'static str,
@@ -164,7 +164,7 @@ impl SourceKind {
     /// What it takes.
     pub(super) fn takes(self) -> &'static str {
         match self {
-            Self::ChatGpt | Self::Claude => "the zip as downloaded, its folder, or conversations.json",
+            Self::ChatGpt | Self::Claude => "the downloaded zip, its folder, or conversations.json",
             Self::ClaudeCode => "~/.claude/projects, a folder of it, or a .jsonl of it",
             Self::Codex => "~/.codex/sessions, or a rollout-….jsonl of it",
             Self::OpenClaw | Self::Moltis => "a folder of sessions, or a .jsonl of it",
@@ -177,10 +177,9 @@ impl SourceKind {
 }
 
 /// Why a file is left out: it is none of what is imported, it is a picture or the like, or it lies beside a session.
-pub(super) const NOT_IMPORTED: &str = "files that are none of what is imported";
+pub(super) const NOT_IMPORTED: &str = "files of other kinds";
 pub(super) const FILES: &str = "images, sounds and other files";
-pub(super) const BESIDE: &str =
-    "copies of sessions, and sessions that were put away (.checkpoint., .trajectory.jsonl, .deleted., .reset.)";
+pub(super) const BESIDE: &str = "copied and archived sessions (.checkpoint., .trajectory.jsonl, .deleted., .reset.)";
 const MEDIA: [&str; 15] =
     ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
 
@@ -266,8 +265,8 @@ const BEGINNINGS: [(&[u8], &str); 16] = [
     (b"\x28\xb5\x2f\xfd", "a packed file (zstd): unpack it"),
     (b"7z\xbc\xaf", "an archive (7z): unpack it"),
     (b"Rar!", "an archive (RAR): unpack it"),
-    (b"SQLite format 3\0", "a database of SQLite"),
-    (b"\xd0\xcf\x11\xe0", "a document of Office"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "an Office document"),
     (b"\x7fELF", "a program"),
     (b"<?xml", "XML"),
     (b"{\\rtf", "a document (RTF)"),
@@ -281,7 +280,7 @@ pub(super) fn seems(name: &str, head: &[u8]) -> Option<Seeming> {
         return Some(Seeming { what, kind: None });
     }
     if head.contains(&0) {
-        return Some(Seeming { what: "a file of bytes, and no text", kind: None });
+        return Some(Seeming { what: "a binary file", kind: None });
     }
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start();
@@ -298,20 +297,20 @@ pub(super) fn seems(name: &str, head: &[u8]) -> Option<Seeming> {
         return is_note.then_some(Seeming { what: "a note", kind: Some(SourceKind::Folder) });
     }
     if has("\"chat_messages\"") {
-        return of("an export of Claude", SourceKind::Claude);
+        return of("a Claude export", SourceKind::Claude);
     }
     if has("\"mapping\"") && (has("\"message\"") || has("\"current_node\"") || has("\"create_time\"")) {
-        return of("an export of ChatGPT", SourceKind::ChatGpt);
+        return of("a ChatGPT export", SourceKind::ChatGpt);
     }
     if has("\"roots\"") && has("\"bookmark_bar\"") {
-        return Some(Seeming { what: "bookmarks as Chrome keeps them: export them as HTML", kind: None });
+        return Some(Seeming { what: "Chrome's bookmarks file: export bookmarks as HTML", kind: None });
     }
     let kind = session_kind(Path::new(name), head)?;
     let what = match kind {
-        SourceKind::ClaudeCode => "a transcript of Claude Code",
-        SourceKind::Codex => "a rollout of Codex",
-        SourceKind::Moltis => "a session of Moltis",
-        _ => "a session of OpenClaw",
+        SourceKind::ClaudeCode => "a Claude Code transcript",
+        SourceKind::Codex => "a Codex rollout",
+        SourceKind::Moltis => "a Moltis session",
+        _ => "an OpenClaw session",
     };
     of(what, kind)
 }
@@ -351,7 +350,7 @@ mod tests {
     fn what_a_file_seems_to_be_is_said_with_what_to_try() {
         for (name, head, said) in [
             ("a.html", &b"%PDF-1.7"[..], Some("a PDF")),
-            ("a", b"a\0b", Some("a file of bytes, and no text")),
+            ("a", b"a\0b", Some("a binary file")),
             (
                 "a.html",
                 b"\xef\xbb\xbf<!DOCTYPE NETSCAPE-Bookmark-file-1>",
@@ -359,9 +358,9 @@ mod tests {
             ),
             ("a.html", b" <!doctype HTML><p>", Some("a web page")),
             ("a.md", b"# Plan", Some("a note: try --from folder")),
-            ("a.json", b"[{\"uuid\":\"x\",\"chat_messages\":[", Some("an export of Claude: try --from claude")),
-            ("a.json", b"[{\"mapping\":{\"x\":{\"message\":", Some("an export of ChatGPT: try --from chatgpt")),
-            ("a.jsonl", b"{\"type\":\"session\",\"id\":\"x\"}\n{", Some("a session of OpenClaw: try --from openclaw")),
+            ("a.json", b"[{\"uuid\":\"x\",\"chat_messages\":[", Some("a Claude export: try --from claude")),
+            ("a.json", b"[{\"mapping\":{\"x\":{\"message\":", Some("a ChatGPT export: try --from chatgpt")),
+            ("a.jsonl", b"{\"type\":\"session\",\"id\":\"x\"}\n{", Some("an OpenClaw session: try --from openclaw")),
             ("a.txt", b"Plan", None),
             ("a.json", b"[1, 2", None),
             ("a.json", b"", None),

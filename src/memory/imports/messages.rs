@@ -27,9 +27,9 @@ pub(super) fn media_of(content: &Value) -> usize {
 }
 
 /// Why what a model thought is left out, and asked.
-pub(super) const THOUGHTS: &str = "what a model thought, and asked of tools";
+pub(super) const THOUGHTS: &str = "reasoning and tool calls of a model";
 /// Why the rest of an answer, or one that says nothing, does not come.
-pub(super) const TOOLS: &str = "what tools answered, but for its first line";
+pub(super) const TOOLS: &str = "tool output after its first line";
 /// Maximum length of the line, in characters.
 const MAX_LINE_CHARS: usize = 200;
 /// Maximum length of the name of the tool before the line, in characters.

@@ -34,7 +34,7 @@ pub(super) fn note(kind: SourceKind, place: &str, name: &str, bytes: &[u8], sink
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => {
-            sink.remark(format!("{name} is not UTF-8: what is none of it was replaced"));
+            sink.remark(format!("{name} is not UTF-8: invalid bytes were replaced"));
             String::from_utf8_lossy(bytes).into_owned()
         }
     };

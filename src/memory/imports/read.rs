@@ -74,8 +74,8 @@ fn instead(found: &SourceFiles) -> String {
         return format!("; it has {BESIDE}");
     }
     let Some(vault) = &found.vault else { return String::new() };
-    let what = if found.unwanted == 0 { "nothing but a vault" } else { "a vault" };
-    format!("; it has {what}, `{vault}`, which is left out: name that folder itself to bring in what is in it")
+    let what = if found.unwanted == 0 { "only a vault" } else { "a vault" };
+    format!("; it has {what}, `{vault}`, which is left out: to import it, name that folder")
 }
 
 /// What to try where there is a file of this name.
@@ -116,7 +116,7 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
         SourceKind::Bookmarks => {
             if let Some(bytes) = whole(&mut from, MAX_BOOKMARKS_BYTES, &name, sink) {
                 if bytes.len() as u64 > MAX_BOOKMARKS_BYTES {
-                    sink.remark(format!("{name} has more than 64 MB: what is behind them was left out"));
+                    sink.remark(format!("{name} has more than 64 MB: the rest was left out"));
                 }
                 bookmarks(&String::from_utf8_lossy(&bytes), sink);
             }
@@ -152,7 +152,7 @@ fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSi
         Some(seeming) if seeming.is_of(kind) => {}
         Some(seeming) => sink.remark(format!("{name} seems to be {}", seeming.said())),
         None if head.trim_ascii().is_empty() => sink.remark(format!("{name} is empty")),
-        None => sink.remark(format!("{name} is nothing of `{}`: it takes {takes}", kind.name())),
+        None => sink.remark(format!("{name} is not for `{}`, which takes {takes}", kind.name())),
     }
 }
 
@@ -199,18 +199,18 @@ fn export<'s>(
     match ending {
         // What is no JSON is something else, which is said.
         Ending::Whole | Ending::Strange => {}
-        Ending::Cut => sink.remark(format!("{name} was cut short: what was whole of it was read")),
+        Ending::Cut => sink.remark(format!("{name} is incomplete: its complete part was read")),
     }
 }
 
 fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut ImportSink<'_>) {
-    sink.leave_out("what is no conversation of a shape that is known");
+    sink.leave_out("conversations in an unknown format");
     let seeming = match kind {
         SourceKind::ChatGpt if value["chat_messages"].is_array() => {
-            Seeming { what: "an export of Claude", kind: Some(SourceKind::Claude) }
+            Seeming { what: "a Claude export", kind: Some(SourceKind::Claude) }
         }
         SourceKind::Claude if value["mapping"].is_object() => {
-            Seeming { what: "an export of ChatGPT", kind: Some(SourceKind::ChatGpt) }
+            Seeming { what: "a ChatGPT export", kind: Some(SourceKind::ChatGpt) }
         }
         _ => return,
     };

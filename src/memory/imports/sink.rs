@@ -258,7 +258,7 @@ impl<'s> ImportSink<'s> {
             self.tally.turns += usize::from(is_new);
         }
         if !said_any {
-            self.leave_out("conversations in which nobody said anything");
+            self.leave_out("empty conversations");
         }
     }
 
@@ -272,7 +272,7 @@ impl<'s> ImportSink<'s> {
             || url.len() > 8000
             || url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
         {
-            return self.leave_out("bookmarks that are no address of the web (scripts, places of a browser)");
+            return self.leave_out("bookmarks that are not web addresses (scripts, browser pages)");
         }
         let title = Some(line(title))
             .filter(|title| !title.is_empty())

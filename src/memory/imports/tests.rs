@@ -163,7 +163,7 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
     let ImportItem::Event(first) = &items[0] else { panic!() };
     assert_eq!((&first["session"], &first["id"]), (&"5e550000-0000-4000-8000-000000000001".into(), &"k1".into()));
     assert_eq!(first["title"], "Ovens and their schedules");
-    assert!(tally.remarks[0].contains("cut short"), "{tally:?}");
+    assert!(tally.remarks[0].contains("is incomplete"), "{tally:?}");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn exports_of_another_account_in_another_script_are_read_and_what_was_cut_is_sai
     );
     assert_eq!(tally.left_out[TOOLS], 2, "{tally:?}");
     let (cut, tally) = found(SourceKind::ChatGpt, &data("chatgpt/cut.json"));
-    assert!(said(&cut) == said(&items) && tally.remarks[0].contains("cut short"), "{tally:?}");
+    assert!(said(&cut) == said(&items) && tally.remarks[0].contains("is incomplete"), "{tally:?}");
     let (items, _) = found(SourceKind::Claude, &data("claude/other-account.json"));
     assert_eq!(
         said(&items),

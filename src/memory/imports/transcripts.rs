@@ -21,12 +21,12 @@ const TURN_BYTES: usize = 400;
 const MAX_ASKED: usize = 10_000;
 /// Why a line is left out that is too long, and one that is broken.
 pub(super) const TOO_LONG: &str = "lines of more than 64 MB, or that would take more than 256 MB of memory";
-pub(super) const NO_JSON: &str = "lines that are no JSON";
+pub(super) const NO_JSON: &str = "lines that are not JSON";
 /// Why the last turns of a long transcript are left out.
-pub(super) const BEHIND: &str = "turns of a transcript behind the first 256 MB of what is said in it";
+pub(super) const BEHIND: &str = "turns of a transcript after the first 256 MB of their text";
 /// Why records are left out that nobody said.
 const OWN_RECORDS: &str = "records of the program itself";
-const UNKNOWN: &str = "records of a shape that is not known";
+const UNKNOWN: &str = "records in an unknown format";
 /// Where a message of OpenClaw or Moltis says when it was.
 const TIMES: [&str; 3] = ["timestamp", "created_at", "createdAt"];
 
@@ -58,7 +58,7 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
         match from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(0) => return,
             Ok(_) => {}
-            Err(error) => return sink.remark(format!("{name} cannot be read to its end: {error}")),
+            Err(error) => return sink.remark(format!("{name} cannot be read completely: {error}")),
         }
         let is_whole = line.ends_with(b"\n");
         if line.len() as u64 == MAX_LINE_BYTES && !is_whole {
@@ -66,7 +66,7 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
             // The rest of it is no line.
             match from.skip_until(b'\n') {
                 Ok(_) => continue,
-                Err(error) => return sink.remark(format!("{name} cannot be read to its end: {error}")),
+                Err(error) => return sink.remark(format!("{name} cannot be read completely: {error}")),
             }
         }
         if line.trim_ascii().is_empty() {
@@ -78,8 +78,8 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
             Err(NotHeld::TooLarge) => sink.leave_out(TOO_LONG),
             _ if is_whole => sink.leave_out(NO_JSON),
             _ => {
-                sink.leave_out("lines that were cut short");
-                sink.remark(format!("{name} was cut short: its last line is not whole"));
+                sink.leave_out("incomplete lines");
+                sink.remark(format!("{name} is incomplete: its last line is cut"));
             }
         }
     }
@@ -151,7 +151,7 @@ impl Transcript {
             None => return sink.leave_out(UNKNOWN),
         }
         if line["isSidechain"] == true {
-            return sink.leave_out("what agents of a session said among themselves");
+            return sink.leave_out("messages between agents of a session");
         }
         if line["isMeta"] == true || line["isCompactSummary"] == true {
             return sink.leave_out(HOUSEKEEPING);

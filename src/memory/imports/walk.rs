@@ -99,11 +99,11 @@ const MAX_DEPTH: usize = 32;
 /// The folder that every vault has.
 const VAULT_DIR: &str = ".vault";
 /// Why a folder below a source is left out that is a vault.
-const A_VAULT: &str = "a vault: this one itself or another";
+const A_VAULT: &str = "this vault or another one";
 /// Why what a link leads to is left out.
 const A_LINK: &str = "links, which are not followed";
 /// Why a folder is left out that lies deeper than folders are looked into.
-const TOO_DEEP: &str = "folders within more than 32 others";
+const TOO_DEEP: &str = "folders more than 32 levels deep";
 
 /// Counts what is read.
 struct CountedSource<R> {
@@ -333,7 +333,7 @@ fn of_zip(
         }
         if name.to_ascii_lowercase().ends_with(".zip") {
             sink.leave_out("archives within the archive");
-            let what = "is an archive within the archive: unpack it, and import what comes of it";
+            let what = "is an archive within the archive: unpack it, and import its content";
             sink.remark(format!("{name} {what}"));
         } else if let Some(reason) = kind.why_not(&name) {
             files.note_unwanted(&name, reason);

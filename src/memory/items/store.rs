@@ -173,10 +173,10 @@ pub(crate) enum ItemError {
         now: String,
     },
     /// A memory has no folder.
-    #[error("`{0}` is no agent's folder")]
+    #[error("`{0}` is not an agent's folder")]
     Holder(String),
     /// A program would drop more than a quarter of the entries.
-    #[error("{path}: that drops {} of {of} entries, more than a quarter; nothing was written", lost.len())]
+    #[error("{path}: this would drop {} of {of} entries, more than a quarter; nothing was written", lost.len())]
     Loss {
         /// Which.
         path: VaultPath,

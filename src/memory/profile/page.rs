@@ -52,7 +52,7 @@ impl ProfilePage {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
                 let message = format!("`{path}` cannot be read: {error}");
-                return Err(RequestError::unavailable(message, "look at its permissions"));
+                return Err(RequestError::unavailable(message, "check its permissions"));
             }
         };
         let file = GeneratedFile::of(path, there);
@@ -100,8 +100,8 @@ pub(crate) fn regenerate(owner: &Owner) -> Result<ProfileMade, RequestError> {
     owner.now()?;
     let page = ProfilePage::read(owner.workspace())?;
     if page.state.is_persons {
-        let hint = format!("it is given as it is; move `{PROFILE}` away to have one made");
-        let message = "the profile was written or edited by a person, and is not written over";
+        let hint = format!("it is used unchanged; to have one made, move `{PROFILE}` away");
+        let message = "a person wrote or edited the profile, so it is not overwritten";
         return Err(RequestError { hint: Some(hint), ..RequestError::conflict(message) });
     }
     let checkpoint = make(owner.workspace(), |_| true)?;

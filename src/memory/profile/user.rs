@@ -24,12 +24,12 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
     let workspace = owner.workspace();
     if workspace.config().memory.user_profile_write_mode == ProfileWriteMode::Off {
         let hint = format!("edit {USER_FILE} yourself, or change `[memory] user_profile_write_mode`");
-        let message = format!("{USER_FILE} is yours alone: `user_profile_write_mode` is \"off\"");
+        let message = format!("only you may edit {USER_FILE}: `user_profile_write_mode` is \"off\"");
         return Err(RequestError { hint: Some(hint), ..RequestError::forbidden(message) });
     }
     let set = checked(params)?;
     if set.is_empty() {
-        return Err(RequestError::invalid("nothing is said that could be written"));
+        return Err(RequestError::invalid("there is nothing to write"));
     }
     let checkpoint = write(workspace, |_| set.clone(), "owner")?;
     Ok(UserSet { ok: true, path: USER_FILE.to_owned(), checkpoint_id: checkpoint.map(|id| id.to_string()) })

@@ -291,7 +291,7 @@ impl EntryLook<'_> {
             }
             Err(NotExported::Passing(reason)) => {
                 self.seen.again = true;
-                self.seen.problem(&name, &format!("it is tried again: {reason}"));
+                self.seen.problem(&name, &format!("will be retried: {reason}"));
             }
         }
     }
@@ -342,7 +342,7 @@ impl EntryLook<'_> {
         let (content, prefix) =
             hashes(&mut opened, file.stamp.size, before.map_or(0, |before| before.length)).map_err(unread)?;
         let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
-            return Err(NotExported::Lasting("it is no session of a program that is known".into()));
+            return Err(NotExported::Lasting("it is not a session of a known program".into()));
         };
         let moved = self.taken_over(key, file, before, &transcript)?;
         let before = moved.as_ref().or(before);
@@ -398,7 +398,7 @@ impl EntryLook<'_> {
         };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");
-        match transcript.remarks.iter().find(|remark| !remark.contains("is not whole")) {
+        match transcript.remarks.iter().find(|remark| !remark.contains("is incomplete")) {
             // It is kept as far as it could be read.
             Some(remark) => Err(NotExported::Lasting(remark.clone())),
             None => Ok(SessionOutcome::Kept),

@@ -186,9 +186,7 @@ impl SessionPart<'_> {
         }
         match edited {
             Some(row) => self.again(row),
-            None => {
-                Err(NotExported::Lasting(format!("no name is free for it: `{name}.md` and those like it are taken")))
-            }
+            None => Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken"))),
         }
     }
 
@@ -224,7 +222,7 @@ impl SessionPart<'_> {
             row.is_edited = true;
         }
         let Ok(there) = String::from_utf8(bytes) else {
-            return Err(NotExported::Lasting(format!("`{path}` was edited, and is no text: it stays as it is")));
+            return Err(NotExported::Lasting(format!("`{path}` was edited and is not text: it was not changed")));
         };
         if !row.is_edited {
             let text = self.text();

@@ -122,7 +122,7 @@ pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<Summarie
             Ok(FileMade::Same) => done.same += 1,
             Ok(FileMade::Nothing) => done.nothing += 1,
             Ok(FileMade::Kept(path)) => {
-                done.kept.push(EditedFile { path: path.to_string(), reason: "you have edited it".into() });
+                done.kept.push(EditedFile { path: path.to_string(), reason: "you edited it".into() });
             }
             Err(error) if params.of.is_none() => {
                 done.kept.push(EditedFile { path: of.to_string(), reason: error.to_string() });

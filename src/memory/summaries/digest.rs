@@ -185,9 +185,9 @@ pub(crate) fn write_digest(owner: &Owner, params: &DigestParams) -> Result<Diges
     let written = matches!(made, FileMade::Written(_));
     let reason = match made {
         FileMade::Written(_) => None,
-        FileMade::Same => Some("the file says that already".to_owned()),
-        FileMade::Nothing => Some("there was nothing".to_owned()),
-        FileMade::Kept(_) => Some("you have edited the file".to_owned()),
+        FileMade::Same => Some("the file already has this text".to_owned()),
+        FileMade::Nothing => Some("nothing happened in this time".to_owned()),
+        FileMade::Kept(_) => Some("you edited the file".to_owned()),
     };
     if let FileMade::Written(path) = &made {
         workspace.settled_in_time(path);

@@ -132,7 +132,7 @@ impl SummariesParts {
         seen.edited.retain(|path, _| there.contains(path));
         let old = seen.edited.iter().map(|(of, path)| EditedFile {
             path: path.to_string(),
-            reason: format!("you have edited it, and {of} has gone on; it stays as it is"),
+            reason: format!("you edited it, so it stays, although {of} has continued"),
         });
         failed.extend(old);
         failed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
@@ -190,7 +190,7 @@ impl SummariesParts {
                 Ok(None | Some(true)) => {}
                 Ok(Some(false)) => failed.push(EditedFile {
                     path: summary.path.to_string(),
-                    reason: format!("{of} is gone; you have edited this, so it stays"),
+                    reason: format!("{of} no longer exists; you edited this, so it stays"),
                 }),
                 Err(error) => failed.push(said_once(&seen.state, summary.path.as_str(), &error)),
             }

@@ -54,16 +54,16 @@ struct HourIds {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TraceFilesError {
     /// The vault's folder is away.
-    #[error("the vault's folder is not there")]
+    #[error("the vault's folder does not exist")]
     Away,
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] FsError),
     /// An agent has sent as much as it may.
-    #[error("`{0}` has sent as many bytes of traces today as it may")]
+    #[error("`{0}` has reached its daily limit of trace bytes")]
     TooMuch(String),
     /// Nobody waits for the answer any more.
-    #[error("it took too long")]
+    #[error("the request took too long")]
     GivenUp,
 }
 

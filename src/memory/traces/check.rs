@@ -70,7 +70,7 @@ pub(super) fn check(
     let time = created_at.as_ref().and_then(Number::as_f64).filter(|time| *time <= seconds + MAX_AHEAD_SECONDS);
     if !time.is_some_and(is_time) {
         let said = created_at.as_ref().map(Number::to_string).unwrap_or_default();
-        let message = format!("`created_at` is {said}; it takes seconds since 1970, and no time to come");
+        let message = format!("`created_at` is {said}; it takes seconds since 1970, not in the future");
         return Err(RequestError::invalid(message));
     }
     let id = match name("id", params.id.as_deref())? {
@@ -116,7 +116,7 @@ fn payload(params: &TraceParams, max: u64) -> Result<Map<String, Value>, Request
     }
     for (name, (holds, fits)) in [(*needed, TEXT)].iter().chain(*fields) {
         if has(name).is_some_and(|value| !fits(value)) {
-            return Err(RequestError::invalid(format!("`payload.{name}` of `{kind}` is to be {holds}")));
+            return Err(RequestError::invalid(format!("`payload.{name}` of `{kind}` must be {holds}")));
         }
     }
     let bytes = serde_json::to_vec(&payload).map_or(0, |json| json.len()) + params.error.as_deref().map_or(0, str::len);
@@ -145,14 +145,14 @@ fn name<'p>(field: &str, text: Option<&'p str>) -> Result<Option<&'p str>, Reque
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
         true => Ok(Some(text)),
-        false => Err(RequestError::invalid(format!("`{field}` takes {MAX_NAME} characters on one line"))),
+        false => Err(RequestError::invalid(format!("`{field}` takes up to {MAX_NAME} characters on one line"))),
     }
 }
 
 /// A name that nothing has.
 fn random_id() -> Result<String, RequestError> {
     let random = Token::random().map_err(|error| {
-        RequestError::unavailable(format!("the system gives no random numbers: {error}"), "send an `id`")
+        RequestError::unavailable(format!("cannot get random numbers from the system: {error}"), "send an `id`")
     })?;
     Ok(random.reveal().chars().take(32).collect())
 }

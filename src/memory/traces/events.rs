@@ -34,7 +34,9 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
         None => agent_of_person(viewer, params.agent_name.as_deref())?,
     };
     if !config.enabled {
-        return Err(RequestError::forbidden("traces are not kept: `enabled` of `[traces]` in memory.toml is false"));
+        return Err(RequestError::forbidden(
+            "traces are switched off: `enabled` of `[traces]` in memory.toml is false",
+        ));
     }
     // Only who has the vault writes into it.
     workspace.files()?;
@@ -51,7 +53,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
         Some(left.text.unwrap_or_default())
     });
     if viewer.turn().left().is_some_and(|left| left.is_zero()) || !viewer.turn().begin() {
-        return Err(RequestError::unavailable("it took too long", "nothing of it was kept: send it again"));
+        return Err(RequestError::unavailable("the request took too long", "nothing was stored; send it again"));
     }
     let kept = workspace.traces().append(agent, &event, viewer.at());
     let is_new = kept.inspect_err(|_| viewer.turn().rest())?;
@@ -73,7 +75,7 @@ fn own_name<'n>(own: &'n str, named: Option<&str>) -> Result<&'n str, RequestErr
 }
 
 fn agent_of_person<'n>(viewer: &Viewer, named: Option<&'n str>) -> Result<&'n str, RequestError> {
-    let missing = || RequestError::invalid("`agent_name` is missing: it says whose event it is");
+    let missing = || RequestError::invalid("`agent_name` is required");
     let named = named.filter(|named| !named.is_empty()).ok_or_else(missing)?;
     viewer.workspace().agents().named(named).map(|_| named).ok_or_else(no_such_agent)
 }

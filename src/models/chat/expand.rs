@@ -85,9 +85,9 @@ fn request(query: &str) -> ChatRequest {
 /// Takes the variants out of a reply, or says what is wrong with it.
 fn variants(text: &str) -> Result<QueryVariants, &'static str> {
     let mut variants: QueryVariants =
-        serde_json::from_str(text).map_err(|_| "gave something else than the variants that it was asked for")?;
+        serde_json::from_str(text).map_err(|_| "did not return the requested variants")?;
     if variants.lex.len() > MOST_VARIANTS || variants.vec.len() > MOST_VARIANTS {
-        return Err("gave more variants than it was asked for");
+        return Err("returned more variants than requested");
     }
     for text in variants.lex.iter_mut().chain(&mut variants.vec).chain([&mut variants.hyde]) {
         *text = cut(text.trim(), MAX_VARIANT_CHARS).to_owned();

@@ -129,7 +129,7 @@ pub(super) fn reply(body: &[u8], used: impl FnOnce(ChatUsage)) -> Result<ChatRep
     };
     used(usage);
     let text = answer.choices.into_iter().next().and_then(|choice| choice.message.content);
-    let Some(text) = text else { return Err(BadAnswer::Lasting("gave a reply without a text".into())) };
+    let Some(text) = text else { return Err(BadAnswer::Lasting("returned a reply without text".into())) };
     Ok(ChatReply { text, usage })
 }
 

@@ -112,13 +112,12 @@ fn request(query: &str, passages: &[&str]) -> ChatRequest {
 
 /// Takes the scores out of a reply, or says what is wrong with it.
 fn scores(text: &str, count: usize) -> Result<Vec<f64>, &'static str> {
-    let judged: JudgedPassages =
-        serde_json::from_str(text).map_err(|_| "gave something else than the scores that it was asked for")?;
+    let judged: JudgedPassages = serde_json::from_str(text).map_err(|_| "did not return the requested scores")?;
     if judged.scores.len() != count {
-        return Err("gave more or fewer scores than there were passages");
+        return Err("returned more or fewer scores than passages");
     }
     if !judged.scores.iter().all(|score| (0.0..=1.0).contains(score)) {
-        return Err("gave a score that is not from 0 to 1");
+        return Err("returned a score outside 0 to 1");
     }
     Ok(judged.scores)
 }

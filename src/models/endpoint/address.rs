@@ -43,7 +43,7 @@ impl Address {
                 "it has a name or password in it; name the key's environment variable in `{section}.api_key_env`"
             ));
         }
-        let (name, port) = split_port(host).ok_or("it names no host")?;
+        let (name, port) = split_port(host).ok_or("it has no host")?;
         let is_encrypted = match scheme.as_deref() {
             None => !is_here(&name),
             Some("http") => false,

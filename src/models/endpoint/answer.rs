@@ -32,16 +32,16 @@ struct AnsweredText {
 /// Reads an answer, which should have `what`.
 pub(in crate::models) fn read_answer<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, BadAnswer> {
     serde_json::from_slice(body).map_err(|error| match error {
-        error if error.is_eof() => BadAnswer::Passing("gave half an answer".into()),
+        error if error.is_eof() => BadAnswer::Passing("returned an incomplete answer".into()),
         // A number that JSON does not have, as some give for a text they fail on; or another shape.
         // What the error says of it may quote the answer, and that the text: only the place is told.
         error if body.trim_ascii_start().starts_with(b"{") => {
             let (line, column) = (error.line(), error.column());
             BadAnswer::Lasting(format!(
-                "gave no {what}: its answer is not as OpenAI's from line {line}, column {column} on"
+                "returned no {what}: its answer differs from OpenAI's at line {line}, column {column}"
             ))
         }
-        _ => BadAnswer::Passing("gave something else than JSON".into()),
+        _ => BadAnswer::Passing("did not return JSON".into()),
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn vectors_of(
 ) -> Result<Vec<Vec<f32>>, BadAnswer> {
     let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
     if answer.data.len() != count {
-        return lasting(format!("gave {} vectors for {count} texts", answer.data.len()));
+        return lasting(format!("returned {} vectors for {count} texts", answer.data.len()));
     }
     let lengths = || answer.data.iter().map(|answered| answered.embedding.len());
     if let Some((dimension, other)) = dimension.zip(lengths().next())
@@ -67,27 +67,28 @@ pub(super) fn vectors_of(
         && count > 0
     {
         let problem =
-            format!("gives vectors of {other} numbers, where they had {dimension}: another model has taken its place");
+            format!("returns vectors of {other} numbers instead of {dimension}: the model behind it was replaced");
         return Err(BadAnswer::OtherModel(problem));
     }
     let mut vectors = vec![Vec::new(); count];
     for (at, answered) in answer.data.into_iter().enumerate() {
         let index = answered.index.unwrap_or(at);
         let vector: Option<Vec<f32>> = answered.embedding.into_iter().collect();
-        let vector = vector.as_deref().and_then(unit).ok_or_else(|| {
-            BadAnswer::Lasting("gave a vector without a direction: it is all zero, or not all numbers".into())
-        })?;
+        let vector = vector
+            .as_deref()
+            .and_then(unit)
+            .ok_or_else(|| BadAnswer::Lasting("returned an invalid vector: all zeros, or not all numbers".into()))?;
         if let Some(dimension) = dimension.filter(|dimension| *dimension != vector.len()) {
-            let problem = format!("gave a vector of {} numbers, where the model has {dimension}", vector.len());
+            let problem = format!("returned a vector of {} numbers; the model has {dimension}", vector.len());
             return lasting(problem);
         }
         match vectors.get_mut(index) {
             Some(place) if place.is_empty() => *place = vector,
-            _ => return lasting(format!("gave a vector for text {index} that was not asked for, or two")),
+            _ => return lasting(format!("returned an unrequested or second vector for text {index}")),
         }
     }
     if vectors.windows(2).any(|pair| pair[0].len() != pair[1].len()) {
-        return lasting("gave vectors of different lengths".into());
+        return lasting("returned vectors of different lengths".into());
     }
     Ok(vectors)
 }

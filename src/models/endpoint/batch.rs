@@ -162,7 +162,7 @@ impl BatchClient {
             let answer = client.get(&client.beside(&path), TIMEOUT)?;
             let pause = retry_after(&answer);
             let found = read(client, &client.whole(answer, TIMEOUT)?, "batch")?;
-            let no_batch = || client.bad_answer(BadAnswer::Lasting("gave no batch".into()));
+            let no_batch = || client.bad_answer(BadAnswer::Lasting("returned no batch".into()));
             let status = found["status"].as_str().ok_or_else(no_batch)?;
             let id = |value: &Value| value.as_str().filter(|id| is_id(id)).map(str::to_owned);
             let mut said = found["errors"]["data"].as_array().into_iter().flatten();
@@ -192,7 +192,9 @@ impl BatchClient {
         let Some(mut answer) = answer else { return Ok(false) };
         let body = answer.body_mut().with_config().limit(MOST_ANSWER_BYTES).reader();
         read_answers(BufReader::with_capacity(64 << 10, body), asked, self.dimension, found).map_err(|error| {
-            self.calls.client.failed(ModelErrorKind::Transient, format!("gave half a file of answers: {error}"))
+            self.calls
+                .client
+                .failed(ModelErrorKind::Transient, format!("returned an incomplete file of answers: {error}"))
         })?;
         Ok(true)
     }
@@ -253,7 +255,7 @@ fn read(client: &EndpointClient, body: &[u8], what: &str) -> Result<Value, Model
 /// An id that may be put into an address.
 fn id_of(client: &EndpointClient, answer: &Value) -> Result<String, ModelError> {
     let id = answer["id"].as_str().filter(|id| is_id(id)).map(str::to_owned);
-    id.ok_or_else(|| client.bad_answer(BadAnswer::Lasting("gave an id that is none".into())))
+    id.ok_or_else(|| client.bad_answer(BadAnswer::Lasting("returned an invalid id".into())))
 }
 
 /// Whether a text is an id that leads nowhere else within an address.

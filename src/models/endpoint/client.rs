@@ -159,8 +159,8 @@ impl EndpointClient {
             }
             ureq::Error::Io(error) => (Transient, format!("cannot be reached: {error}")),
             ureq::Error::Rustls(error) => (Refused, format!("cannot be trusted: {error}")),
-            ureq::Error::BadUri(error) => (Refused, format!("has no good address: {error}")),
-            other => (Transient, format!("did not answer well: {other}")),
+            ureq::Error::BadUri(error) => (Refused, format!("has an invalid address: {error}")),
+            other => (Transient, format!("did not answer correctly: {other}")),
         };
         self.failed(kind, problem)
     }
@@ -175,12 +175,12 @@ impl EndpointClient {
             401 | 403 => {
                 let what = match &self.key {
                     Some(_) => format!("does not accept the key that `{section}.api_key_env` names"),
-                    None => format!("wants a key: name its environment variable in `{section}.api_key_env`"),
+                    None => format!("needs a key: name its environment variable in `{section}.api_key_env`"),
                 };
                 return self.failed(Refused, format!("{what} ({status})"));
             }
             300..=399 => {
-                let what = "answers with a redirect, which is not followed: write its own address into";
+                let what = "answers with a redirect, which is not followed: write the final address into";
                 return self.failed(Refused, format!("{what} `{section}.endpoint` ({status})"));
             }
             // Money does not come back by waiting.
@@ -189,7 +189,7 @@ impl EndpointClient {
             404 | 405 | 410 => (Refused, "does not have the model or the address"),
             501 => (Refused, cannot.as_str()),
             500.. => (Transient, "has failed"),
-            _ => (Permanent, "refuses a text"),
+            _ => (Permanent, "rejects a text"),
         };
         let quoted = quoted(said, self.key.as_ref());
         let colon = if quoted.is_empty() { "" } else { ": " };

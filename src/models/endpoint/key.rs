@@ -23,13 +23,11 @@ impl ApiKey {
         }
         let refused = |reason: String| service.bad_option("api_key_env", reason);
         let value = std::env::var(name).map_err(|_| {
-            refused(format!("the environment of this process has no {name}; set it where the program is started"))
+            refused(format!("the environment variable {name} is not set; set it where you start the program"))
         })?;
         let key = Self(value.trim().to_owned());
         if key.0.is_empty() || !key.0.chars().all(|character| character.is_ascii_graphic()) {
-            return Err(refused(format!(
-                "what {name} holds cannot be a key: it is empty, or has characters that none has"
-            )));
+            return Err(refused(format!("{name} is not a valid key: it is empty, or has characters that no key has")));
         }
         Ok(Some(key))
     }

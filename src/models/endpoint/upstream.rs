@@ -110,14 +110,14 @@ impl UpstreamClient {
         let status = answer.status().as_u16();
         match status {
             300..=399 => {
-                let what = "the upstream answers with a redirect, which is not followed: write its own address into `upstream.endpoint`";
+                let what = "the upstream answers with a redirect, which is not followed: write the final address into `upstream.endpoint`";
                 return Err(UpstreamError::Failed(what.into()));
             }
             // What it says of a key may have parts of it.
             401 | 403 => {
                 let what = match &self.key {
                     Some(_) => "the upstream does not accept the key that `upstream.api_key_env` names",
-                    None => "the upstream wants a key: name its environment variable in `upstream.api_key_env`",
+                    None => "the upstream needs a key: name its environment variable in `upstream.api_key_env`",
                 };
                 return Err(UpstreamError::Failed(format!("{what} ({status})")));
             }

@@ -47,7 +47,7 @@ impl GgufEmbedder {
         if probe.len() != embedder.dimension() {
             return Err(ModelError::UnsuitableModel {
                 path: embedder.working.model.path.clone(),
-                reason: format!("it promises vectors of {} numbers and gives {}", embedder.dimension(), probe.len()),
+                reason: format!("it announces vectors of {} numbers and returns {}", embedder.dimension(), probe.len()),
             });
         }
         Ok(embedder)

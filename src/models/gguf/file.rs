@@ -43,7 +43,7 @@ impl Header {
         reader.header().map_err(|damage| match damage {
             HeaderError::Io(source) => ModelError::Io { action: "read the model", path: path.to_owned(), source },
             HeaderError::Cut => bad(format!(
-                "it ends after {} bytes, in the middle, or its header is damaged; copy or download it again",
+                "it is incomplete ({} bytes), or its header is damaged; copy or download it again",
                 metadata.len()
             )),
             HeaderError::Other(reason) => bad(reason),
@@ -105,7 +105,7 @@ impl HeaderReader {
         }
         let version = u32::from_le_bytes(self.bytes()?);
         if !(2..=3).contains(&version) {
-            return Err(HeaderError::Other(format!("it is of GGUF version {version}; versions 2 and 3 are known")));
+            return Err(HeaderError::Other(format!("it has GGUF version {version}; versions 2 and 3 are supported")));
         }
         let (tensors, pairs) = (self.u64()?, self.u64()?);
         let mut values = HashMap::new();
@@ -120,26 +120,24 @@ impl HeaderReader {
             values.insert(key, value);
         }
         if !matches!(values.get("general.architecture"), Some(Value::Text(_))) {
-            return Err(HeaderError::Other("it does not say which architecture it is of".to_owned()));
+            return Err(HeaderError::Other("it does not name its architecture".to_owned()));
         }
         if !alignment.is_power_of_two() {
-            return Err(HeaderError::Other(format!("its alignment is {alignment}, which is no power of two")));
+            return Err(HeaderError::Other(format!("its alignment is {alignment}, not a power of two")));
         }
         let mut data_bytes = 0;
         for _ in 0..tensors {
             data_bytes = data_bytes.max(self.tensor_end()?);
         }
         if tensors == 0 {
-            return Err(HeaderError::Other("it holds no tensors, only metadata".to_owned()));
+            return Err(HeaderError::Other("it has no tensors, only metadata".to_owned()));
         }
         let end = self.at.checked_next_multiple_of(alignment).and_then(|start| start.checked_add(data_bytes));
         let Some(end) = end.filter(|end| *end <= self.size) else { return Err(HeaderError::Cut) };
         // Files end with padding at most. Hashing gigabytes of nothing would take long, and nobody would know what for.
         if self.knows_all_types && self.size - end > MAX_TRAILING_BYTES.max(alignment) {
             let (size, end) = (self.size, end);
-            return Err(HeaderError::Other(format!(
-                "it has {size} bytes, and what its header announces ends after {end}"
-            )));
+            return Err(HeaderError::Other(format!("it has {size} bytes, but its header announces {end}")));
         }
         Ok(Header { values })
     }

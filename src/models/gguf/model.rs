@@ -142,11 +142,13 @@ impl LoadedModel {
     pub(super) fn load_reranker(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let loaded = Self::load_for(source, options, |header, _, path| match header.number("pooling_type") {
             Some(RANK) => Ok(Pooling::Rank),
-            _ => Err(unsuitable(path, "it is no reranker: its file says nothing of a score for a pair of texts")),
+            _ => Err(unsuitable(path, "it is not a reranker: its file announces no score for a pair of texts")),
         })?;
         match loaded.llama.n_cls_out() {
             1 => Ok(loaded),
-            more => Err(unsuitable(&loaded.path, &format!("it gives {more} scores to a pair of texts, and not one"))),
+            more => {
+                Err(unsuitable(&loaded.path, &format!("it returns {more} scores for a pair of texts instead of one")))
+            }
         }
     }
 
@@ -156,7 +158,7 @@ impl LoadedModel {
         pooling: impl Fn(&Header, &GgufOptions, &Path) -> Result<Pooling, ModelError>,
     ) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
-            let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);
+            let reason = format!("{} is too few; it takes 0, or at least {LEAST_MAX_TOKENS}", options.max_tokens);
             return Err(ModelError::BadOption { section: "embed", option: "max_tokens", reason });
         }
         let (path, hash) = match source {
@@ -172,7 +174,7 @@ impl LoadedModel {
         let backend = backend()?;
         let params = LlamaModelParams::default();
         let llama = LlamaModel::load_from_file(backend, &path, &params).map_err(|error| {
-            let reason = format!("llama.cpp does not take it ({error}); VAULT_LOG=debug shows why");
+            let reason = format!("llama.cpp does not accept it ({error}); VAULT_LOG=debug shows why");
             ModelError::BadModelFile { path: path.clone(), reason }
         })?;
         let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
@@ -247,7 +249,7 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
         _ => None,
     };
     options.pooling.or(from_file).ok_or_else(|| {
-        unsuitable("its file names no pooling, as models that write text do; choose one for embedding, or set pooling")
+        unsuitable("its file names no pooling, like a text-generating model; choose one for embedding, or set pooling")
     })
 }
 

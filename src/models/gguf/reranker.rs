@@ -71,7 +71,7 @@ impl Reranker for GgufReranker {
         };
         let likely: Arc<[f64]> = judged.into_iter().map(likely).collect();
         if likely.iter().any(|score| !score.is_finite()) {
-            let reason = "a score that is no number; its file may be damaged".to_owned();
+            let reason = "a score that is not a number; its file may be damaged".to_owned();
             return Err(ModelError::UnsuitableModel { path: self.model.path.clone(), reason });
         }
         Ok(likely)

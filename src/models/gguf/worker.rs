@@ -30,7 +30,7 @@ pub(super) fn start(
         .name(name)
         .spawn(move || run(model, queue, lane, sender))
         .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true })?;
-    let died = || ModelError::Panicked("a worker ended before it began".to_owned());
+    let died = || ModelError::Panicked("a worker stopped before it started".to_owned());
     ready.recv().unwrap_or_else(|_| Err(died()))?;
     Ok(thread)
 }
@@ -135,7 +135,7 @@ impl<'a> Encoder<'a> {
     fn without_direction(&self) -> ModelError {
         ModelError::UnsuitableModel {
             path: self.model.path.clone(),
-            reason: "it computes vectors without a direction; the file may be damaged".to_owned(),
+            reason: "it computes invalid vectors; the file may be damaged".to_owned(),
         }
     }
 

@@ -80,7 +80,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
             kind.eq_ignore_ascii_case("application/json") || kind.ends_with("+json")
         });
         if !is_json {
-            let message = "the body is to be JSON, with `Content-Type: application/json`";
+            let message = "the body must be JSON, with `Content-Type: application/json`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
         }
         let is_open = is_open(request.uri().path());
@@ -93,7 +93,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
         let read = Json::from_bytes(&bytes);
         let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
         if !is_object && !matches!(read, Err(JsonRejection::JsonSyntaxError(_))) {
-            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body is to be a JSON object"));
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
         }
         let Json(value) = read?;
         Ok(Self(value))
@@ -118,9 +118,9 @@ pub(super) struct ErrorBody {
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ErrorDetail {
-    /// A word for programs.
+    /// A code for programs.
     code: &'static str,
-    /// A sentence for people.
+    /// A message for people.
     message: String,
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +140,7 @@ impl ApiError {
     }
 
     pub(super) fn too_large(at_most: usize) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid", format!("the body has over {at_most} bytes"))
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid", format!("the body has more than {at_most} bytes"))
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -160,17 +160,17 @@ impl From<JsonRejection> for ApiError {
     /// In words of ours: which field it is, or what the body has to be.
     fn from(rejection: JsonRejection) -> Self {
         if is_late(&rejection) {
-            return Self::new(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not come in time");
+            return Self::new(StatusCode::REQUEST_TIMEOUT, "invalid", "timed out while receiving the body");
         }
         let said = rejection.body_text();
         let message = match &rejection {
             JsonRejection::BytesRejection(_) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                format!("the body has over {MAX_BODY_BYTES} bytes")
+                format!("the body has more than {MAX_BODY_BYTES} bytes")
             }
             JsonRejection::MissingJsonContentType(_) => {
-                "the body is to be JSON, with `Content-Type: application/json`".into()
+                "the body must be JSON, with `Content-Type: application/json`".into()
             }
-            _ if said.contains("expected struct") => "the body is to be a JSON object".into(),
+            _ if said.contains("expected struct") => "the body must be a JSON object".into(),
             _ => said.rsplit_once("target type: ").map_or(said.as_str(), |(_, what)| what).to_owned(),
         };
         Self::new(rejection.status(), "invalid", message)

@@ -52,10 +52,10 @@ impl Guard {
     fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let forbidden = |message| Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", message));
         if !matches!(only(headers, &HOST), Ok(Some(host)) if self.is_here(host)) {
-            return forbidden("the Host header names another server; `server.allowed_hosts` lists those allowed");
+            return forbidden("the Host header names another server; allow it in `server.allowed_hosts`");
         }
         if !matches!(only(headers, &ORIGIN), Ok(origin) if origin.is_none_or(|origin| self.is_from_here(origin))) {
-            return forbidden("requests from other web pages are refused");
+            return forbidden("requests from other web pages are not allowed");
         }
         Ok(())
     }
@@ -144,8 +144,8 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         Err(error) => return error.into_response(),
     };
     let Some(principal) = holder else {
-        let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
-            .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
+        let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required")
+            .hint("send `Authorization: Bearer TOKEN`; `vault serve` prints where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
     };
     let principal = match principal {

@@ -55,7 +55,7 @@ impl<S: Sync> FromRequestParts<S> for Asking {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
+        let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required");
         let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
         let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
         let is_local = parts.extensions.get::<OverSocket>().is_some();
@@ -88,7 +88,7 @@ pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, nex
     };
     let Some(principal) = principal else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "there is no agent of this name");
-        return error.hint("`vault agent list` names those there are").into_response();
+        return error.hint("`vault agent list` lists all agents").into_response();
     };
     request.extensions_mut().insert(principal);
     request.extensions_mut().insert(OverSocket);
@@ -146,7 +146,7 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
         // It is being written, or was: whoever hears otherwise would send it again.
         Err(_) => match tokio::time::timeout(WRITE_TIMEOUT, &mut answer.task).await {
             Ok(answer) => answer.unwrap_or_else(|_| failed()),
-            Err(_) => too_long("the disk took too long; look whether it was written before you send it again"),
+            Err(_) => too_long("the disk took too long; check whether the change was written before you send it again"),
         },
     }
 }

@@ -93,7 +93,7 @@ pub(super) struct Asked<'a, R, P> {
 impl<R, P> Asked<'_, R, P> {
     /// The name in the address, where it is a number.
     pub(super) fn number(&self) -> Result<i64, RequestError> {
-        self.name.parse().map_err(|_| RequestError::invalid(format!("`{}` is no number", self.name)))
+        self.name.parse().map_err(|_| RequestError::invalid(format!("`{}` is not a number", self.name)))
     }
 }
 
@@ -378,16 +378,16 @@ fn describe<In: Input, Out: ToSchema>(
 fn named(path: &str, method: &HttpMethod, name: &str) -> Parameter {
     let text = || Object::with_type(Type::String);
     let (schema, said) = match name {
-        "slug" => (text(), "its folder's name"),
+        "slug" => (text(), "name of the agent's folder"),
         "hash" if *method == HttpMethod::Delete => {
-            (text(), "16 hexadecimal digits: of a passage, or of a note as `save` gives them")
+            (text(), "hash of a passage, or of a note as `save` returns it: 16 hexadecimal digits")
         }
         "hash" => (text(), "16 hexadecimal digits"),
         "id" if path.starts_with("/api/forgotten") => {
             let number = ObjectBuilder::new().schema_type(Type::Integer);
-            (number.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).build(), "its number")
+            (number.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).build(), "number of the purge")
         }
-        _ => (text(), "a checkpoint's name"),
+        _ => (text(), "name of a checkpoint"),
     };
     let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True);
     parameter.description(Some(said)).schema(Some(schema)).build()

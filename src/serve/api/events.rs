@@ -64,9 +64,9 @@ pub(super) struct ProgressEvent {
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
     let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
-        let message = format!("{MAX_STREAMS} streams of events are open already");
+        let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-        return error.hint("close some, or ask /status now and then").into_response();
+        return error.hint("close some, or poll /status").into_response();
     };
     let (sender, receiver) = mpsc::channel(1);
     let following = match answer(app, asking, |owner: &Owner| Ok(jobs::follow(owner))).await {
@@ -116,13 +116,13 @@ pub(super) fn capture_routes() -> Router<AppState> {
 #[serde(untagged)]
 #[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
 pub(super) enum Events {
-    /// One.
+    /// One event.
     One(CapturedEvent),
-    /// Several: all are taken, or none.
+    /// Several events: all are accepted, or none.
     Several(Vec<CapturedEvent>),
 }
 
-/// Takes events. Once it answers they are safe on disk; a moment later they are in their files.
+/// Accepts events. When it answers, they are safe on disk; a moment later they are in their files.
 #[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "events", request_body = Events,
     responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn capture(
@@ -141,11 +141,11 @@ pub(super) fn context_routes() -> Router<AppState> {
     Router::new().route("/api/context", post(context))
 }
 
-/// What a model should know for a question, or in any case: a block of lines with their sources, fenced as data, and a receipt. Where
-/// nothing is worth it, nothing. `If-None-Match` with the `ETag` of an earlier answer asks whether it is still the same.
+/// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If
+/// nothing matters, the block is empty. `If-None-Match` with the `ETag` of an earlier answer checks whether it is unchanged.
 #[utoipa::path(post, path = "/api/context", tag = "context", request_body = ContextParams,
     params(("If-None-Match" = Option<String>, Header, description = "the `ETag` of an earlier answer")),
-    responses((status = 200, body = ContextView), (status = 304, description = "It is the same"),
+    responses((status = 200, body = ContextView), (status = 304, description = "Not changed"),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn context(
     State(app): State<AppState>,

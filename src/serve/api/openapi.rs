@@ -358,20 +358,20 @@ fn spell_out(operation: &mut Operation, may_change: bool, may_be_edited: bool) {
     let names_something = has_body || !parameters.is_empty();
     let needs_token = operation.security.is_none();
     let statuses = [
-        ("400", "It makes no sense", names_something),
-        ("401", "A token is needed, or a code that counts", needs_token || has_body),
-        ("403", "This token may not, or another page or host asks", true),
-        ("404", "It is not there", names_something),
-        ("408", "The body did not come in time", has_body),
+        ("400", "The request is invalid", names_something),
+        ("401", "A valid token, or a valid code, is required", needs_token || has_body),
+        ("403", "This token may not do this, or the request is from another page or host", true),
+        ("404", "Not found", names_something),
+        ("408", "Timed out while receiving the body", has_body),
         (
             "409",
-            "It was changed meanwhile, is there already, or cannot be without what is around it",
+            "It changed meanwhile, already exists, or cannot be separated from the text around it",
             may_be_edited || may_change && names_something,
         ),
         ("413", "The body is too large", has_body),
         ("415", "The body is not JSON", has_body),
         ("422", "A field of the body is missing, or of another type", has_body),
-        ("429", "This agent asks too often, or has written as much as it may in a day", needs_token),
+        ("429", "This agent has reached its limit of requests, or of bytes written per day", needs_token),
     ];
     for (status, description, _) in statuses.iter().filter(|(_, _, can)| *can) {
         let mut response = error.clone();

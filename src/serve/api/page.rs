@@ -24,7 +24,7 @@ use crate::serve::page::asset;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A code that the page trades for a token: good for a minute, once.
+/// A code that the page exchanges for a token: valid once, for a minute.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Code)]
@@ -55,7 +55,8 @@ pub(super) fn local_routes(sessions: &Arc<Sessions>) -> Router {
 
 fn file(name: &str) -> Response {
     let Some(asset) = asset(name) else {
-        return ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no such file").into_response();
+        return ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no file with this name")
+            .into_response();
     };
     let headers: [(HeaderName, &str); 4] = [
         (header::CONTENT_TYPE, asset.media_type),
@@ -78,7 +79,7 @@ async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<PageCode>, A
     Ok(Json(PageCode { code: code.reveal().to_owned() }))
 }
 
-/// Trades a one-time code of `vault open` for the token of a session.
+/// Exchanges a one-time code of `vault open` for the token of a session.
 #[utoipa::path(post, path = "/page/token", request_body = PageCode, security(()),
     responses((status = 200, body = SessionToken), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn token(
@@ -88,14 +89,16 @@ pub(super) async fn token(
     let PageCode { code } = params;
     match sessions.trade(&code, Instant::now()).map_err(no_random)? {
         Some(token) => Ok(Json(SessionToken { token: token.reveal().to_owned() })),
-        None => Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was used, or is too old")
-            .hint("`vault open` makes another")),
+        None => {
+            Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was already used, or has expired")
+                .hint("`vault open` makes a new one"))
+        }
     }
 }
 
-/// Ends the session whose token the request carries.
+/// Ends the session of the token in the request.
 #[utoipa::path(delete, path = "/page/token", security(()),
-    responses((status = 200, description = "It is over, or there was none", body = Value), (status = "4XX", body = ErrorBody)))]
+    responses((status = 200, description = "The session has ended, or there was none", body = Value), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn leave(State(sessions): State<Arc<Sessions>>, headers: HeaderMap) -> Json<Value> {
     if let Some(token) = auth::token(&headers) {
         sessions.end(&token.hash());
@@ -104,7 +107,7 @@ pub(super) async fn leave(State(sessions): State<Arc<Sessions>>, headers: Header
 }
 
 fn no_random(error: io::Error) -> ApiError {
-    let message = format!("the system gives no random numbers: {error}");
+    let message = format!("cannot get random numbers from the system: {error}");
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
 }
 

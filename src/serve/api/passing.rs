@@ -57,12 +57,12 @@ pub(super) fn routes(app: &App) -> Router<AppState> {
         .layer(DefaultBodyLimit::max(most))
 }
 
-/// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
-/// last message of the user's is put before what that says; `X-Vault-Memory` says what, or why nothing was.
+/// Forwards messages for a chat model to the upstream of `[upstream]`, and streams its answer back. Relevant memory of the agent is put
+/// before the last user message; `X-Vault-Memory` says what was added, or why nothing was.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
-    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; of another one no memory is given"),
-        ("X-Vault-Session" = Option<String>, Header, description = "names the conversation, for `prompt_memory_mode: frozen-at-session-start`; else it is that which began with the same message")),
-    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
+    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; another agent gets no memory"),
+        ("X-Vault-Session" = Option<String>, Header, description = "the conversation, for `prompt_memory_mode: frozen-at-session-start`; default by its first message")),
+    responses((status = 200, description = "The answer of the upstream", body = serde_json::Value),
         (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn complete(
     State(app): State<AppState>,
@@ -92,9 +92,9 @@ pub(super) async fn complete(
     Ok(response)
 }
 
-/// The models that the upstream has.
+/// Lists the models of the upstream.
 #[utoipa::path(get, path = "/v1/models",
-    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
+    responses((status = 200, description = "The answer of the upstream", body = serde_json::Value),
         (status = 404, body = ErrorBody), (status = 502, body = ErrorBody), (status = 504, body = ErrorBody),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Result<Response, ApiError> {
@@ -109,16 +109,16 @@ fn may_pass(app: &App, asking: &Asking) -> Result<ProxyPermit, ApiError> {
         let error = ApiError::new(
             StatusCode::FORBIDDEN,
             "forbidden",
-            "requests to a chat model are passed on for agents alone",
+            "only the requests of agents are passed on to a chat model",
         );
-        return Err(error.hint("ask with an agent's token: `vault agent add`"));
+        return Err(error.hint("use an agent's token: `vault agent add`"));
     };
     if app.config().upstream.endpoint.is_empty() {
-        let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is named, so nothing is passed on");
-        return Err(error.hint("the person names one in memory.toml: `[upstream] endpoint`"));
+        let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is configured");
+        return Err(error.hint("the owner sets it in memory.toml: `[upstream] endpoint`"));
     }
     let full = |most: usize| {
-        let message = format!("{most} requests are passed on already");
+        let message = format!("{most} requests are already in progress");
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
     };
     let own = {
@@ -209,7 +209,7 @@ impl From<NotPassed> for ApiError {
             // It names what is in the person's environment.
             NotPassed::Unset(reason) => {
                 tracing::warn!("nothing is passed on: {reason}");
-                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", "the upstream is not set up as it has to be")
+                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", "the upstream is not configured correctly")
             }
             NotPassed::Failed(error @ UpstreamError::TimedOut) => {
                 Self::new(StatusCode::GATEWAY_TIMEOUT, "timeout", error.to_string())

@@ -116,9 +116,9 @@ async fn openapi() -> impl IntoResponse {
 }
 
 async fn not_found() -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address").hint("see /openapi.json")
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address").hint("see /openapi.json")
 }
 
 async fn method_not_allowed() -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not take this method")
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not accept this method")
 }

@@ -227,7 +227,7 @@ mod tests {
         let served = Served::new(router, ConnectionLimits { body: Duration::from_millis(50), ..LIMITS });
         let head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n";
         let slow = rest(served.connect(&format!("{head}{{")));
-        assert!(slow.starts_with("HTTP/1.1 408") && slow.contains("did not come in time"), "{slow}");
+        assert!(slow.starts_with("HTTP/1.1 408") && slow.contains("timed out"), "{slow}");
         assert!(rest(served.connect(&format!("{head}{{}}"))).ends_with("{}"));
     }
 

@@ -162,7 +162,7 @@ impl App {
 
     /// Refuses a role in another vault.
     fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
-        let refused = || RequestError::internal("a request came to another vault than it was made for");
+        let refused = || RequestError::internal("the request was made for another vault");
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
@@ -214,7 +214,7 @@ impl App {
     ) -> Result<LibrarianView, RequestError> {
         let view = self.librarian(owner, slug)?;
         if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
-            let message = "`model` is that of `[memory]` in memory.toml, for all agents: name it there";
+            let message = "all agents use the `model` of `[memory]` in memory.toml: set it there";
             return Err(RequestError::invalid(message));
         }
         agents::set_librarian(owner, slug, params)?;

@@ -18,7 +18,7 @@ struct GetArgs {
     /// Path, citation or hash: `notes/api.md`, `notes/api.md#L42-L58`, `a.pdf#page=3`.
     #[schema(min_length = 1)]
     what: Option<String>,
-    /// Several of them.
+    /// Several.
     #[schema(min_items = 1, max_items = 50)]
     list: Option<Vec<String>>,
     /// `daily/2026-01-*.md`; `**` crosses folders.
@@ -27,10 +27,10 @@ struct GetArgs {
     /// The first line.
     #[schema(minimum = 1)]
     line: Option<usize>,
-    /// How many.
+    /// Number of lines.
     #[schema(minimum = 1)]
     lines: Option<usize>,
-    /// In all; else 50000.
+    /// In total; default 50000.
     #[schema(minimum = 1000, maximum = 200000)]
     max_bytes: Option<usize>,
 }
@@ -53,7 +53,7 @@ impl Render for GotTexts {
 }
 
 pub(super) fn get_tool() -> ToolEntry {
-    let description = "Reads a note or passage by the path or citation that a search gave, whole or from a line on; several at once by `list` \
+    let description = "Reads a note or passage by a path or citation from a search, whole or from a line; several at once by `list` \
             or a pattern (`glob`). Read the lines around a hit before you rely on it.";
     ToolEntry::reader("get", "Read notes", description, |_, viewer: &Viewer, args| get(viewer, args))
 }
@@ -66,13 +66,13 @@ fn get(viewer: &Viewer, args: GetArgs) -> Result<GotTexts, RequestError> {
             let window = Window { line, lines, page: None, bytes: room(viewer, bytes.min(MOST_BYTES)) };
             read(viewer, &what, window).map(GotTexts::One)
         }
-        (None, ..) if line.is_some() => Err(RequestError::invalid("`line` goes with `what`")),
+        (None, ..) if line.is_some() => Err(RequestError::invalid("`line` needs `what`")),
         (None, Some(names), None) => several(viewer, names, lines, bytes).map(GotTexts::Many),
         (None, None, Some(glob)) => {
             let names = matching(viewer, glob)?;
             several(viewer, names, lines, bytes).map(GotTexts::Many)
         }
-        _ => Err(RequestError::invalid("give `what`, `list` or `glob`, and no two of them")),
+        _ => Err(RequestError::invalid("give exactly one of `what`, `list` and `glob`")),
     }
 }
 
@@ -103,7 +103,7 @@ struct Failed {
 
 impl Render for Texts {
     fn text(&self) -> String {
-        let more = [(self.failed.len(), "could not be had"), (self.left_out.len(), "had no room")];
+        let more = [(self.failed.len(), "failed"), (self.left_out.len(), "did not fit")];
         let more = more.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!(", {number} {what}"));
         let mut text = format!("{}{}. {DATA}\n\n", count(self.results.len(), "text"), more.collect::<String>());
         text.extend(self.results.iter().map(|result| result.body() + "\n---\n\n"));
@@ -111,7 +111,7 @@ impl Render for Texts {
             text += &format!("{}: {}: {}\n", failed.what, failed.code, failed.message);
         }
         if !self.left_out.is_empty() {
-            text += &format!("There was no room for: {}\n", self.left_out.join(", "));
+            text += &format!("These did not fit: {}\n", self.left_out.join(", "));
         }
         text
     }
@@ -191,7 +191,7 @@ impl Render for FetchedNote {
 }
 
 pub(super) fn fetch_tool() -> ToolEntry {
-    let description = "For ChatGPT: the whole document of an `id` that search gave, as JSON. Others use get instead.";
+    let description = "For ChatGPT: the whole document for an `id` from search, as JSON. Other clients use get.";
     ToolEntry::reader("fetch", "Fetch", description, |_, viewer: &Viewer, args| fetch(viewer, args))
 }
 
@@ -256,7 +256,7 @@ impl NoteText {
     /// Where it is, and what it says.
     pub(super) fn body(&self) -> String {
         let more = match self.next_line {
-            _ if self.cut => "\n(The last line is longer than an answer may be, and is cut.)\n".into(),
+            _ if self.cut => "\n(The last line is longer than the limit of an answer, and is cut.)\n".into(),
             Some(line) => format!("\n(There is more: get `{}` with `line` {line}.)\n", self.path),
             None => String::new(),
         };
@@ -323,7 +323,7 @@ pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<NoteTe
 
 fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<NoteText, RequestError> {
     if window.line.is_some() {
-        return Err(RequestError::invalid("a hash names a whole passage; `line` goes with a path"));
+        return Err(RequestError::invalid("a hash names a whole passage; `line` needs a path"));
     }
     let (passage, cut) = notes::passage(viewer, hash)?;
     let chunk = passage.chunk;
@@ -357,7 +357,7 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, Reque
     let first = window.line.unwrap_or(page_begin);
     if first == 0 || first > total {
         return Err(RequestError::invalid(format!(
-            "{} has {}; line {first} was asked for",
+            "{} has {}; there is no line {first}",
             note.path,
             count(total, "line")
         )));

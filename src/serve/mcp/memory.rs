@@ -22,7 +22,7 @@ use crate::{memory::agent as memory, memory::entries, memory::facts, memory::gra
 
 impl Render for MemoryText {
     fn text(&self) -> String {
-        let more = if self.cut { "\n(There is more: ask on from the next line.)\n" } else { "" };
+        let more = if self.cut { "\n(There is more: continue from the next line.)\n" } else { "" };
         format!("[{}] {DATA}\n\n{}\n{more}", self.citation, self.text.trim_end())
     }
 }
@@ -30,16 +30,16 @@ impl Render for MemoryText {
 impl Render for MemoryChange {
     fn text(&self) -> String {
         let mut text = match (self.matches_removed, self.file_deleted) {
-            (_, true) => format!("{} is gone.", self.path),
+            (_, true) => format!("{} is deleted.", self.path),
             (Some(1), false) => format!("Deleted from {}.", self.path),
             (Some(times), false) => format!("Deleted from {}, {}.", self.path, count(times, "time")),
             (None, false) => format!("{} is saved.", self.path),
         };
         if self.redacted {
-            text += " Secrets were taken out of the text.";
+            text += " Secrets were removed from the text.";
         }
         if !self.searchable {
-            text += " Searches find it as it is now in a moment.";
+            text += " Searches find it in a moment.";
         }
         text + &format!(" Checkpoint {} undoes it.\n", self.checkpoint_id)
     }
@@ -48,13 +48,11 @@ impl Render for MemoryChange {
 impl Render for MemoryForgotten {
     fn text(&self) -> String {
         let mut text = match (self.deleted.len(), self.candidates.len()) {
-            (0, 0) => "Nothing in your memory is like that.\n".to_owned(),
-            (0, _) if self.needs_confirmation => {
-                "Nothing was deleted: it is not clear which of these is meant. Ask again with \
+            (0, 0) => "Nothing in your memory matches that.\n".to_owned(),
+            (0, _) if self.needs_confirmation => "Nothing was deleted: several passages match. Ask again with \
                 the hash of one.\n"
-                    .to_owned()
-            }
-            (0, _) => "Nothing was deleted. This would go:\n".to_owned(),
+                .to_owned(),
+            (0, _) => "Nothing was deleted. This would be deleted:\n".to_owned(),
             _ => format!("Deleted. Checkpoint {} undoes it.\n", self.checkpoint_ids.join(", ")),
         };
         for candidate in self.deleted.iter().chain(&self.candidates) {
@@ -76,7 +74,7 @@ impl Render for MemoryFiles {
 struct MemoryListArgs {}
 
 pub(super) fn memory_tool() -> ToolEntry {
-    let description = "Your own notes, kept for later conversations. `search` before you `save`: what matters later (preferences, names, how something \
+    let description = "Your own notes for later conversations. `search` before you `save`: what matters later (preferences, names, how something \
             is done), in whole sentences with absolute dates, no secrets. `list` files, `get` one, `delete` an exact `text`, `forget` what \
             `query` is about (or get candidates: ask, then pass a hash), `undo` a change by `checkpoint_id`.";
     let search = |_: &App, writer: &MemoryWriter, params: MemorySearchParams| {
@@ -111,12 +109,12 @@ pub(super) fn memory_tool() -> ToolEntry {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct EntryListArgs {
-    /// What they are.
+    /// Kind.
     #[schema(inline)]
     kind: Option<MemoryKind>,
     /// Tag.
     tag: Option<String>,
-    /// Else 200.
+    /// Default 200.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -128,7 +126,7 @@ struct EntryProposeArgs {
     /// One sentence.
     #[schema(min_length = 1)]
     text: String,
-    /// What it is; else a fact.
+    /// Kind; default a fact.
     #[schema(inline)]
     kind: Option<MemoryKind>,
     /// How sure.
@@ -141,7 +139,7 @@ struct EntryProposeArgs {
 impl Render for EntriesView {
     fn text(&self) -> String {
         if self.entries.is_empty() {
-            return "There are no such entries.\n".to_owned();
+            return "No such entries.\n".to_owned();
         }
         let mut text = format!("{}. {DATA}\n", count(self.entries.len(), "entry"));
         for entry in &self.entries {
@@ -149,7 +147,7 @@ impl Render for EntriesView {
             text += &format!("- [{}] {} [{}{trust}]\n", entry.kind.word(), entry.text, entry.citation);
         }
         if self.cut {
-            text += "There are more: ask for a kind or a tag.\n";
+            text += "There are more: filter by kind or tag.\n";
         }
         text
     }
@@ -158,16 +156,16 @@ impl Render for EntriesView {
 impl Render for EntryAdded {
     fn text(&self) -> String {
         match self.status.as_str() {
-            "pending" => "Proposed. It counts once the person accepts it.\n".to_owned(),
-            "duplicate" => format!("{} says it already.\n", self.id),
+            "pending" => "Proposed. It takes effect when the user accepts it.\n".to_owned(),
+            "duplicate" => format!("{} already says this.\n", self.id),
             _ => format!("Added as {}.\n", self.id),
         }
     }
 }
 
 pub(super) fn entry_tool() -> ToolEntry {
-    let description = "`list`: what is known of the person and accepted by them, a line each: preferences, decisions, commitments. `propose`: one \
-            sentence to be known from now on; it waits until they accept it.";
+    let description = "`list`: what the user has accepted as known about them, one line each: preferences, decisions, commitments. `propose`: one \
+            new sentence; it waits until the user accepts it.";
     let list = |_: &App, viewer: &Viewer, args: EntryListArgs| {
         let EntryListArgs { kind, tag, limit } = args;
         entries::entries(viewer, &EntriesParams { kind, tag, limit, ..EntriesParams::default() })
@@ -206,7 +204,7 @@ struct FactListArgs {
     scopes: Option<String>,
     /// Their key.
     key: Option<String>,
-    /// Of their names.
+    /// Name prefix.
     prefix: Option<String>,
     /// Their tag.
     tag: Option<String>,
@@ -218,7 +216,7 @@ struct FactListArgs {
     expired: Option<bool>,
     /// As 7d.
     changed_since: Option<String>,
-    /// Else 200; by tag 10.
+    /// Default 200; by tag 10.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -294,12 +292,9 @@ impl Render for FactsView {
                     .iter()
                     .map(|near| format!("{} [{}]", full_name(&near.namespace, &near.key), near.scope))
                     .collect();
-                let meant = if near.is_empty() {
-                    String::new()
-                } else {
-                    format!(" Of that key there are: {}.", near.join(", "))
-                };
-                return format!("There is no such fact.{meant}\n");
+                let meant =
+                    if near.is_empty() { String::new() } else { format!(" Facts with this key: {}.", near.join(", ")) };
+                return format!("No such fact.{meant}\n");
             }
             facts => format!("{}. {DATA}\n", count(facts, "fact")),
         };
@@ -314,7 +309,7 @@ impl Render for FactsView {
             }
         }
         if self.cut {
-            text += "There are more: ask for a namespace.\n";
+            text += "There are more: filter by namespace.\n";
         }
         text
     }
@@ -329,7 +324,7 @@ impl Render for FactWrittenView {
 }
 
 pub(super) fn fact_tool() -> ToolEntry {
-    let description = "What has one exact value under a name: a command, branch, address. `get` one by `name`; `list` those of a namespace, tag or \
+    let description = "Exact values by name: a command, branch, address. `get` one by `name`; `list` those of a namespace, tag or \
             day; `history`: how one changed, and who changed it; `set` one of your own.";
     let list = |_: &App, viewer: &Viewer, args: FactListArgs| {
         let FactListArgs { namespace, scopes: scope, key, prefix, tag, as_of, known_at, expired, changed_since, limit } =
@@ -370,12 +365,12 @@ struct GraphArgs {
     /// `person`.
     #[serde(default, rename = "type")]
     kind: Option<String>,
-    /// Steps; else 2.
+    /// Steps; default 2.
     #[schema(minimum = 1, maximum = 5)]
     depth: Option<usize>,
     /// True on this day.
     as_of: Option<String>,
-    /// Else 30.
+    /// Default 30.
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -389,8 +384,12 @@ impl Render for GraphView {
     fn text(&self) -> String {
         if self.entities.is_empty() {
             let near: Vec<String> = self.near.iter().map(named).collect();
-            let near = if near.is_empty() { String::new() } else { format!(" These begin so: {}.", near.join(", ")) };
-            return format!("There is nothing of the kind.{near}\n");
+            let near = if near.is_empty() {
+                String::new()
+            } else {
+                format!(" Names that start like this: {}.", near.join(", "))
+            };
+            return format!("Nothing found.{near}\n");
         }
         let (notes, edges) = (count(self.entities.len(), "note"), count(self.edges.len(), "relation"));
         let mut text = format!("{notes} and {edges}. {DATA}\n");
@@ -427,11 +426,11 @@ pub(super) fn graph_tool() -> ToolEntry {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ContextArgs {
-    /// The question; without it what is worth knowing in any case.
+    /// The question; without it, general context.
     query: Option<String>,
     /// `full` for all layers.
     mode: Option<ContextMode>,
-    /// Tokens at most.
+    /// Maximum tokens.
     #[schema(minimum = 50, maximum = 100_000)]
     budget: Option<usize>,
 }
@@ -439,19 +438,19 @@ struct ContextArgs {
 impl Render for ContextView {
     fn text(&self) -> String {
         if self.text.is_empty() {
-            return format!("Nothing is worth knowing for this: {}.\n", self.receipt.why);
+            return format!("No context for this: {}.\n", self.receipt.why);
         }
         self.text.clone()
     }
 }
 
 pub(super) fn context_tool() -> ToolEntry {
-    let description = "Gives the few lines of memory worth knowing for a question or task, each with its source, or nothing. \
+    let description = "Returns the few lines of memory that matter for a question or task, each with its source, or nothing. \
             Use it first, at the start of a task; `search` looks further.";
     let run = |app: &App, viewer: &Viewer, ContextArgs { query, mode, budget }: ContextArgs| {
         app.context(viewer, &ContextParams { query, mode, budget, ..ContextParams::default() })
     };
-    ToolEntry::reader("context", "What to know for this", description, run)
+    ToolEntry::reader("context", "Relevant memory", description, run)
 }
 
 /// Nothing is asked.
@@ -487,7 +486,7 @@ impl Render for SeenStatus {
 }
 
 pub(super) fn status_tool() -> ToolEntry {
-    let description = "Says how many notes you can see, and in which collections (folders). With none, the person has given you no access.";
+    let description = "Counts the notes that you can see, by collection (folder). If there are none, the user has given you no access.";
     let run = |app: &App, viewer: &Viewer, StatusArgs {}: StatusArgs| {
         let stats = notes::stats(viewer)?;
         let vault = match viewer.owner() {
@@ -496,5 +495,5 @@ pub(super) fn status_tool() -> ToolEntry {
         };
         Ok(SeenStatus { notes: stats.files, passages: stats.total, collections: stats.collections, vault })
     };
-    ToolEntry::reader("status", "What there is", description, run)
+    ToolEntry::reader("status", "Status", description, run)
 }

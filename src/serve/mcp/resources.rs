@@ -48,7 +48,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 pub(super) fn list(viewer: &Viewer, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let after = cursor.map(|cursor| {
         let path = cursor.strip_prefix(AFTER).and_then(|uri| path_of(uri).ok());
-        path.ok_or_else(|| ErrorData::invalid_params("the cursor is none that this list gave", None))
+        path.ok_or_else(|| ErrorData::invalid_params("the cursor is not from this list", None))
     });
     let params = ListingParams { glob: None, after: after.transpose()?, limit: PAGE };
     let listing = notes::listing(viewer, &params).map_err(|error| failed(viewer.principal(), error))?;
@@ -75,14 +75,13 @@ pub(super) fn read(viewer: &Viewer, uri: &str) -> Result<ReadResourceResult, Err
     let note = note.map_err(|error| match error.kind {
         // What cannot be a note is none.
         ErrorKind::NotFound | ErrorKind::Invalid => {
-            ErrorData::resource_not_found("there is no such note", Some(json!({ "uri": uri })))
+            ErrorData::resource_not_found("no such note", Some(json!({ "uri": uri })))
         }
         _ => failed(viewer.principal(), error),
     })?;
     let room = viewer.limits().map_or(usize::MAX, |limits| limits.max_injected_chars);
     if note.text.len() > room {
-        let message =
-            format!("this note has over {room} bytes, which is more than you get at once; the tool `get` gives parts");
+        let message = format!("this note has more than {room} bytes, the limit; read parts with the tool `get`");
         return Err(ErrorData::invalid_params(message, Some(json!({ "uri": uri }))));
     }
     let text = ResourceContents::text(note.text, uri_of(&note.path)).with_mime_type(MARKDOWN);
@@ -130,7 +129,7 @@ pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Resu
 }
 
 fn unknown(what: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("there is nothing to complete in {what}"), None)
+    ErrorData::invalid_params(format!("{what} cannot be completed"), None)
 }
 
 /// The paths that start so, less what they start with.
@@ -244,11 +243,11 @@ pub(super) fn prompt(name: &str, arguments: JsonObject) -> Result<GetPromptResul
     let entry = PROMPTS.iter().find(|entry| entry.name == name);
     let entry = entry.ok_or_else(|| refused(format!("Unknown prompt: {name}")))?;
     if let Some(unknown) = arguments.keys().find(|key| *key != entry.argument) {
-        return Err(refused(format!("`{name}` takes `{}`, and no `{unknown}`", entry.argument)));
+        return Err(refused(format!("`{name}` takes `{}`, not `{unknown}`", entry.argument)));
     }
     let said = arguments.get(entry.argument).and_then(Value::as_str).map(str::trim).unwrap_or_default();
     if said.is_empty() || said.len() > MOST_BYTES {
-        return Err(refused(format!("`{}` is to be a text of up to {MOST_BYTES} bytes", entry.argument)));
+        return Err(refused(format!("`{}` must be a text of up to {MOST_BYTES} bytes", entry.argument)));
     }
     let message = PromptMessage::new_text(Role::User, (entry.say)(said));
     Ok(GetPromptResult::new(vec![message]).with_description(entry.description))

@@ -26,27 +26,27 @@ struct SearchArgs {
     /// A question, or words, "phrases", -word, has:task, property:value.
     #[schema(min_length = 1)]
     query: String,
-    /// Else hybrid.
+    /// Default hybrid.
     #[schema(inline)]
     mode: Option<Mode>,
-    /// Else 6.
+    /// Default 6.
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
     /// Folder.
     collection: Option<String>,
     /// Tag.
     tag: Option<String>,
-    /// Path begins so.
+    /// Path prefix.
     path: Option<String>,
     /// Date or 7d.
     since: Option<String>,
     /// Date.
     until: Option<String>,
     // What is said of these costs every conversation; their ranges are told to whoever misses them.
-    /// Turns around.
+    /// Turns of context.
     #[schema(value_type = Option<i64>)]
     context: Option<usize>,
-    /// To wait.
+    /// Time limit.
     #[schema(value_type = Option<i64>)]
     timeout_ms: Option<u64>,
 }
@@ -154,12 +154,12 @@ impl Render for Hits {
         // In one line, whatever was asked.
         let query = self.query.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut text = match self.results.len() {
-            0 => format!("Nothing was found for `{query}`.\n"),
+            0 => format!("Nothing found for `{query}`.\n"),
             1 => format!("1 passage for `{query}`. {DATA}\n"),
-            found => format!("{found} passages for `{query}`, the best first. {DATA}\n"),
+            found => format!("{found} passages for `{query}`, best first. {DATA}\n"),
         };
         if let Some(left) = self.left_out {
-            text += &format!("{left} that are less likely to answer are left out.\n");
+            text += &format!("{left} less likely passages are left out.\n");
         }
         if let Some(degraded) = &self.degraded {
             text += &format!("Note: {degraded}.\n");
@@ -188,7 +188,7 @@ impl Render for Hits {
 }
 
 pub(super) fn search_tool() -> ToolEntry {
-    let description = "Finds passages in the person's notes and conversations, by words and meaning, with citations. Look here first for \
+    let description = "Finds passages in the user's notes and conversations, by words and meaning, with citations. Look here first for \
             what was decided, planned, written or said. `mode` keyword for names and exact words, deep for the closest look.";
     ToolEntry::reader("search", "Search notes", description, |_, viewer: &Viewer, args| find(viewer, args))
 }
@@ -211,7 +211,7 @@ fn find(viewer: &Viewer, args: SearchArgs) -> Result<Hits, RequestError> {
     let found = notes::search(viewer, &params)?;
     // A model that guessed at a collection learns nothing from an empty answer.
     if let (Some(there), Some(collection)) = (&found.no_such_collection, &params.collection) {
-        let hint = named(there).map(|there| format!("there are {there}"));
+        let hint = named(there).map(|there| format!("the collections are {there}"));
         return Err(RequestError { hint, ..RequestError::invalid(format!("there is no collection `{collection}`")) });
     }
     Ok(Hits::of(found, &viewer.workspace().config().search))
@@ -229,7 +229,7 @@ struct RelatedArgs {
     /// Path, citation or hash.
     #[schema(min_length = 1)]
     what: String,
-    /// Else 6.
+    /// Default 6.
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
@@ -254,7 +254,7 @@ struct NearNotes {
 
 impl Render for NearNotes {
     fn text(&self) -> String {
-        let mut text = format!("{} notes near [{}], the nearest first. {DATA}\n", self.results.len(), self.path);
+        let mut text = format!("{} notes related to [{}], nearest first. {DATA}\n", self.results.len(), self.path);
         if let Some(degraded) = &self.degraded {
             text += &format!("Note: {degraded}.\n");
         }
@@ -306,8 +306,7 @@ impl NearNotes {
 }
 
 pub(super) fn related_tool() -> ToolEntry {
-    let description = "Gives the notes similar to a note or passage, those it links to and those that link to it: what else belongs to what \
-            you found.";
+    let description = "Returns the notes similar to a note or passage, those it links to, and those that link to it.";
     let run = |_: &App, viewer: &Viewer, args: RelatedArgs| {
         let (path, line) = match Reference::parse(&args.what)? {
             Reference::Hash(hash) => {

@@ -16,33 +16,33 @@ use crate::access::rules::{Session, WriteMode};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentParams {
-    /// What it is called; its folder in `agents/` is called after that.
+    /// Its name; its folder in `agents/` is named after it.
     pub name: String,
-    /// What its page says from the start.
+    /// The initial rules on its page.
     #[serde(default, deserialize_with = "object")]
     pub rules: AgentRules,
-    /// With whom it talks, as the rules of `[scope]` name it; `direct` when neither this nor `channel` is said.
+    /// The kind of chat, as in the rules of `[scope]`; default `direct` without `channel`.
     pub chat_type: Option<String>,
-    /// Through which service it talks.
+    /// The channel (service) of its chats.
     pub channel: Option<String>,
 }
 
-/// What an agent's page is to say; what is absent stays as it is.
+/// The rules for an agent's page; absent fields stay unchanged.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentRules {
-    /// Whether it may read anything of the person's memory.
+    /// Whether it may read the owner's memory.
     pub can_read_user_memory: Option<bool>,
-    /// The collections it may read; `*` stands for all.
+    /// The collections that it may read; `*` means all.
     pub collections: Option<Vec<String>>,
     /// Notes with one of these tags stay hidden.
     pub exclude_tags: Option<Vec<String>>,
-    /// Globs of what it may read; with `!` in front of what it must not.
+    /// Globs of what it may read; with `!` in front, of what it must not read.
     pub paths: Option<Vec<String>>,
     /// How it may write its own memory.
     pub write_mode: Option<WriteMode>,
-    /// The day on which its token ends, or an RFC 3339 time; empty for never.
+    /// The day on which its token expires, or an RFC 3339 time; empty for never.
     pub expires: Option<String>,
 }
 
@@ -60,41 +60,41 @@ impl AgentRules {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentView {
-    /// Its folder's name in `agents/`; what names it.
+    /// The name of its folder in `agents/`, its id.
     pub slug: String,
     /// Its page's title.
     pub name: String,
     /// Its page.
     pub path: String,
-    /// Whether it may read anything of the person's memory.
+    /// Whether it may read the owner's memory.
     pub can_read_user_memory: bool,
-    /// The collections it may read; `*` stands for all.
+    /// The collections that it may read; `*` means all.
     pub collections: Vec<String>,
     /// Tags that hide a note.
     pub exclude_tags: Vec<String>,
-    /// Globs of what it may read; with `!` in front of what it must not.
+    /// Globs of what it may read; with `!` in front, of what it must not read.
     pub paths: Vec<String>,
     /// How it may write its own memory.
     pub write_mode: WriteMode,
-    /// When its token ends, as RFC 3339.
+    /// When its token expires, as RFC 3339.
     pub expires: Option<String>,
-    /// Whether that is over.
+    /// Whether it has expired.
     pub expired: bool,
-    /// Since when it has its token, as RFC 3339; absent where it has none, as after a clone.
+    /// When its token was made, as RFC 3339; absent without a token, as after a clone.
     pub token_since: Option<String>,
-    /// Since when its page gives what it does, as RFC 3339; absent where that is as when its token was made. The log has what it
-    /// gave before.
+    /// When the rules on its page last changed, as RFC 3339; absent if not since its token was made. The log has the earlier
+    /// rules.
     pub rights_since: Option<String>,
-    /// With whom it talks, as its token is bound.
+    /// The kind of chat to which its token is bound.
     pub chat_type: Option<String>,
-    /// Through which service.
+    /// The channel (service).
     pub channel: Option<String>,
-    /// What of its page makes no sense; while there is any, it reads nothing.
+    /// Errors on its page; while there are any, it reads nothing.
     pub problems: Vec<String>,
-    /// Those of its collections in which there is no note: a name that was mistyped, or a folder that is yet to be filled.
+    /// Its collections without notes: a mistyped name, or a folder that is still empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub empty_collections: Vec<String>,
-    /// Notes of the person's that it sees now.
+    /// Notes of the owner that it sees now.
     pub files: usize,
     /// Their passages.
     pub chunks: usize,
@@ -103,7 +103,7 @@ pub struct AgentView {
 /// All agents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentsView {
-    /// In alphabetical order of their folders.
+    /// Sorted by folder.
     pub agents: Vec<AgentView>,
 }
 
@@ -112,26 +112,26 @@ pub struct AgentsView {
 pub struct AgentWithToken {
     /// The agent.
     pub agent: AgentView,
-    /// Its token, which is shown this once.
+    /// Its token, shown only once.
     pub token: String,
-    /// The folders of an earlier agent of that name, whose memory and traces are this one's now.
+    /// Folders of an earlier agent with this name; the new agent takes over its memory and traces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherits: Vec<String>,
 }
 
-/// To which session a new token is bound; as the one before when nothing is said.
+/// The session to which a new token is bound; default as before.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RotateParams {
-    /// With whom the agent talks.
+    /// The kind of chat.
     pub chat_type: Option<String>,
-    /// Through which service.
+    /// The channel (service).
     pub channel: Option<String>,
 }
 
 impl RotateParams {
-    /// The session, if one is said.
+    /// The session, if any.
     pub(crate) fn session(self) -> Option<Session> {
         let said = self.chat_type.is_some() || self.channel.is_some();
         // Who says through which service it talks, and not with whom, talks with the person.
@@ -140,17 +140,17 @@ impl RotateParams {
     }
 }
 
-/// An agent that is gone.
+/// A removed agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentRemoved {
-    /// Always true: its token counts no more.
+    /// Always true: its token is no longer valid.
     pub ok: bool,
-    /// What brings its page back; the rest of its folder is where it was.
+    /// Checkpoint that restores its page; the rest of its folder stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
 
-/// What is to be explained.
+/// What to explain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -170,25 +170,25 @@ pub struct Explained {
     pub because: Vec<String>,
 }
 
-/// How much of the log.
+/// Part of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LogParams {
-    /// Entries at most, 1 to 10,000; 50 when it is not said.
+    /// Maximum entries, 1 to 10,000; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 10_000)]
     pub limit: Option<usize>,
 }
 
-/// What an agent asked, and what it got.
+/// The requests of an agent, and what they returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogView {
-    /// The newest first.
+    /// Newest first.
     pub entries: Vec<LogEntry>,
 }
 
-/// How an agent's part of the vault is.
+/// State of the vault as an agent sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AgentStatus {
     /// The program's version.
@@ -212,18 +212,18 @@ pub(crate) struct AgentStatus {
 pub struct AgentSearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub q: String,
-    /// The agent, by the name of its folder. An agent names itself, or nobody.
+    /// The agent, by its folder. An agent may name only itself, or omit this.
     pub agent_name: Option<String>,
-    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    /// Maximum hits, 1 to 1,000; default `[search] limit`.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
     /// Only this collection.
     pub collection: Option<String>,
-    /// How long the models are waited for, 1 to 60,000 ms, and no longer than `[search] timeout_ms` says.
+    /// Time limit for the models, 1 to 60,000 ms, at most `[search] timeout_ms`.
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
-    /// Whether what was saved just before is waited for, a second at most. Over the Unix socket it is, unless this is
-    /// `false`.
+    /// Whether to wait, at most a second, for the newest changes. Default `true` over the Unix
+    /// socket.
     pub fresh: Option<bool>,
 }
 
@@ -235,7 +235,7 @@ impl From<AgentSearchParams> for SearchQuery {
     }
 }
 
-/// What an agent is answered.
+/// The answer to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AgentFound {
     /// The answer.
@@ -245,107 +245,107 @@ pub(crate) struct AgentFound {
     pub agent: String,
 }
 
-/// How the librarian of an agent is.
+/// State of the librarian of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LibrarianView {
     /// The agent, by its folder.
     pub agent_name: String,
-    /// Whether the person has switched it on, which the agent's page says: `librarian: true`.
+    /// Whether the owner has switched it on, with `librarian: true` on the agent's page.
     pub enabled: bool,
-    /// The model that it asks: that of `[memory]`.
+    /// Its model: that of `[memory]`.
     pub model: Option<String>,
     /// `off`, `idle`, `waiting`, `working`, `withheld` where the model is on another machine and gets no traces, or `stopped`.
     pub state: String,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it read something last, as RFC 3339.
+    /// When it last read something, as RFC 3339.
     pub last_run: Option<String>,
-    /// How many events it has read.
+    /// Number of events read.
     pub covered: u64,
-    /// Files of the traces that wait.
+    /// Waiting trace files.
     pub queued: usize,
-    /// Those that were put aside.
+    /// Failed trace files.
     pub dead: usize,
     /// What it looks for: `fact_extraction` and `preference_extraction`.
     #[serde(default)]
     pub tasks: BTreeMap<String, bool>,
 }
 
-/// A change of it; what is absent stays. Other keys, as taOS sends them, are ignored.
+/// A change to the librarian; absent fields stay unchanged. Other keys, as taOS sends them, are ignored.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LibrarianParams {
-    /// Whether it reads what the agent tells.
+    /// Whether it reads the traces of the agent.
     pub enabled: Option<bool>,
-    /// Its model, which is that of `[memory]` in memory.toml and no other.
+    /// Its model; it must be that of `[memory]` in memory.toml.
     pub model: Option<String>,
-    /// What it looks for: `fact_extraction`, `preference_extraction`. Those that are not named stay; others are ignored.
+    /// What it looks for: `fact_extraction`, `preference_extraction`. Tasks that are not named stay unchanged; unknown ones are ignored.
     pub tasks: Option<BTreeMap<String, bool>>,
-    /// Whether it is to read what waits now, and to try what was put aside.
+    /// Whether to process waiting files now, and retry failed ones.
     pub run: Option<bool>,
 }
 
 /// The version of an event's envelope.
 pub(crate) const TRACE_VERSION: u32 = 1;
 
-/// An event. Fields that are not named here are not kept. A whole number may be written as programs write theirs: `3.0` is 3.
+/// An event. Unknown fields are not stored. A whole number may be written with a fraction of zero: `3.0` is 3.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 pub(crate) struct TraceParams {
     /// The version of the envelope: 1, or absent.
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 1)]
     pub v: Option<Number>,
-    /// The event's name: sent again it is not kept twice. Without one it gets one.
+    /// The event's id; an event that is sent again is stored once. Default: a new id.
     pub id: Option<String>,
-    /// What it is a part of.
+    /// The trace that it is part of.
     pub trace_id: Option<String>,
-    /// The event that it follows from.
+    /// The event that caused it.
     pub parent_id: Option<String>,
-    /// When it happened, in seconds since 1970; now, where it is absent.
+    /// When it happened, in seconds since 1970; default now.
     #[schema(value_type = Option<f64>)]
     pub created_at: Option<Number>,
-    /// Whose it is: an agent's own, which need not say so; the person names the agent.
+    /// The agent. An agent may omit this; the owner must name the agent.
     pub agent_name: Option<String>,
     /// `message_in`, `message_out`, `llm_call`, `tool_call`, `tool_result`, `reasoning`, `error` or `lifecycle`.
     pub kind: String,
     /// The channel in which it happened.
     pub channel_id: Option<String>,
-    /// The thread of that.
+    /// The thread in the channel.
     pub thread_id: Option<String>,
-    /// What ran the model.
+    /// The backend that ran the model.
     pub backend_name: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[schema(value_type = Option<f64>, minimum = 0)]
     pub duration_ms: Option<Number>,
-    /// In place of `duration_ms`: when it began, in seconds since 1970. It has ended now.
+    /// Instead of `duration_ms`: when it began, in seconds since 1970; it ended now.
     #[schema(value_type = Option<f64>)]
     pub ts_start: Option<Number>,
-    /// Tokens that a model was given.
+    /// Input tokens.
     #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
     pub tokens_in: Option<Number>,
-    /// Tokens that it gave.
+    /// Output tokens.
     #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
     pub tokens_out: Option<Number>,
-    /// What it cost, in US dollars.
+    /// Cost in US dollars.
     #[schema(value_type = Option<f64>)]
     pub cost_usd: Option<Number>,
     /// What went wrong.
     pub error: Option<String>,
-    /// What the kind says of it: `message_in {from, text}`, `message_out {content}`, `llm_call {status, messages, response, metadata}`,
+    /// Data by kind: `message_in {from, text}`, `message_out {content}`, `llm_call {status, messages, response, metadata}`,
     /// `tool_call {tool, args, caller}`, `tool_result {tool, result, success}`, `reasoning {text}`, `error {stage, message}`,
     /// `lifecycle {event, reason}`.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     pub payload: Option<Map<String, Value>>,
 }
 
-/// An event that is kept.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct TraceStored {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The agent.
     pub agent_name: String,
     /// The version of the envelope.
     pub schema_version: u32,
@@ -357,17 +357,17 @@ pub(crate) struct TraceStored {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TracesParams {
-    /// Of this kind alone.
+    /// Only this kind.
     pub kind: Option<String>,
-    /// Of this channel alone.
+    /// Only this channel.
     pub channel_id: Option<String>,
-    /// Of this trace alone.
+    /// Only this trace.
     pub trace_id: Option<String>,
-    /// From then on: seconds since 1970, a date, a time or how long ago.
+    /// Only from this time: seconds since 1970, a date, a time, or how long ago.
     pub since: Option<String>,
-    /// Until then, likewise; a date counts to its end.
+    /// Only until this time, likewise; a date includes its whole day.
     pub until: Option<String>,
-    /// Events at most, 1 to 1,000; 100 when it is not said.
+    /// Maximum events, 1 to 1,000; default 100.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -376,14 +376,14 @@ pub(crate) struct TracesParams {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct TracesView {
-    /// Whose they are.
+    /// The agent.
     pub agent_name: String,
     /// The version of the envelope.
     pub schema_version: u32,
     /// The newest first, each with all fields of the envelope.
     pub events: Vec<Value>,
-    /// So many lines of the files that were looked at are damaged; absent where none is.
+    /// Number of damaged lines in the files; absent if none.
     pub damaged: Option<usize>,
-    /// Whether older ones were left out, as the answer would have over 16 MB; absent where none were.
+    /// Whether older events were left out, because the answer would exceed 16 MB; absent if not.
     pub cut: Option<bool>,
 }

@@ -5,23 +5,23 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-/// What became of events.
+/// The result for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EventsAccepted {
-    /// Always true: those accepted are safe on disk, and in their files in a moment.
+    /// Always true: accepted events are safe on disk, and in a moment in their files.
     pub ok: bool,
-    /// So many were accepted.
+    /// Number of accepted events.
     pub accepted: usize,
-    /// So many are switched off, or were there already.
+    /// Number of events that were switched off, or known already.
     pub ignored: usize,
 }
 
-/// How captured events are.
+/// State of captured events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CaptureState {
     /// Accepted events that are not in their files yet.
     pub pending: usize,
-    /// Why they are not, when something is wrong.
+    /// Why not, if something is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct CaptureSettings {
     pub capture_bookmarks: bool,
 }
 
-/// What is to be captured from now on; what is absent stays as it is.
+/// What to capture from now on; absent fields stay unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CaptureSettingsParams {
@@ -57,95 +57,95 @@ pub(crate) struct CaptureSettingsParams {
 pub struct TurnsParams {
     /// The agent that spoke.
     pub agent_id: String,
-    /// Names the conversation among those of the agent.
+    /// Id of the conversation, unique for the agent.
     pub conversation_id: String,
-    /// What was said, in its order. The same turn again counts once.
+    /// The turns in order. A repeated turn counts once.
     #[schema(max_items = 5_000)]
     pub turns: Vec<IngestTurn>,
-    /// When the conversation was: a date or RFC 3339; now, when it is absent.
+    /// When the conversation was: a date or RFC 3339; default now.
     pub session_date: Option<String>,
-    /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
+    /// Whether to exclude the conversation from the chat model: its file then says `extraction: false`.
     pub skip_extraction: Option<bool>,
 }
 
-/// What the person said, and what they were answered.
+/// What the user said, and the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IngestTurn {
-    /// What the person said.
+    /// What the user said.
     #[serde(default)]
     pub user: String,
     /// The answer.
     #[serde(default)]
     pub assistant: String,
-    /// When: a date or RFC 3339; that of the conversation, when it is absent.
+    /// When: a date or RFC 3339; default the time of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }
 
-/// Turns that were taken.
+/// Accepted turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TurnsIngested {
     /// Always `ok`.
     pub status: String,
-    /// So many were taken, those that were there already included.
+    /// Number of accepted turns, including known ones.
     pub turns_ingested: usize,
 }
 
 /// Agents, as Osaurus lists them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ListedAgents {
-    /// All for the person; for an agent itself.
+    /// All agents for the owner; for an agent only itself.
     pub agents: Vec<ListedAgent>,
 }
 
 /// An agent, as Osaurus has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ListedAgent {
-    /// Its folder's name.
+    /// The name of its folder.
     pub id: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What its page says of it in `description`.
+    /// The `description` on its page.
     pub description: String,
-    /// The model that its page names in `model`.
+    /// The `model` on its page.
     pub default_model: Option<String>,
-    /// Always false: none comes with the program.
+    /// Always false: the program has no built-in agents.
     pub is_built_in: bool,
-    /// Entries that it remembers.
+    /// Number of entries in its memory.
     pub memory_entry_count: usize,
-    /// When its page was made, as RFC 3339; for an agent as far as the page says so.
+    /// When its page was created, as RFC 3339; for an agent only if the page says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// When its page was changed; for the person alone.
+    /// When its page was changed; only for the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
 }
 
-/// What is to be kept before a conversation is shortened.
+/// What to store before a conversation is shortened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryFlushParams {
-    /// Lines of Markdown. Those that the file has already are left out, and so is what was recalled.
+    /// Lines of Markdown. Lines that the file already has are left out, and so is recalled memory.
     pub content: String,
 }
 
-/// A piece of an import. The first names none; the answer names it for those that follow.
+/// A part of an import. The first part names no import; its answer has the id for the next ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImportParams {
     /// What kind of source it is: `chatgpt`, `claude`, …
     #[schema(required, min_length = 1, max_length = 100)]
     pub kind: String,
-    /// What is read, as you call it. An import of the same kind and source that did not come to its end is gone on with.
+    /// The name of the source. An unfinished import of the same kind and source is continued.
     pub source: String,
-    /// The import that it goes on with.
+    /// The import to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<i64>,
-    /// Only say what would come.
+    /// Only report what would be imported.
     pub dry_run: bool,
-    /// Whether it is the last piece.
+    /// Whether it is the last part.
     pub done: bool,
-    /// Events, as `POST /api/user-memory/events` takes them. Of those with the same id the first counts, for good.
+    /// Events, as `POST /api/user-memory/events` takes them. Of events with the same id only the first counts.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Value>,
     /// Notes.
@@ -156,42 +156,42 @@ pub struct ImportParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportNote {
-    /// Tells it from all others of its kind of source, at each import: where it was, whole, so that one that moved is known. No file is called by it.
+    /// A permanent id, unique among its kind of source: its full original path, so that a moved note is recognised. It names no file.
     pub id: String,
-    /// What it was called there.
+    /// Its name there.
     pub title: String,
     /// Its Markdown, with its frontmatter.
     pub text: String,
 }
 
-/// What became of a piece of an import.
+/// The result for a part of an import.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImportTaken {
-    /// Always true: what was added is safe on disk, and in its files in a moment.
+    /// Always true: additions are safe on disk, and in a moment in their files.
     pub ok: bool,
-    /// The import, for the next piece; `vault restore import-N` undoes it. Absent when it was only asked what would come.
+    /// The import, for the next part; `vault restore import-N` undoes it. Absent for a dry run.
     pub import: Option<i64>,
-    /// Whether it goes on with one that did not come to its end, so that what came then is undone with it; as the first piece says it.
+    /// Whether it continues an unfinished import, so that undoing it also undoes the earlier parts; as for the first part.
     #[serde(default)]
     pub went_on: bool,
-    /// Whether there is something to undo: files that it has made or changed so far.
+    /// Whether there is something to undo: files created or changed so far.
     #[serde(default)]
     pub undoable: bool,
-    /// So many events and notes are new.
+    /// Number of new events and notes.
     pub added: usize,
-    /// So many notes have a new text.
+    /// Number of notes with a new text.
     pub updated: usize,
-    /// So many came before.
+    /// Number of earlier events and notes.
     pub existing: usize,
-    /// So many were forgotten for good, and stay so.
+    /// Number of purged ones, which stay purged.
     pub forgotten: usize,
-    /// So many notes were changed or taken away here since they came, and are left as they are.
+    /// Number of notes changed or deleted here since their import; they stay as they are.
     pub edited: usize,
-    /// So many have nothing left without what was recalled.
+    /// Number of those that are empty without recalled memory.
     pub empty: usize,
-    /// So many events are not in their files yet.
+    /// Number of events that are not in their files yet.
     pub pending: usize,
-    /// Why they are not, when something is wrong.
+    /// Why not, if something is wrong.
     pub failure: Option<String>,
 }

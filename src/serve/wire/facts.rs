@@ -7,36 +7,36 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::base::config::MemoryKind;
 
-/// Which facts, and of when.
+/// Which facts to return, and for which time.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct FactsParams {
-    /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` is all
-    /// that are seen. Else `user`, and for an agent its own before it; with a `tag` all.
+    /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` means all
+    /// visible ones. Default `user`, for an agent its own first; with a `tag` all.
     pub scope: Option<String>,
-    /// Memory scopes, the most specific first: of each key only the fact of the first scope that has it.
+    /// Memory scopes, the most specific first: for each key only the fact of the first scope that has it.
     pub resolve: Option<String>,
     /// The headings above the fact, in lower case, joined by `/`; empty for none.
     pub namespace: Option<String>,
     /// Its key.
     pub key: Option<String>,
-    /// What namespace and key, joined by `/`, begin with.
+    /// Prefix of `namespace/key`.
     pub prefix: Option<String>,
     /// A tag of the fact itself, or one below it.
     pub tag: Option<String>,
-    /// What was true then: a date (its end), a time, or how long ago (`7d`).
+    /// Facts that were true then: a date (its end), a time, or how long ago (`7d`).
     pub as_of: Option<String>,
-    /// What was known then; without `as_of` also what was true then by that knowledge.
+    /// Facts as known then; without `as_of` also those true then by that knowledge.
     pub known_at: Option<String>,
     /// Facts that have changed since.
     pub changed_since: Option<String>,
-    /// With each fact its changes and its windows, and the facts that are no more.
+    /// Include the changes and periods of each fact, and removed facts.
     pub history: Option<bool>,
-    /// Also facts whose time is over or has not come.
+    /// Include past and future facts.
     pub expired: Option<bool>,
-    /// Facts at most, 1 to 1,000; when it is not said 200, or 10 of a `tag` in all scopes.
+    /// Maximum facts, 1 to 1,000; default 200, or 10 for a `tag` in all scopes.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -46,30 +46,30 @@ pub struct FactsParams {
 pub struct FactsView {
     /// The facts.
     pub facts: Vec<FactView>,
-    /// Whether there are more than are given.
+    /// Whether there are more than were returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// With `scope=*`, the memory scopes that have facts, or had some.
+    /// With `scope=*`, the memory scopes that have or had facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Where nothing was found by a `key`: facts that are called so elsewhere, or at another time.
+    /// If a `key` was not found: facts with this key in other places, or at another time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<FactNear>,
-    /// What of the files asked cannot be read as it was meant; the person's alone.
+    /// Problems in the files; only for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FactProblem>,
 }
 
-/// A fact that may have been meant.
+/// A fact with the same key elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactNear {
-    /// The memory scope that it is of.
+    /// Its memory scope.
     pub scope: String,
     /// The headings above it.
     pub namespace: String,
     /// Its key.
     pub key: String,
-    /// Where it stands.
+    /// Its citation.
     pub citation: String,
 }
 
@@ -77,23 +77,23 @@ pub struct FactNear {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactView {
-    /// The memory scope that it is of.
+    /// Its memory scope.
     pub scope: String,
     /// The headings above it, in lower case, joined by `/`.
     pub namespace: String,
     /// Its key.
     pub key: String,
-    /// Its value: a text, a list or a map of texts, as written (`3.10` stays `3.10`); null where there is none.
+    /// Its value: a text, a list or a map of texts, as written (`3.10` stays `3.10`); null if there is none.
     pub value: Value,
-    /// Where it stands with the moment that is asked about.
+    /// Its state at the requested time.
     pub state: FactState,
-    /// From when it is true, if that is said or known.
+    /// From when it is true, if known.
     pub valid_from: Option<String>,
-    /// Until when, not included; until further notice where it is missing.
+    /// Until when, exclusive; absent: until further notice.
     pub valid_to: Option<String>,
     /// When it was learned.
     pub learned: Option<String>,
-    /// Who said so: `owner`, `agent ada`, `edit` for the file itself, `git` for a commit.
+    /// Who wrote it: `owner`, `agent ada`, `edit` for the file itself, `git` for a commit.
     pub by: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
     pub source: Option<String>,
@@ -102,32 +102,32 @@ pub struct FactView {
     pub tags: Vec<String>,
     /// The file that it is in.
     pub path: String,
-    /// Where it stands: `facts.md#L12`; the file where it stands in it no more.
+    /// Citation: `facts.md#L12`; only the file if it is no longer there.
     pub citation: String,
-    /// What the file says instead, where that is still to begin.
+    /// The next value in the file, if that is still in the future.
     pub next: Option<FactWindowView>,
     /// Its changes, in the order in which they were learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<FactChangeView>,
-    /// What was true when, by what is known.
+    /// Its values and when each was true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<FactWindowView>,
 }
 
-/// Where a fact stands with a moment.
+/// The state of a fact at a time.
 #[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactState {
-    /// It is true.
+    /// True.
     #[default]
     Current,
-    /// It was.
+    /// No longer true.
     Expired,
-    /// It is to be.
+    /// Not yet true.
     Future,
-    /// It was never true.
+    /// Never true.
     Retracted,
-    /// It has no value any more.
+    /// It has no value now.
     Unset,
 }
 
@@ -137,21 +137,21 @@ pub enum FactState {
 pub struct FactChangeView {
     /// When it was noticed.
     pub learned: String,
-    /// What became of it: `set`, `corrected`, `was` (a span of the past), `unset`, `retracted`, or `was-not` (never true in such a span).
+    /// The kind of change: `set`, `corrected`, `was` (a past period), `unset`, `retracted`, or `was-not` (not true in a past period).
     pub change: String,
     /// The value before.
     pub old: Value,
     /// The value after.
     pub new: Value,
-    /// From when it is true, as it was said.
+    /// From when it is true, as written.
     pub from: Option<String>,
-    /// Until when, as it was said.
+    /// Until when, as written.
     pub until: Option<String>,
     /// Who did it.
     pub by: String,
     /// Where it was learned.
     pub source: Option<String>,
-    /// The change's name.
+    /// The change's id.
     pub id: String,
 }
 
@@ -161,26 +161,26 @@ pub struct FactChangeView {
 pub struct FactWindowView {
     /// The value.
     pub value: Value,
-    /// The first moment; always where it is missing.
+    /// Its start; absent: always.
     pub valid_from: Option<String>,
-    /// The first moment after it; until further notice where it is missing.
+    /// Its end, exclusive; absent: until further notice.
     pub valid_to: Option<String>,
     /// Whether it was never true.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retracted: bool,
 }
 
-/// Something in a file of facts that cannot be read as it was meant.
+/// A problem in a file of facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactProblem {
     /// The file.
     pub path: String,
-    /// The line, from 1, where it is of one.
+    /// The line, from 1, if the problem is in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
-    /// Whether nothing of the file is in the answer.
+    /// Whether the answer has nothing from the file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unread: bool,
 }
@@ -190,29 +190,29 @@ pub struct FactProblem {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactSetParams {
-    /// The memory scope; `user` when it is not said, and for an agent its own, which is the only one that it writes.
+    /// The memory scope; default `user`, for an agent its own, the only one that it may write.
     pub scope: Option<String>,
-    /// The headings above it, in lower case, joined by `/`; those that are missing are made.
+    /// The headings above it, in lower case, joined by `/`; missing ones are created.
     pub namespace: Option<String>,
-    /// Letters, digits, `_`, `-` and `.`, a letter or `_` first.
+    /// The key: letters, digits, `_`, `-` and `.`, starting with a letter or `_`.
     pub key: String,
     /// A text, a number, a list or a map.
     pub value: Value,
-    /// From when it is true: a date or a time; `0` for always. From now on when it is not said.
+    /// From when it is true: a date or a time; `0` for always; default now.
     pub from: Option<String>,
-    /// Until when, not included. A span that is over is noted in the history, and changes nothing about now.
+    /// Until when, exclusive. A past period is recorded in the history only, and does not change the present value.
     pub until: Option<String>,
-    /// Tags of the fact in place of those that it has.
+    /// Tags of the fact, replacing its present ones.
     pub tags: Option<Vec<String>>,
     /// Where it was learned: `notes/api.md#L12`.
     pub source: Option<String>,
-    /// The value that was there was never true.
+    /// Whether the old value was never true.
     pub correct: Option<bool>,
-    /// The value that it has to have now, as written or as JSON; empty for none. Else nothing is written.
+    /// The expected present value, as written or as JSON; empty for none. If it differs, nothing is written.
     pub if_value: Option<String>,
 }
 
-/// A fact that is meant.
+/// A fact by its name.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -236,13 +236,13 @@ pub struct FactRetractParams {
     pub namespace: Option<String>,
     /// Its key.
     pub key: String,
-    /// With `until`, from when what is known of that span was not true: a date or a time; `0` for always. The value of now stays.
+    /// With `until`: start of the past period in which the fact was not true, a date or a time; `0` for always. The present value stays.
     pub from: Option<String>,
-    /// Until when, not included; it is over.
+    /// Until when, exclusive; it must be in the past.
     pub until: Option<String>,
 }
 
-/// What became of a fact.
+/// The result of a change to a fact.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FactWrittenView {
@@ -258,50 +258,50 @@ pub struct FactWrittenView {
     pub before: Option<String>,
     /// The file.
     pub path: String,
-    /// Undoes it; missing where the file said so already.
+    /// Checkpoint that undoes it; absent if nothing changed.
     pub checkpoint_id: Option<String>,
-    /// Whether secrets were taken out of the value.
+    /// Whether secrets were removed from the value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
-    /// Whether it was forgotten for good before; the person's alone.
+    /// Whether it was purged before; only for the owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten_before: bool,
 }
 
-/// Which entries.
+/// Which entries to return.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EntriesParams {
-    /// The agent whose memory it is, by its folder; else the person's, and for an agent its own before that.
+    /// The agent whose memory it is, by its folder; default the owner's, for an agent its own first.
     pub agent: Option<String>,
-    /// What became of them; those that count when it is not said. What waits or was set aside is the person's alone.
+    /// Filter by status; default `active`. Only the owner sees `pending` and `archived`.
     #[param(inline)]
     pub status: Option<EntryState>,
-    /// What they are.
+    /// Filter by kind.
     #[param(inline)]
     pub kind: Option<MemoryKind>,
     /// A tag of the entry itself, or one below it.
     pub tag: Option<String>,
-    /// Entries at most, 1 to 1,000; 200 when it is not said.
+    /// Maximum entries, 1 to 1,000; default 200.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// What became of an entry.
+/// The status of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryState {
-    /// It was proposed, and nobody has accepted it.
+    /// Proposed, and not accepted yet.
     Pending,
-    /// It counts.
+    /// In effect.
     Active,
-    /// Another says what is so now.
+    /// Replaced by another entry.
     Superseded,
-    /// It was proposed and refused.
+    /// Proposed and rejected.
     Rejected,
-    /// It was set aside.
+    /// Archived.
     Archived,
 }
 
@@ -310,13 +310,13 @@ pub enum EntryState {
 pub struct EntriesView {
     /// The entries.
     pub entries: Vec<EntryView>,
-    /// Whether there are more than are given.
+    /// Whether there are more than were returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// The agents that have a memory of entries; the person's alone.
+    /// The agents that have a memory of entries; only for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// What of the files asked cannot be read as it was meant: path, line, message; the person's alone.
+    /// Problems in the files: path, line, message; only for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -325,20 +325,20 @@ pub struct EntriesView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryView {
-    /// Its name, which lasts: the block id of its line.
+    /// Its permanent id: the block id of its line.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MemoryKind,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// How sure it is, 0 to 1.
+    /// Its confidence, 0 to 1.
     pub confidence: f64,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// From when it is so, as it was written.
+    /// From when it is true, as written.
     pub from: Option<String>,
-    /// Until when, not included.
+    /// Until when, exclusive.
     pub until: Option<String>,
     /// Where it was learned: `conversations/2026-03-02.md#L12-L14`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -346,243 +346,243 @@ pub struct EntryView {
     /// The events of the agent's traces that it was learned from, by their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
-    /// What became of it.
+    /// Its status.
     pub status: EntryState,
-    /// The name of the entry that took its place.
+    /// The id of the entry that replaced it.
     pub superseded_by: Option<String>,
     /// Why it was rejected.
     pub reason: Option<String>,
-    /// By whose word it is known: `person`, `agent`, `tool`, `web`.
+    /// Its origin: `person`, `agent`, `tool`, `web`.
     pub trust: String,
-    /// The agent whose memory it is; the person's where it is missing.
+    /// The agent whose memory it is; absent: the owner's.
     pub agent: Option<String>,
-    /// Where it stands: `memories/user.md#L12`.
+    /// Citation: `memories/user.md#L12`.
     pub citation: String,
 }
 
-/// An entry to add; of an agent, to propose.
+/// An entry to add; an agent proposes it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryAddParams {
-    /// The agent whose memory it is for; else the person's. An agent proposes for its own.
+    /// The agent whose memory it is for; default the owner's. An agent proposes for its own.
     pub agent: Option<String>,
-    /// What it is; a fact when it is not said.
+    /// Its kind; default a fact.
     pub kind: Option<MemoryKind>,
-    /// What it says, on one line.
+    /// Its text, on one line.
     pub text: String,
-    /// How sure it is, 0 to 1; 1 when it is not said, and 0.8 of what an agent proposes.
+    /// Its confidence, 0 to 1; default 1, for a proposal of an agent 0.8.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub confidence: Option<f64>,
     /// Its tags.
     pub tags: Option<Vec<String>>,
-    /// From when it is so: a date, a time, or 0.
+    /// From when it is true: a date, a time, or 0.
     pub from: Option<String>,
-    /// Until when, not included.
+    /// Until when, exclusive.
     pub until: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
     pub sources: Option<Vec<String>>,
 }
 
-/// What became of an entry that was added.
+/// The result of adding an entry.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryAdded {
-    /// Always.
+    /// Always true.
     pub ok: bool,
-    /// Its name, or that of the entry that says it already.
+    /// Its id, or that of the entry that already says it.
     pub id: String,
-    /// `active`; `pending` until the person accepts it; `duplicate` where another says it already.
+    /// `active`; `pending` until the owner accepts it; `duplicate` if another entry already says it.
     pub status: String,
-    /// The entry that says something else of the same; the person's alone.
+    /// The entry that it contradicts; only for the owner.
     pub contradicts: Option<String>,
-    /// The entry whose place it takes; the person's alone.
+    /// The entry that it replaces; only for the owner.
     pub supersedes: Option<String>,
-    /// Whether secrets were taken out of it.
+    /// Whether secrets were removed from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
-    /// Entries that went to the archive, as there are more than `max_entries`.
+    /// Entries that were archived, as there are more than `max_entries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<String>,
-    /// Undo it with these, in this order; the person's alone.
+    /// Checkpoints that undo it, in this order; only for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoint_ids: Vec<String>,
-    /// Why it was compared with what is known by its words alone, where a model is to compare the meaning; the person's alone.
+    /// Why it was compared with known entries only by words, although a model should compare the meaning; only for the owner.
     pub degraded: Option<String>,
 }
 
-/// What an entry is to say instead.
+/// A change to an entry.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryEditParams {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// The agent whose memory it is of; else the person's.
+    /// The agent whose memory it is in; default the owner's.
     pub agent: Option<String>,
-    /// What it says from now on.
+    /// Its new text.
     pub text: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: Option<MemoryKind>,
-    /// How sure it is, 0 to 1.
+    /// Its confidence, 0 to 1.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub confidence: Option<f64>,
-    /// Its tags; none take away those there are.
+    /// Its tags; an empty list removes all.
     pub tags: Option<Vec<String>>,
-    /// From when it is so; empty takes it away.
+    /// From when it is true; empty removes it.
     pub from: Option<String>,
-    /// Until when; empty takes it away.
+    /// Until when; empty removes it.
     pub until: Option<String>,
 }
 
-/// Which entry goes.
+/// Which entry to remove.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntryRemoveParams {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// The agent whose memory it is of; else the person's.
+    /// The agent whose memory it is in; default the owner's.
     pub agent: Option<String>,
-    /// Whether it goes to the archive, with those that it took the place of; else it is gone, and they count again.
+    /// Whether to archive it, with the entries that it replaced; otherwise it is deleted, and they are active again.
     pub archive: Option<bool>,
 }
 
-/// What a file of entries is to say from now on.
+/// A new text for a file of entries.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntriesRewriteParams {
-    /// The agent whose memory it is; else the person's.
+    /// The agent whose memory it is; default the owner's.
     pub agent: Option<String>,
-    /// All of the file.
+    /// The whole text of the file.
     pub content: String,
     /// Whether it may drop more than a quarter of the entries.
     pub allow_loss: Option<bool>,
 }
 
-/// A file of entries was written anew.
+/// A rewritten file of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EntriesRewritten {
-    /// Always.
+    /// Always true.
     pub ok: bool,
-    /// How many entries there are now.
+    /// Number of entries now.
     pub entries: usize,
-    /// Undoes it; missing where the file says what it said.
+    /// Checkpoint that undoes it; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
 
-/// An entry was changed.
+/// A changed entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EntryChanged {
-    /// Always.
+    /// Always true.
     pub ok: bool,
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// Undo it with these, in this order; none where the file says what it said.
+    /// Checkpoints that undo it, in this order; none if nothing changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoint_ids: Vec<String>,
 }
 
-/// Which proposals.
+/// Which proposals to return.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ReviewParams {
-    /// Those for this agent's memory; else all, the person's first.
+    /// Only for this agent's memory; default all, the owner's first.
     pub agent: Option<String>,
-    /// Those that were learned from this note.
+    /// Only those learned from this note.
     pub source: Option<String>,
-    /// Proposals at most, 1 to 1,000; 100 when it is not said.
+    /// Maximum proposals, 1 to 1,000; default 100.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// The proposals that wait.
+/// The waiting proposals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReviewView {
-    /// In the order in which they were made, the person's first.
+    /// In order of creation, the owner's first.
     pub proposals: Vec<ProposalView>,
-    /// How many more wait.
+    /// Number of further waiting proposals.
     pub more: usize,
-    /// Why they were compared with what is known by their words alone, where a model is to compare the meaning.
+    /// Why they were compared with known entries only by words, although a model should compare the meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }
 
-/// A proposal, beside what is known.
+/// A proposal, and the known entry that it affects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProposalView {
-    /// What is proposed.
+    /// The proposed entry.
     pub entry: EntryView,
-    /// What it is to what is known: `new`, `duplicate`, `contradicts` or `supersedes`.
+    /// Its relation to known entries: `new`, `duplicate`, `contradicts` or `supersedes`.
     pub verdict: String,
-    /// The entry that it says the same, something else or more than.
+    /// The entry that it duplicates, contradicts or supersedes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<EntryView>,
-    /// What is known (`-`) and what would be (`+`), line by line.
+    /// The difference: known (`-`) and proposed (`+`), line by line.
     pub diff: Vec<String>,
-    /// What its sources say.
+    /// Quotes of its sources.
     pub quotes: Vec<SourceQuote>,
 }
 
-/// What a source says.
+/// A quote of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceQuote {
     /// Where: `conversations/2026-03-02.md#L12-L14`.
     pub citation: String,
-    /// Its lines; missing where they are not there any more.
+    /// Its lines; absent if they no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// What is decided about proposals: all of it, or nothing where something makes no sense.
+/// Decisions on proposals: if one is invalid, none takes effect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewDecisions {
-    /// Each decision.
+    /// The decisions.
     pub decisions: Vec<ReviewDecision>,
 }
 
-/// What is decided about a proposal, or about all of a note.
+/// A decision on a proposal, or on all from a note.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewDecision {
-    /// The name of the proposal.
+    /// The id of the proposal.
     pub id: Option<String>,
-    /// All proposals that were learned from this note, as of a conversation.
+    /// All proposals learned from this note, such as a conversation.
     pub all_of: Option<String>,
-    /// The agent whose memory it is for; else the person's.
+    /// The agent whose memory it is in; default the owner's.
     pub agent: Option<String>,
-    /// Whether it is accepted; else it is rejected.
+    /// `true` accepts, `false` rejects.
     pub accept: bool,
     /// Why it is rejected.
     pub reason: Option<String>,
-    /// What it is to say instead, where it is accepted.
+    /// A new text, if it is accepted.
     pub text: Option<String>,
-    /// The entry whose place it takes, where it is accepted; else the one that it refines or corrects.
+    /// The entry that it replaces, if it is accepted; default the one that it refines or corrects.
     pub supersedes: Option<String>,
 }
 
-/// What became of the proposals.
+/// The result of the decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reviewed {
-    /// Always.
+    /// Always true.
     pub ok: bool,
-    /// The names of those that count from now on.
+    /// Ids of accepted proposals.
     pub accepted: Vec<String>,
-    /// The names of those that were rejected.
+    /// Ids of rejected proposals.
     pub rejected: Vec<String>,
-    /// Names under which nothing waits.
+    /// Ids without a waiting proposal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
-    /// Entries that went to the archive, as there are more than `max_entries`.
+    /// Entries that were archived, as there are more than `max_entries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<String>,
-    /// Undo it with these, in this order.
+    /// Checkpoints that undo it, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoint_ids: Vec<String>,
 }

@@ -12,13 +12,13 @@ use super::search::whole;
 pub struct MemorySearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub query: String,
-    /// Hits at most; 1 to 1,000, `[search] limit` when it is not said, and never more than the agent may have.
+    /// Maximum hits; 1 to 1,000, default `[search] limit`, and never more than the agent's limit.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// What an agent's own memory consists of.
+/// The files of an agent's own memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryFiles {
     /// The paths of its files in the vault.
@@ -30,16 +30,16 @@ pub struct MemoryFiles {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
-    /// A passage's hash; a search gives it, and `chunk_id` is understood as well.
+    /// A passage's hash. A search returns it; `chunk_id` is accepted as well.
     #[serde(default, alias = "chunk_id")]
     pub hash: Option<String>,
-    /// `MEMORY.md`, `memory/notes.md`, or a path that a search gives; also a citation, or `PATH:42` for its line 42.
+    /// `MEMORY.md`, `memory/notes.md`, or a path from a search; also a citation, or `PATH:42` for its line 42.
     pub path: Option<String>,
-    /// A line of it; the passage at it, or `lines` from there.
+    /// A line of it; returns the passage there, or `lines` from there.
     #[schema(minimum = 1)]
     #[serde(default, deserialize_with = "whole")]
     pub line: Option<u32>,
-    /// How many lines; all of the file's when `line` is not said either.
+    /// Number of lines; without `line` and `lines` the whole file.
     #[schema(minimum = 1)]
     #[serde(default, deserialize_with = "whole")]
     pub lines: Option<u32>,
@@ -58,10 +58,10 @@ pub struct MemoryText {
     pub line_end: u32,
     /// `agents/coder/MEMORY.md#L3-L4`.
     pub citation: String,
-    /// The passage's hash, when it is one.
+    /// The passage's hash, if it is one passage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Whether there are more lines than one answer takes (50 KB).
+    /// Whether there are more lines than fit in one answer (50 KB).
     pub cut: bool,
 }
 
@@ -72,10 +72,10 @@ pub struct MemoryText {
 pub struct MemorySaveParams {
     /// Markdown; up to 50 KB.
     pub content: String,
-    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; `MEMORY.md` when it is not said, or `memory/notes.md` where only that may be
+    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; default `MEMORY.md`, or `memory/notes.md` if only that may be
     /// written.
     pub file: Option<String>,
-    /// `false` replaces the file's text; else the text is added to its end.
+    /// `false` replaces the file's text; by default the text is appended.
     pub append: Option<bool>,
 }
 
@@ -84,40 +84,40 @@ pub struct MemorySaveParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDeleteParams {
-    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the one that saving takes when it is not said.
+    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the default file for saving.
     pub file: Option<String>,
     /// Exactly as in the file.
     pub text: Option<String>,
-    /// Wherever it is; refused without when it is there more than once.
+    /// Delete every occurrence; without it, several occurrences are an error.
     pub all_matches: Option<bool>,
-    /// Delete the file; `delete_file` is understood as well.
+    /// Delete the file; `delete_file` is accepted as well.
     #[serde(default, alias = "delete_file")]
     pub whole_file: Option<bool>,
-    /// An emptied file, too; so it is when it is not said.
+    /// Also an emptied file; default `true`.
     pub delete_if_empty: Option<bool>,
 }
 
-/// A file of an agent's memory that was changed.
+/// The result of a change to an agent's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryChange {
     /// Always true.
     pub ok: bool,
     /// The file's path in the vault.
     pub path: String,
-    /// What undoes this.
+    /// Checkpoint that undoes this.
     pub checkpoint_id: String,
-    /// The same, as programs that know Moltis look for it.
+    /// The same, under the name that Moltis uses.
     #[serde(rename = "checkpointId")]
     pub checkpoint_id_there: String,
-    /// How many passages the file has now.
+    /// Number of passages in the file now.
     pub chunks: usize,
-    /// Whether a search finds the file as it is now. It does, unless the indexer is kept busy for seconds.
+    /// Whether searches find the file as it is now. Usually they do; if the indexer is busy, they follow later.
     pub searchable: bool,
-    /// Whether the file is gone now.
+    /// Whether the file was deleted.
     pub file_deleted: bool,
-    /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
+    /// Whether secrets were removed from the text, each marked as `[redacted: …]`.
     pub redacted: bool,
-    /// How often the text was deleted; absent when none was asked for.
+    /// Number of deleted occurrences; absent if no text was to be deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches_removed: Option<usize>,
 }
@@ -127,32 +127,32 @@ pub struct MemoryChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForgetParams {
-    /// What it is about; its exact words, or the hash of a candidate; `request` is understood as well.
+    /// What it is about; its exact words, or the hash of a candidate; `request` is accepted as well.
     #[serde(alias = "request")]
     pub query: String,
-    /// Candidates at most, where it is not clear which is meant: 1 to 6; 6 when it is not said.
+    /// Maximum candidates, if several match: 1 to 6; default 6.
     #[schema(minimum = 1)]
     pub limit: Option<usize>,
-    /// Only say what would go.
+    /// Only report what would be deleted.
     pub dry_run: Option<bool>,
 }
 
-/// What is forgotten, or might be.
+/// The result of forgetting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryForgotten {
     /// Always true.
     pub ok: bool,
     /// What was deleted.
     pub deleted: Vec<MemoryCandidate>,
-    /// What may be meant, the likeliest first, when nothing was deleted.
+    /// Candidates, the likeliest first, if nothing was deleted.
     pub candidates: Vec<MemoryCandidate>,
-    /// Whether it is not clear which is meant: ask again with the hash of one.
+    /// Whether several match: ask again with the hash of one.
     pub needs_confirmation: bool,
-    /// What undoes this.
+    /// Checkpoints that undo this.
     pub checkpoint_ids: Vec<String>,
-    /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
+    /// Whether searches no longer find what was deleted. Usually they do not; if the indexer is busy, they follow later.
     pub searchable: bool,
-    /// Whether several may have been meant, and the chat model of the vault has said which.
+    /// Whether several matched, and the chat model of the vault chose one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen_by_model: bool,
 }
@@ -160,7 +160,7 @@ pub struct MemoryForgotten {
 /// A paragraph, list item or table row of an agent's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryCandidate {
-    /// Names it; it changes when the text does.
+    /// Its hash; it changes with the text.
     pub hash: String,
     /// The file's path in the vault.
     pub path: String,
@@ -178,7 +178,7 @@ pub struct MemoryCandidate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryRestoreParams {
-    /// As a change gave it; `checkpointId` is understood as well.
+    /// As returned by a change; `checkpointId` is accepted as well.
     #[serde(alias = "checkpointId")]
     pub checkpoint_id: String,
 }
@@ -187,25 +187,25 @@ pub struct MemoryRestoreParams {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileView {
-    /// What `profile/overrides.md` says: the person's alone, given in any case.
+    /// The content of `profile/overrides.md`: only the owner writes it; it is always included.
     pub overrides: Option<String>,
-    /// What `USER.md` says.
+    /// The content of `USER.md`.
     pub user: Option<UserView>,
-    /// What `profile/profile.md` says, each sentence with its sources.
+    /// The content of `profile/profile.md`, each sentence with its sources.
     pub profile: Option<String>,
-    /// How that was made.
+    /// How the profile was made.
     pub state: ProfileState,
-    /// New contributions after which it is made anew.
+    /// Number of new contributions after which it is made again.
     pub regenerate_after: usize,
 }
 
-/// What `USER.md` says of the person.
+/// The content of `USER.md`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UserView {
-    /// What they are called.
+    /// The name of the owner.
     pub name: Option<String>,
-    /// As IANA names it.
+    /// Time zone, as an IANA name.
     pub timezone: Option<String>,
     /// Degrees north.
     pub latitude: Option<f64>,
@@ -215,49 +215,49 @@ pub struct UserView {
     pub location_place: Option<String>,
     /// When the place was written.
     pub location_updated_at: Option<String>,
-    /// What stands below.
+    /// The text below the frontmatter.
     pub text: String,
 }
 
-/// How the profile was made, and whether it is to be made anew.
+/// How the profile was made, and whether it is out of date.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileState {
     /// The page.
     pub path: String,
-    /// How often it was made; 0 where it never was.
+    /// How often it was made; 0 if never.
     pub version: u64,
-    /// What it was made of.
+    /// Number of contributions that it was made from.
     pub contributions: usize,
-    /// What has come since.
+    /// New contributions since then.
     pub new: usize,
-    /// Whether something that it was made of is gone, or says something else.
+    /// Whether a source of it was deleted or changed.
     pub outdated: bool,
-    /// Whether a person wrote or edited it, so that it is never written over.
+    /// Whether a person wrote or edited it, so that it is never overwritten.
     pub is_persons: bool,
 }
 
-/// A profile that was made anew.
+/// The result of making the profile again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileMade {
     /// Always true.
     pub ok: bool,
-    /// How it is now.
+    /// Its present state.
     pub state: ProfileState,
-    /// Undoes it; missing where it said so already.
+    /// Checkpoint that undoes it; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
 
-/// What is to stand in `USER.md`; what is not said stays, and an empty text takes a field away.
+/// Fields for `USER.md`; absent fields stay unchanged, and an empty text removes a field.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserSetParams {
-    /// What they are called.
+    /// The name of the owner.
     pub name: Option<String>,
-    /// As IANA names it: `Europe/Vienna`.
+    /// Time zone, as an IANA name: `Europe/Vienna`.
     pub timezone: Option<String>,
-    /// Degrees north; rounded to a tenth, which is a town, unless `exact` is true.
+    /// Degrees north; rounded to a tenth (the size of a town), unless `exact` is true.
     #[schema(minimum = -90, maximum = 90)]
     pub latitude: Option<f64>,
     /// Degrees east, likewise.
@@ -265,7 +265,7 @@ pub struct UserSetParams {
     pub longitude: Option<f64>,
     /// The place in words.
     pub location_place: Option<String>,
-    /// Whether the degrees are written as they are.
+    /// Whether the degrees are stored exactly.
     pub exact: Option<bool>,
 }
 
@@ -276,32 +276,32 @@ pub struct UserSet {
     pub ok: bool,
     /// The page.
     pub path: String,
-    /// Undoes it; missing where it said so already.
+    /// Checkpoint that undoes it; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
 
-/// Which summaries.
+/// Which summaries to return.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SummariesParams {
-    /// That of one conversation: its path.
+    /// Only the summary of this conversation: its path.
     pub of: Option<String>,
-    /// Also those that are older than `memory.summary_retention_days`.
+    /// Include those older than `memory.summary_retention_days`.
     pub all: Option<bool>,
-    /// Summaries at most, 1 to 1,000; 50 when it is not said.
+    /// Maximum summaries, 1 to 1,000; default 50.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// Summaries of conversations, the newest first.
+/// Summaries of conversations, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SummariesView {
     /// The summaries.
     pub summaries: Vec<SummaryView>,
-    /// Whether there are more than are given.
+    /// Whether there are more than were returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -315,21 +315,21 @@ pub struct SummaryView {
     pub of: String,
     /// Its title.
     pub title: String,
-    /// When the last turn was that it covers, as RFC 3339.
+    /// Time of the last turn in it, as RFC 3339.
     pub at: String,
     /// The last line of the conversation that it covers.
     pub through: String,
-    /// How many turns it covers.
+    /// Number of turns in it.
     pub turns: u64,
-    /// What made it: `rules`, or the name of a model.
+    /// Its author: `rules`, or the name of a model.
     pub made_by: String,
-    /// Whether the person has edited it; then it is not made anew.
+    /// Whether the owner has edited it; then it is not made again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
-    /// Whether the conversation is not what it was when this was made.
+    /// Whether the conversation has changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old: bool,
-    /// What it says.
+    /// Its sections.
     pub sections: Vec<DigestSection>,
 }
 
@@ -345,36 +345,36 @@ pub struct DigestSection {
 /// A line of a summary or a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SummaryLineView {
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// What it was made of: `conversations/x.md#L3-L4`.
+    /// Its sources: `conversations/x.md#L3-L4`.
     pub citations: Vec<String>,
 }
 
-/// Which summaries are made now.
+/// Which summaries to make now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryMakeParams {
-    /// That of one conversation: its path. Else all whose turns are others than they were.
+    /// Only the summary of this conversation: its path. Default all whose turns have changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
 }
 
-/// What became of summaries.
+/// The result of making summaries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SummariesMade {
     /// The files that were written.
     pub made: Vec<String>,
-    /// How many are as they should be.
+    /// Number of those already up to date.
     pub same: usize,
-    /// How many conversations say nothing to be summarised.
+    /// Number of conversations with nothing to summarise.
     pub nothing: usize,
-    /// Those that stay as they are, and why.
+    /// Those that were not changed, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<EditedFile>,
 }
 
-/// A file that stays as it is.
+/// A file that was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EditedFile {
     /// The file.
@@ -389,13 +389,13 @@ pub struct EditedFile {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DigestParams {
-    /// A day, `2026-11-21`; today when nothing is said.
+    /// A day, `2026-11-21`; default today.
     pub day: Option<String>,
     /// A week, `2026-W47`, a day of it, or `now`.
     pub week: Option<String>,
 }
 
-/// What a day or a week was.
+/// A digest of a day or a week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DigestView {
     /// `2026-11-21`, or `2026-W47`.
@@ -404,17 +404,17 @@ pub struct DigestView {
     pub first_day: String,
     /// Its last day.
     pub last_day: String,
-    /// What it was; empty where there was nothing.
+    /// Its sections; empty if nothing happened.
     pub sections: Vec<DigestSection>,
-    /// Whether there is more than is given.
+    /// Whether there is more than was returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// The file of it, where there is one.
+    /// Its file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// What became of the file of a day or a week.
+/// The result of writing the file of a day or a week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DigestWritten {
     /// The file.
@@ -426,69 +426,69 @@ pub struct DigestWritten {
     pub reason: Option<String>,
 }
 
-/// How the summaries are.
+/// State of the summaries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SummariesState {
-    /// Summaries of conversations that there are.
+    /// Existing summaries of conversations.
     pub summaries: usize,
-    /// Conversations that wait to be quiet.
+    /// Conversations that are not quiet yet.
     pub waiting: usize,
-    /// Files that are old, or could not be made, and why.
+    /// Files that are outdated, or could not be made, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<EditedFile>,
 }
 
-/// How the model of the memory works, and what it has cost.
+/// State and cost of the chat model of the memory.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Processing)]
 pub struct ProcessingView {
-    /// How it is now.
+    /// Its present state.
     #[serde(flatten)]
     pub now: ProcessingState,
-    /// The last 24 hours, against their limits.
+    /// The last 24 hours, with their limits.
     pub day: ProcessingDay,
-    /// Tokens that it read, by the provider's own count.
+    /// Tokens read, as counted by the provider.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote, likewise.
+    /// Tokens written, likewise.
     pub answer_tokens: u64,
-    /// The share of calls that were answered; absent where there was none.
+    /// The share of calls that were answered; absent without calls.
     pub success: Option<f64>,
-    /// Half of the calls that were answered took no longer, in milliseconds.
+    /// Median duration of answered calls, in milliseconds.
     pub p50_ms: Option<u64>,
-    /// 95 of 100 took no longer.
+    /// 95th percentile of it.
     pub p95_ms: Option<u64>,
-    /// How calls ended, the most common first.
+    /// Outcomes of calls, the most common first.
     pub outcomes: Vec<ProcessingOutcome>,
-    /// Sessions that were put aside.
+    /// Failed sessions.
     pub dead_letters: Vec<DeadLetter>,
     /// The newest calls, newest first.
     pub recent: Vec<ProcessingCall>,
-    /// How large the stores are.
+    /// Sizes of the stores.
     pub stores: StoreSizes,
 }
 
-/// How the model of the memory is.
+/// State of the chat model of the memory.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProcessingState {
-    /// The model; absent where `[memory]` names none.
+    /// The model; absent if `[memory]` names none.
     pub model: Option<String>,
     /// `off`, `idle`, `waiting`, `working` or `stopped`.
     pub state: String,
-    /// Why it waits, or does not work.
+    /// Why it waits or is stopped.
     pub reason: Option<String>,
-    /// Sessions that wait.
+    /// Waiting sessions.
     pub queued: usize,
-    /// Sessions that were put aside; `vault status` and the page say why.
+    /// Failed sessions; `vault status` and the page say why.
     pub dead: usize,
-    /// Private conversations that are not sent to another machine.
+    /// Private conversations, which are not sent to another machine.
     pub withheld: usize,
-    /// Calls since the vault was made.
+    /// Calls since the vault was created.
     pub calls: u64,
-    /// Bytes of text that were sent since.
+    /// Bytes of text sent since then.
     pub bytes_sent: u64,
-    /// When the first call was; absent where there was none.
+    /// Time of the first call; absent without calls.
     pub since: Option<String>,
 }
 
@@ -497,15 +497,15 @@ pub struct ProcessingState {
 pub struct ProcessingDay {
     /// Calls.
     pub calls: u64,
-    /// And no more than these.
+    /// The limit.
     pub calls_limit: u64,
-    /// Tokens, by the provider's count; an estimate for calls where it gives none.
+    /// Tokens, as counted by the provider; estimated if it gives no count.
     pub tokens: u64,
-    /// And no more than these.
+    /// The limit.
     pub tokens_limit: u64,
 }
 
-/// So many calls ended so.
+/// Number of calls with an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProcessingOutcome {
     /// `answered`, `unreadable`, `failed`, `refused`, `stopped`, `cut off` or `under way`.
@@ -514,17 +514,17 @@ pub struct ProcessingOutcome {
     pub calls: u64,
 }
 
-/// A session that was put aside.
+/// A failed session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeadLetter {
-    /// Its name, for a retry.
+    /// Its id, for a retry.
     pub id: String,
-    /// The conversation, where it is there.
+    /// The conversation, if it still exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Why.
     pub reason: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
 }
 
@@ -533,78 +533,78 @@ pub struct DeadLetter {
 pub struct ProcessingCall {
     /// When.
     pub at: String,
-    /// For what: `extraction`.
+    /// Its purpose: `extraction`.
     pub kind: String,
     /// The model.
     pub model: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: String,
-    /// Tokens that it read, by the provider's count.
+    /// Tokens read, as counted by the provider.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens written.
     pub answer_tokens: u64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Bytes of text that were sent.
+    /// Bytes of text sent.
     pub bytes: u64,
-    /// Entries and lines of a summary that its answer brought.
+    /// Entries and summary lines from its answer.
     pub kept: u64,
-    /// Those that the conversation does not say, and which were dropped.
+    /// Those that were dropped, because the conversation does not say them.
     pub dropped: u64,
 }
 
-/// How large the stores are, in bytes.
+/// Sizes of the stores, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoreSizes {
     /// The indexed notes.
     pub notes: u64,
-    /// Of these, entries, summaries and the profile.
+    /// Part of them: entries, summaries and the profile.
     pub layers: u64,
     /// The index.
     pub index: u64,
-    /// What is not derived: tokens, logs, jobs, checkpoints.
+    /// Data that is not derived: tokens, logs, jobs, checkpoints.
     pub state: u64,
 }
 
-/// What is tried again.
+/// A retry of failed sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryParams {
-    /// The session that was put aside; all of them, when it is absent.
+    /// The failed session; default all.
     #[schema(max_length = 32, pattern = "^[0-9a-f]{32}$")]
     pub id: Option<String>,
 }
 
-/// What is tried again.
+/// A retry of failed sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Retried {
-    /// Sessions.
+    /// Number of sessions.
     pub queued: usize,
 }
 
-/// How the derived layers are cleared.
+/// How to clear the derived layers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClearParams {
-    /// Also removes what would undo it.
+    /// Also delete the checkpoints that would undo it.
     pub purge: bool,
 }
 
-/// What was cleared.
+/// The result of clearing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Cleared {
-    /// The files that went.
+    /// The deleted files.
     pub files: Vec<ClearedFile>,
-    /// Generated files that a person has edited, and which stay.
+    /// Generated files that stay because a person edited them.
     pub kept: Vec<String>,
 }
 
-/// A file that went.
+/// A deleted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ClearedFile {
-    /// Its place.
+    /// Its path.
     pub path: String,
-    /// What brings it back; absent after a purge.
+    /// Checkpoint that restores it; absent after a purge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }

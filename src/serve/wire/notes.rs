@@ -23,10 +23,10 @@ pub struct BrowseParams {
     pub collection: Option<String>,
     /// Only notes updated on this day of the local time zone: `2026-01-05`.
     pub day: Option<String>,
-    /// Passages at most, 1 to 1,000; 20 when it is not said.
+    /// Maximum passages, 1 to 1,000; default 20.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
-    /// Passages to leave out first.
+    /// Number of passages to skip.
     pub offset: Option<usize>,
 }
 
@@ -35,14 +35,14 @@ pub struct BrowseParams {
 pub struct Browse {
     /// This page.
     pub chunks: Vec<ChunkView>,
-    /// How many there are on all pages.
+    /// Total number on all pages.
     pub total: usize,
 }
 
 /// The names of the collections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Collections {
-    /// In alphabetical order.
+    /// Sorted by name.
     pub collections: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct Collection {
     pub updated_at: String,
 }
 
-/// What there is, in numbers.
+/// Statistics of the vault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Stats {
     /// Passages.
@@ -74,34 +74,34 @@ pub struct Stats {
     pub bytes: u64,
     /// The share of the passages that are embedded, 0 to 1.
     pub embedded_share: f64,
-    /// More of each collection.
+    /// Details of each collection.
     pub details: BTreeMap<String, Collection>,
-    /// What was made in each month that has anything, the oldest first.
+    /// Notes created per month, oldest first; empty months are left out.
     pub growth: Vec<Growth>,
 }
 
-/// What was made in a month, by the notes' dates of creation.
+/// Notes created in a month, by their dates of creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Growth {
     /// `2026-01`, in the local time zone.
     pub month: String,
     /// Notes.
     pub notes: usize,
-    /// Their passages, as they are now.
+    /// Their present passages.
     pub chunks: usize,
 }
 
 /// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 
-/// Which notes, and how many.
+/// Which notes to return, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ListingParams {
     /// Only notes whose paths match this glob; `*` stays within a folder, `**` does not.
     pub glob: Option<String>,
-    /// Only notes that come after this path.
+    /// Only notes after this path.
     pub after: Option<String>,
-    /// Notes at most.
+    /// Maximum notes.
     pub limit: usize,
 }
 
@@ -110,11 +110,11 @@ pub(crate) struct ListingParams {
 pub(crate) struct Listing {
     /// This page.
     pub notes: Vec<NoteName>,
-    /// How many there are on this page and those after it.
+    /// Number on this page and later ones.
     pub total: usize,
 }
 
-/// Which notes are listed.
+/// Which notes to list.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -126,27 +126,27 @@ pub struct NotesParams {
     pub tag: Option<String>,
     /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
     pub since: Option<String>,
-    /// Notes at most, 1 to 1,000; 50 when it is not said.
+    /// Maximum notes, 1 to 1,000; default 50.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
-    /// Notes to leave out first.
+    /// Number of notes to skip.
     #[param(minimum = 0)]
     pub offset: Option<usize>,
 }
 
-/// Notes, the newest first.
+/// Notes, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NotesView {
     /// This page.
     pub notes: Vec<NoteName>,
-    /// How many there are on all pages.
+    /// Total number on all pages.
     pub total: usize,
-    /// Why there are none, when nothing that is seen is in such a folder, whatever its tags and times.
+    /// Why there are none, if no visible note is in this folder, whatever its tags and times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }
 
-/// What a note is called.
+/// Name and size of a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NoteName {
     /// Its path in the vault.
@@ -169,12 +169,12 @@ pub(crate) fn named(collections: &[String]) -> Option<String> {
     }
 }
 
-/// The tags of the notes that are seen.
+/// The tags of visible notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagsView {
-    /// In alphabetical order, also those that notes have only one below of.
+    /// Sorted by name, including tags of which notes have only tags below.
     pub tags: Vec<TagCount>,
-    /// Whether there are more than an agent may be given.
+    /// Whether there are more than an agent may get.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -184,13 +184,13 @@ pub struct TagsView {
 pub struct TagCount {
     /// Its name, as most notes write it: `work/plan`.
     pub tag: String,
-    /// Notes with this very tag.
+    /// Notes with exactly this tag.
     pub notes: usize,
     /// Notes with it or one below it.
     pub with_below: usize,
 }
 
-/// Which note.
+/// A note by its path.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -198,50 +198,50 @@ pub struct TagCount {
 pub struct RelatedParams {
     /// Its path in the vault.
     pub path: String,
-    /// Near the passage on this line, from 1; near the whole note when it is not said.
+    /// Compare the passage on this line, from 1; default the whole note.
     #[param(minimum = 1)]
     pub line: Option<usize>,
-    /// Notes at most, 1 to 1,000; `[search] limit` when it is not said.
+    /// Maximum notes, 1 to 1,000; default `[search] limit`.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// The notes near a note, which itself is left out.
+/// The notes related to a note, without the note itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RelatedView {
     /// The note's path.
     pub path: String,
-    /// What was compared: `semantic`, or `keyword` where the note has no embedding.
+    /// The comparison: `semantic`, or `keyword` if the note has no embedding.
     pub mode: Mode,
-    /// The notes, the nearest first.
+    /// The notes, nearest first.
     pub results: Vec<RelatedNote>,
-    /// Why the answer is less than it could be, when it is.
+    /// Why the answer is limited, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }
 
-/// A note near another, with its nearest passage.
+/// A related note, with its nearest passage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RelatedNote {
     /// The note's path.
     pub path: String,
     /// Its title.
     pub title: String,
-    /// The headings that its nearest passage stands under, outermost first.
+    /// The headings above its nearest passage, outermost first.
     pub heading_path: Vec<String>,
-    /// How that passage begins.
+    /// The beginning of that passage.
     pub snippet: String,
     /// Its first line, from 1.
     pub line_start: u32,
     /// Its last line.
     pub line_end: u32,
-    /// Where it is: `notes/api.md#L42-L58`.
+    /// Citation: `notes/api.md#L42-L58`.
     pub citation: String,
     /// When the note was last changed, as RFC 3339.
     pub updated_at: String,
-    /// How near it is: a cosine, or by words a share of what could be. Compares within one answer only.
+    /// Similarity: a cosine, or for words a share of the maximum. Comparable only within one answer.
     pub score: f64,
-    /// Which of the two links to the other; absent where neither does.
+    /// Which of the two links to the other; absent if neither does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linked: Option<Linked>,
 }
@@ -250,22 +250,22 @@ pub struct RelatedNote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Linked {
-    /// The one that was asked about.
+    /// The requested note.
     Out,
-    /// The one that is near it.
+    /// The related note.
     In,
-    /// Each to the other.
+    /// Both.
     Both,
 }
 
-/// Which note.
+/// A note by its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
-    /// Of a note that is too long for `body` (1 MB), the part around this line is given, from 1; its beginning when it is not said.
+    /// For a note too long for `body` (1 MB): return the part around this line, from 1; default its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1)]
     pub line: Option<usize>,
@@ -278,7 +278,7 @@ impl NoteParams {
     }
 }
 
-/// A note as it is on disk, with its passages as they are indexed.
+/// A note as on disk, with its indexed passages.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct NoteView {
     /// Its path in the vault.
@@ -287,17 +287,17 @@ pub struct NoteView {
     pub title: String,
     /// Its collection.
     pub collection: String,
-    /// The note's name: it changes when the note does.
+    /// The note's hash: it changes with the note.
     pub hash: String,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its frontmatter.
     pub metadata: Value,
-    /// When it was made, as RFC 3339.
+    /// When it was created, as RFC 3339.
     pub created_at: String,
     /// When it was last changed.
     pub updated_at: String,
-    /// Opens it in Obsidian.
+    /// Link that opens it in Obsidian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obsidian_url: Option<String>,
     /// Its whole text, frontmatter included.
@@ -305,54 +305,54 @@ pub struct NoteView {
     /// Its body as nodes: a text, or `{tag, attrs?, line_start?, line_end?, children}`. Raw HTML is text.
     #[schema(value_type = Vec<Value>)]
     pub body: Vec<Node>,
-    /// Whether `body` is only a part of a very long note; for an agent also whether `text` is cut, and `body` is empty.
+    /// Whether `body` is only a part of a very long note; for an agent also whether `text` is cut and `body` is empty.
     pub cut: bool,
     /// Its passages, in the order of the text.
     pub chunks: Vec<PassageSpan>,
-    /// What was written about its passages.
+    /// The remarks on its passages.
     pub annotations: Vec<AnnotationView>,
 }
 
 /// Where a passage of a note is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PassageSpan {
-    /// The passage's name.
+    /// The passage's hash.
     pub hash: String,
     /// Its first line, from 1.
     pub line_start: u32,
     /// Its last line.
     pub line_end: u32,
-    /// The headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub heading_path: Vec<String>,
 }
 
-/// Which note.
+/// A note by its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
-    /// Links of each kind at most, 1 to 1,000; 200 when it is not said.
+    /// Maximum links of each kind, 1 to 1,000; default 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// The links of a note. What the caller does not see is not there: a link to it leads nowhere.
+/// The links of a note. Notes that the caller does not see are treated as missing: links to them are broken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinksView {
     /// The note's path.
     pub path: String,
     /// Its title.
     pub title: String,
-    /// Its links that lead to a note, in the order of the text.
+    /// Its links to notes, in the order of the text.
     pub outgoing: Vec<LinkView>,
-    /// The links of other notes that lead to it, in the order of their paths.
+    /// Links of other notes to it, sorted by path.
     pub incoming: Vec<Backlink>,
-    /// Its links that lead to no note.
+    /// Its broken links.
     pub unresolved: Vec<LinkView>,
-    /// Whether there are more of a kind than are given.
+    /// Whether there are more of a kind than were returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -361,19 +361,19 @@ pub struct LinksView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinkView {
-    /// The path of the note that it leads to.
+    /// The path of the target note.
     pub path: Option<String>,
-    /// That note's title.
+    /// Its title.
     pub title: Option<String>,
-    /// What is written: a name or a path, without heading and block.
+    /// The target as written: a name or a path, without heading and block.
     pub target: String,
-    /// The heading that it leads to.
+    /// The target heading.
     pub heading: Option<String>,
-    /// The block that it leads to.
+    /// The target block.
     pub block: Option<String>,
-    /// What is shown in its place.
+    /// The displayed text.
     pub alias: Option<String>,
-    /// Whether the note is shown where the link stands (`![[…]]`).
+    /// Whether the link embeds the note (`![[…]]`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub embeds: bool,
     /// Its line, from 1.
@@ -388,44 +388,44 @@ pub struct LinkView {
 pub struct Backlink {
     /// The path of the note that has it.
     pub path: String,
-    /// That note's title.
+    /// Its title.
     pub title: String,
-    /// The heading that it leads to.
+    /// The target heading.
     pub heading: Option<String>,
-    /// The block that it leads to.
+    /// The target block.
     pub block: Option<String>,
     /// Its line, from 1.
     pub line: usize,
     /// The text of that line.
     pub text: String,
-    /// Where it stands: `notes/plan.md#L3`.
+    /// Citation: `notes/plan.md#L3`.
     pub citation: String,
 }
 
-/// How many links that lead nowhere.
+/// How many broken links to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
-    /// Links at most, 1 to 1,000; 200 when it is not said.
+    /// Maximum links, 1 to 1,000; default 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// The links of a whole vault that lead to no note, in the order of the notes' paths.
+/// The broken links of the whole vault, sorted by path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnresolvedView {
-    /// The first of them.
+    /// The links.
     pub links: Vec<UnresolvedLink>,
-    /// How many there are.
+    /// Their total number.
     pub total: usize,
 }
 
-/// A link that leads to no note.
+/// A broken link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnresolvedLink {
-    /// What is written: a name or a path, without heading and block.
+    /// The target as written: a name or a path, without heading and block.
     pub target: String,
     /// The path of the note that has it.
     pub path: String,
@@ -433,47 +433,47 @@ pub struct UnresolvedLink {
     pub line: usize,
     /// The text of that line.
     pub text: String,
-    /// Where it stands: `notes/plan.md#L3`.
+    /// Citation: `notes/plan.md#L3`.
     pub citation: String,
 }
 
-/// What of the graph; with nothing said, the notes that have a `type`.
+/// Which part of the graph; by default the notes with a `type`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct GraphParams {
-    /// The note from which to look around: its title, its file's name, an alias, or its path. Where none is called so, what names begin with.
+    /// The note at the centre: its title, its file's name, an alias, or its path. If there is none, a prefix of names.
     pub name: Option<String>,
-    /// Only relations of this name; case and accents do not count.
+    /// Only relations with this name; case and accents are ignored.
     pub relation: Option<String>,
     /// Only notes with this `type`: person, company, place, project, tool, concept, event, or any other.
     #[serde(default, rename = "type")]
     #[param(rename = "type")]
     pub kind: Option<String>,
-    /// How many steps away from the note, 1 to 5; 2 when it is not said.
+    /// Maximum steps from the note, 1 to 5; default 2.
     #[param(minimum = 1, maximum = 5)]
     pub depth: Option<usize>,
-    /// What was true then: a date (its end), a time, or how long ago (`7d`).
+    /// Relations that were true then: a date (its end), a time, or how long ago (`7d`).
     pub as_of: Option<String>,
-    /// Also relations whose time is over or has not come.
+    /// Include past and future relations.
     pub expired: Option<bool>,
-    /// Relations at most, and notes where there are no relations, 1 to 1,000; 200 when it is not said.
+    /// Maximum relations, or notes if there are no relations, 1 to 1,000; default 200.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// A part of the graph. What the caller does not see is not there, and nothing is reached through it.
+/// A part of the graph. Notes that the caller does not see are left out, with everything reached only through them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GraphView {
-    /// The notes: those that were asked for first, the others by how many steps away they are.
+    /// The notes: the requested ones first, the others by their distance.
     pub entities: Vec<EntityView>,
-    /// How they are related: the nearest first, those with a name before those without, then the newest.
+    /// Their relations: nearest first, then named ones, then the newest.
     pub edges: Vec<EdgeView>,
-    /// Where no note is called so: those whose names begin so.
+    /// If no note has this name: notes whose names start like this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<EntityView>,
-    /// Whether there is more than is given.
+    /// Whether there is more than was returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -485,48 +485,48 @@ pub struct EntityView {
     pub path: String,
     /// Its title.
     pub title: String,
-    /// What it is, as its property `type` says.
+    /// Its types, from its property `type`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
     /// Its other names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// How many steps away it is from those that were asked for; 0 is one of them.
+    /// Steps from the requested notes; 0 for these themselves.
     pub distance: usize,
 }
 
-/// One line of a note that relates it to another.
+/// A line of a note that relates it to another note.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EdgeView {
-    /// The path of the note that says so.
+    /// The path of the note with this line.
     pub from: String,
     /// Its title.
     pub from_title: String,
-    /// The name of the relation; a plain link has none.
+    /// The name of the relation; absent for a plain link.
     pub relation: Option<String>,
-    /// The path of the note that it leads to; there may be none of that name.
+    /// The path of the target note; absent if it does not exist.
     pub to: Option<String>,
-    /// That note's title; where there is none, what is written.
+    /// The title of the target note; if it does not exist, the link as written.
     pub to_title: String,
-    /// How many steps away from what was asked for it ends.
+    /// Steps from the requested notes to its end.
     pub distance: usize,
-    /// Where its time stands with the moment that is asked about.
+    /// Its state at the requested time.
     pub state: FactState,
-    /// From when it is true, as it is written.
+    /// From when it is true, as written.
     pub valid_from: Option<String>,
-    /// Until when, not included, as it is written.
+    /// Until when, exclusive, as written.
     pub valid_to: Option<String>,
-    /// How sure it is, 0 to 1, where that is said.
+    /// Its confidence, 0 to 1, if given.
     pub confidence: Option<f64>,
     /// The text of the line.
     pub text: String,
-    /// Where it stands: `people/ann.md#L3`.
+    /// Citation: `people/ann.md#L3`.
     pub citation: String,
 }
 
 impl EdgeView {
-    /// What it says, in a line: `Ann —manages→ Bob (from 2026-03-09)`.
+    /// In one line: `Ann —manages→ Bob (from 2026-03-09)`.
     pub fn line(&self) -> String {
         let name = self.relation.as_ref().map_or("→".to_owned(), |relation| format!("—{relation}→"));
         let part = |word: &str, at: &Option<String>| at.as_ref().map(|at| format!("{word} {at}"));
@@ -540,9 +540,9 @@ impl EdgeView {
 /// The attachments of a vault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AttachmentsView {
-    /// Whether their text is searched: `[index] attachments`.
+    /// Whether searches include their text: `[index] attachments`.
     pub searched: bool,
-    /// All of them, by path.
+    /// All attachments, sorted by path.
     pub attachments: Vec<AttachmentView>,
 }
 
@@ -551,29 +551,29 @@ pub struct AttachmentsView {
 pub struct AttachmentView {
     /// Its path in the vault.
     pub path: String,
-    /// `pdf`, `docx`, `html` or `image`, by the end of its name.
+    /// `pdf`, `docx`, `html` or `image`, by its extension.
     pub kind: String,
     /// Its size.
     pub bytes: u64,
     /// When it was last changed on disk, as RFC 3339.
     pub updated_at: String,
-    /// Whether its text is searched.
+    /// Whether searches include its text.
     pub state: AttachmentState,
-    /// The passages of its text.
+    /// Number of passages of its text.
     pub passages: usize,
-    /// Why it is not searched, or what of it is not.
+    /// Why it, or a part of it, is not searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
-/// Whether the text of an attachment is searched.
+/// Whether searches include the text of an attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentState {
-    /// It is.
+    /// Searched.
     Searched,
-    /// It waits to be read.
+    /// Waiting to be read.
     Waiting,
-    /// It is not, for the reason given.
+    /// Not searched, for the given reason.
     NotRead,
 }

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::base::config::{MemoryLayer, Mode};
 
-/// A search: what HTTP, MCP and the command line all ask.
+/// A search by HTTP, MCP or the command line.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -21,53 +21,53 @@ use crate::base::config::{MemoryLayer, Mode};
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
-    /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
+    /// `lex: words`, `vec: a question` and `hyde: a possible answer` search in one way each; `intent: a topic` helps them.
     pub q: String,
-    /// Which sides are asked; `[search] mode` when it is not said.
+    /// How to search; default `[search] mode`.
     pub mode: Option<Mode>,
     /// Only this collection.
     pub collection: Option<String>,
-    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there.
+    /// Only notes with this tag, or one below it; several tags, separated by commas, must all occur.
     pub tag: Option<String>,
-    /// Only notes whose path starts so.
+    /// Only notes whose path starts like this.
     pub path: Option<String>,
-    /// Only notes of these memory scopes, separated by commas: `user`, `project:mech`, `agent-type:coding`, `system`. `=0.7` behind one weighs
-    /// its scores, which orders and leaves nothing out; else a project counts 1, the person's 1, an agent type 0.7, what all share 0.4.
+    /// Only notes of these memory scopes, separated by commas: `user`, `project:mech`, `agent-type:coding`, `system`. `=0.7` after one weighs
+    /// its scores, which affects only the order; defaults: project 1, the owner's 1, agent type 0.7, shared memory 0.4.
     pub scope: Option<String>,
-    /// The same, as facts have it: memory scopes, the most specific first. Hits are merged by the weights of their scopes.
+    /// Memory scopes as for facts, the most specific first. Hits are merged by the weights of their scopes.
     pub resolve: Option<String>,
     /// Only one layer of the memory: `entries`, `conversations`, `summaries` (as long as they are kept), `graph` (notes of persons, companies and
     /// the like, and those with named relations) or `notes`, which are all others.
     pub layer: Option<MemoryLayer>,
-    /// Only notes with this `topic`; where fewer than three hits have it, all are searched, which is said.
+    /// Only notes with this `topic`; if fewer than three hits have it, all notes are searched, and the answer says so.
     pub topic: Option<String>,
     /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
     pub since: Option<String>,
     /// Only notes updated by then; a date includes its day.
     pub until: Option<String>,
-    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    /// Maximum hits, 1 to 1,000; default `[search] limit`.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
-    /// Only hits that are as likely to answer, 0 to 1. When it is not said, agents are given those that `[search] min_score` lets through, and
-    /// the person all.
+    /// Minimum relevance of hits, 0 to 1. By default agents get hits from `[search] min_score` on, and
+    /// the owner all.
     #[param(minimum = 0, maximum = 1)]
     pub min_score: Option<f64>,
-    /// How many passages are shown on either side of a hit, 0 to 20: in conversations turns, 2 when it is not said; in other notes none
-    /// then. Hits that overlap become one.
+    /// Passages shown on either side of a hit, 0 to 20: in conversations these are turns, default 2; in other notes default
+    /// 0. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
     #[serialize_always]
     pub context: Option<usize>,
-    /// How long the models are waited for, 1 to 60,000 ms: then the search goes on without them, and says so. An agent waits no longer
-    /// than `[search] timeout_ms` says.
+    /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so. For an agent at most
+    /// `[search] timeout_ms`.
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
-    /// Keys of `[search]` with other values for this search alone, `fusion=rrf,per_file=0`; agents cannot.
+    /// Keys of `[search]` with other values for this search only, `fusion=rrf,per_file=0`; not for agents.
     pub set: Option<String>,
-    /// Whether each hit says where its snippet has words of the query.
+    /// Whether each hit marks the words of the query in its snippet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
-    /// Whether what was saved just before is waited for, a second at most, until it can be found by its words. Over the
-    /// Unix socket it is, unless this is `false`.
+    /// Whether to wait, at most a second, until the newest changes can be found by their words. Default `true` over the
+    /// Unix socket.
     pub fresh: Option<bool>,
 }
 
@@ -75,29 +75,29 @@ pub struct SearchQuery {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SearchResponse {
-    /// What was asked.
+    /// The query.
     pub query: String,
     /// The mode that was used.
     pub mode: Mode,
     /// The hits, best first.
     pub results: Vec<HitView>,
-    /// Why the answer is less than it could be, when it is.
+    /// Why the answer is limited, if it is.
     pub degraded: Option<String>,
-    /// Whether the hits are of any topic, as fewer than three had the one that was asked for.
+    /// Whether all topics were searched, as fewer than three hits had the requested one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_topic: bool,
-    /// How many more hits are left out, as less likely to answer than was asked for.
+    /// Hits left out because their relevance is too low.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// Where no note is seen in the collection that was asked for: those that there are.
+    /// If the requested collection has no visible note: the existing collections.
     #[serde(skip)]
     pub no_such_collection: Option<Vec<String>>,
-    /// Whether all that was saved before can be found, where that was waited for; in a second it cannot always be made
-    /// sure of. Agents are not told.
+    /// Whether all earlier changes can be found, if the search waited for them; a second is not always enough.
+    /// Agents do not get it.
     pub fresh: Option<bool>,
-    /// The share of the passages that may be seen that are embedded, 0 to 1.
+    /// The share of visible passages that are embedded, 0 to 1.
     pub embedded_share: f64,
-    /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
+    /// Duration in milliseconds. Agents do not get it, so that the same answer has the same bytes.
     pub took_ms: Option<f64>,
 }
 
@@ -117,7 +117,7 @@ impl SearchResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChunkView {
-    /// The passage's name.
+    /// The passage's hash.
     pub hash: String,
     /// The collection of its note.
     pub collection: String,
@@ -125,31 +125,31 @@ pub struct ChunkView {
     pub path: String,
     /// The note's title.
     pub title: String,
-    /// The headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub heading_path: Vec<String>,
-    /// The passage; where a search was asked for more, or finds it in a conversation, with what stands around it.
+    /// The text of the passage; with its context if a search requested it, or found it in a conversation.
     pub content: String,
     /// Its first line, from 1.
     pub line_start: u32,
     /// Its last line.
     pub line_end: u32,
-    /// The page of a PDF that it is on, from 1; absent where there are no pages. Its lines are then those of the file's text.
+    /// The page in a PDF, from 1; absent for files without pages. Lines then count in the extracted text.
     pub page: Option<u32>,
     /// `notes/api.md#L42-L58`: path and lines of the file as indexed; of a PDF `files/report.pdf#page=3`.
     pub citation: String,
-    /// Opens the note in Obsidian. Agents are not told where the vault is.
+    /// Link that opens the note in Obsidian. Agents do not get it.
     pub obsidian_url: Option<String>,
     /// The note's tags.
     pub tags: Vec<String>,
     /// The note's frontmatter.
     pub metadata: Value,
-    /// When the note was made, as RFC 3339: its frontmatter's word, else the file's.
+    /// When the note was created, as RFC 3339: from its frontmatter, else from the file.
     pub created_at: String,
     /// When it was last changed.
     pub updated_at: String,
 }
 
-/// A passage that was found. Lines and citation are those of all that is shown; the hash names the passage itself.
+/// A hit. Lines and citation cover the whole shown text; the hash is that of the passage itself.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HitView {
@@ -158,38 +158,38 @@ pub struct HitView {
     pub chunk: ChunkView,
     /// The part of the passage that answers best.
     pub snippet: String,
-    /// First character and the one after the last of each word of the query in the snippet, when they were asked for.
+    /// Start and end (exclusive) of each query word in the snippet, in characters, if requested.
     pub highlights: Option<Vec<[usize; 2]>>,
-    /// What the hits are ordered by; compares within one response only.
+    /// The sort key of the hits; comparable only within one response.
     pub score: f64,
-    /// How likely the passage answers, 0 to 1; compares across responses. Absent where nothing was looked for, or the model was never
+    /// How likely the passage answers the query, 0 to 1; comparable across responses. Absent without a query, or if the model was never
     /// measured.
     pub relevance: Option<f64>,
-    /// Whether it is less likely to answer than `[search] min_score` says.
+    /// Whether its relevance is below `[search] min_score`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub perhaps: bool,
-    /// The scores of each side.
+    /// The scores by kind of search.
     pub scores: Scores,
 }
 
-/// The scores of each side.
+/// The scores by kind of search.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Scores {
-    /// BM25; absent when the words were not asked.
+    /// BM25; absent without a keyword search.
     pub keyword: Option<f64>,
-    /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
+    /// Cosine; absent without a semantic search, or if the passage is not embedded yet.
     pub semantic: Option<f64>,
-    /// MaxSim, the mean over the query's tokens of the best cosine with one of the passage's; of passages of
-    /// conversations, and in deep searches of the best.
+    /// MaxSim, the mean over the query's tokens of the best cosine with a token of the passage; for passages of
+    /// conversations, and for the best in deep searches.
     pub late: Option<f64>,
-    /// What a model says of the passage that has read it, 0 to 1; where `[search] rerank` has one, of the best.
+    /// The score of the reranking model, 0 to 1; only for the best, if `[search] rerank` names a model.
     pub rerank: Option<f64>,
-    /// BM25 as a share of what a passage with all of the words and nothing else comes near to, 0 to 1.
+    /// BM25 as a share of about the maximum for this query (a passage with only its words), 0 to 1.
     pub coverage: Option<f64>,
 }
 
-/// Something that could not be indexed, or kept.
+/// Something that could not be indexed or stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Skipped {
     /// Where it is.
@@ -289,7 +289,7 @@ pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserialize
 /// When it is no number, not whole, or too large.
 pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
     let expected =
-        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is no whole number that it takes"));
+        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is not a valid whole number"));
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let whole = number.as_u64().or_else(|| {
         // Up to here every whole number is a float of its own.
@@ -301,39 +301,39 @@ pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D)
     Ok(Some(number))
 }
 
-/// What is asked for.
+/// A request for context.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextParams {
-    /// What a model is asked; without it what is worth knowing in any case is given.
+    /// The question to the model; without it, general context is returned.
     pub query: Option<String>,
-    /// The agent that it is for: any for the person, and for an agent itself alone.
+    /// The agent that it is for: the owner may name any agent, an agent only itself.
     pub agent: Option<String>,
-    /// Tokens at most, 50 to 100,000; `[memory] context_tokens` when it is not said, and in full mode the sum of the sections'.
+    /// Maximum tokens, 50 to 100,000; default `[memory] context_tokens`, in full mode the sum of the sections.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 50, maximum = 100_000)]
     pub budget: Option<usize>,
-    /// Only these sections, whatever the question is.
+    /// Only these sections, whatever the question.
     pub sections: Option<Vec<ContextPart>>,
-    /// `gate` decides whether anything is worth giving; `full` gives all layers within their budgets. The latter where there is no question.
+    /// `gate` chooses layers by the question, or none; `full` returns all layers within their budgets, the default without a question.
     pub mode: Option<ContextMode>,
-    /// Whether it goes into a prompt without anybody having asked for it: then `style` on the agent's page counts.
+    /// Whether it is put into a prompt automatically: then `style` on the agent's page applies.
     pub unasked: Option<bool>,
-    /// When the session began. An agent whose page says `prompt_memory_mode: frozen-at-session-start` is given memory as it was then, as far
-    /// as notes have not changed since.
+    /// When the session began. With `prompt_memory_mode: frozen-at-session-start` on its page, an agent gets memory as it was then, except
+    /// for notes that have changed since.
     pub session_start: Option<String>,
 }
 
-/// A section that can be asked for.
+/// A section of context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextPart {
-    /// Who the person is.
+    /// Who the user is.
     Profile,
     /// Entries of the working memory.
     Entries,
-    /// How what is named is related to others.
+    /// Relations of what the question names.
     Relations,
     /// Summaries of conversations.
     Summaries,
@@ -345,11 +345,11 @@ pub enum ContextPart {
     Memories,
 }
 
-/// How much is given.
+/// How much is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextMode {
-    /// What the question is worth, or nothing.
+    /// What the question needs, or nothing.
     Gate,
     /// All layers.
     Full,
@@ -358,7 +358,7 @@ pub enum ContextMode {
 /// A block of memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContextView {
-    /// What a model may be given, fenced as data; empty where nothing is worth it.
+    /// The text for a model, fenced as data; empty if nothing matters.
     pub text: String,
     /// What it was made of.
     pub receipt: ContextReceipt,
@@ -367,9 +367,9 @@ pub struct ContextView {
 /// What a block was made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContextReceipt {
-    /// Names what was given: the same for the same, and the `ETag`.
+    /// Id of this content, also the `ETag`: the same content has the same id.
     pub id: String,
-    /// What decided: `profile`, `transcript`, `summaries`, `entries`, `search`, `nothing`, `full`, `asked`.
+    /// The decision: `profile`, `transcript`, `summaries`, `entries`, `search`, `nothing`, `full`, `asked`.
     pub gate: String,
     /// Why.
     pub why: String,
@@ -390,12 +390,12 @@ pub struct ContextSection {
     pub name: String,
     /// Its tokens.
     pub tokens: usize,
-    /// The places of its lines.
+    /// The sources of its lines.
     pub items: Vec<String>,
-    /// Lines that were left out, of those that who asks sees.
+    /// Visible lines that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// Why they were.
+    /// Why they were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

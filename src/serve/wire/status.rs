@@ -11,7 +11,7 @@ use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
 use crate::index::sync::{ModelStatus, NextModel};
 
-/// How the vault and its index are.
+/// State of the vault and its index.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
@@ -19,7 +19,7 @@ pub struct Status {
     pub version: String,
     /// The vault's folder.
     pub vault: String,
-    /// Where the daemon listens over TCP: `127.0.0.1:7833`. Absent where none does.
+    /// TCP address of the daemon: `127.0.0.1:7833`. Absent if it does not listen on TCP.
     pub address: Option<String>,
     /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
     pub phase: String,
@@ -31,20 +31,20 @@ pub struct Status {
     pub chunks: usize,
     /// Embedded passages.
     pub embedded: usize,
-    /// Passages that have something to embed.
+    /// Passages with text to embed.
     pub embeddable: usize,
-    /// Passages of private notes, where the model is on another machine and is not given them: they are found by their words alone.
+    /// Passages of private notes that are not sent to a model on another machine: they are found only by their words.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub withheld: usize,
-    /// Passages, and entries by themselves, that were given to agents, as far as they are counted.
+    /// Passages and single entries that were returned to agents, as far as counted.
     #[serde(default)]
     pub given_chunks: u64,
-    /// How often they were given.
+    /// How often they were returned.
     #[serde(default)]
     pub given_times: u64,
-    /// Notes that wait to be read.
+    /// Notes waiting to be read.
     pub pending_files: usize,
-    /// Passages that wait to be embedded, by the model that serves or by the next one.
+    /// Passages waiting to be embedded, by the present model or the next one.
     pub pending_embeddings: usize,
     /// Notes read since the start.
     pub files_done: usize,
@@ -52,9 +52,9 @@ pub struct Status {
     pub embeddings_done: usize,
     /// The embedding model.
     pub model: Model,
-    /// The chat model, where `[chat]` names one.
+    /// The chat model, if `[chat]` names one.
     pub chat: Option<ChatState>,
-    /// What the chat model of the memory does and has cost.
+    /// Activity and cost of the chat model of the memory.
     pub processing: Option<ProcessingState>,
     /// How changes are noticed.
     pub watching: Watching,
@@ -64,78 +64,78 @@ pub struct Status {
     pub index_bytes: u64,
     /// Bytes of the indexed notes.
     pub text_bytes: u64,
-    /// What could not be indexed, or not as it was meant, and why.
+    /// Files that could not be indexed correctly, and why.
     pub problems: Vec<Skipped>,
-    /// Notes that were changed in two places: what a sync service left beside others, and notes with conflict markers of git. They are
-    /// indexed as any note; a copy that says the same as its note is found with that alone.
+    /// Notes that were changed in two places: copies of sync services, and notes with conflict markers of git. They are
+    /// indexed like any note; an identical copy is found only as its original.
     #[serde(default)]
     pub conflict_copies: Vec<ConflictCopy>,
-    /// What was forgotten for good and stands in notes again, as far as they were looked over. It stays.
+    /// Purged texts that occur in notes again, as far as checked. They stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten_back: Vec<BackAgain>,
-    /// Why `memory.toml` cannot be read, while it cannot; what it said before counts.
+    /// Why `memory.toml` cannot be read, if so; its earlier content applies.
     pub config_failure: Option<String>,
-    /// Whether `memory.toml` says something else than at the start that counts after a restart alone.
+    /// Whether `memory.toml` has changes that apply only after a restart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub config_waits: bool,
-    /// What is wrong now, when something is.
+    /// What is wrong now, if anything.
     pub failure: Option<String>,
-    /// What of the index was damaged or stale since the start and is made anew, when something was.
+    /// Parts of the index that were damaged or stale since the start and are rebuilt, if any.
     pub rebuilt: Option<String>,
-    /// What the last check of the index came to, when there was one since the start.
+    /// The result of the last check of the index since the start, if any.
     pub verified: Option<Verification>,
-    /// How captured events are, where a daemon takes them.
+    /// State of captured events, if a daemon accepts them.
     pub capture: Option<CaptureState>,
-    /// The facts, where a daemon follows them.
+    /// The facts, if a daemon follows them.
     pub facts: Option<FactsState>,
-    /// How the summaries are, where a daemon keeps them.
+    /// State of the summaries, if a daemon makes them.
     pub summaries: Option<SummariesState>,
-    /// How sessions of other programs are kept, where `[[sessions]]` names some and a daemon keeps them.
+    /// State of the sessions of other programs, if `[[sessions]]` names some and a daemon stores them.
     pub sessions: Option<SessionsState>,
-    /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
+    /// State of the automatic backups, if `[backup] every` enables them.
     pub backup: Option<Backup>,
 }
 
 /// The facts of all `facts.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactsState {
-    /// Those that are true now.
+    /// Facts that are true now.
     pub current: usize,
-    /// Those whose time is over, and that still stand in their files.
+    /// Past facts that are still in their files.
     pub expired: usize,
-    /// Those whose time has not come.
+    /// Future facts.
     pub future: usize,
-    /// What of the files cannot be read as it was meant.
+    /// Problems in the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FactProblem>,
 }
 
-/// The backups that the daemon makes.
+/// The automatic backups of the daemon.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backup {
-    /// When the last one was done since the start, as RFC 3339; there may have been nothing to commit.
+    /// Time of the last one since the start, as RFC 3339; there may have been nothing to commit.
     pub last_at: Option<String>,
     /// The vault's newest commit.
     pub last_commit: Option<String>,
-    /// Why the last one was not done, or what it left out, and what to do about it.
+    /// Why the last one failed, or what it left out, and what to do about it.
     pub failure: Option<String>,
 }
 
-/// What a check of the whole index came to.
+/// The result of a check of the whole index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Verification {
     /// When it ended, as RFC 3339.
     pub at: String,
-    /// How long it took, in milliseconds; in the background it takes its time.
+    /// Duration in milliseconds; in the background it runs slowly.
     pub took_ms: u64,
-    /// Notes that were compared with their checksums.
+    /// Notes compared with their checksums.
     pub files: usize,
     /// Passages likewise.
     pub chunks: usize,
     /// Embeddings likewise.
     pub embeddings: usize,
-    /// What is damaged and is mended from then on; empty when all is whole.
+    /// Damaged parts, which are being repaired; empty if there are none.
     pub damage: Vec<String>,
 }
 
@@ -145,15 +145,15 @@ pub struct Verification {
 pub struct Watching {
     /// `events`, `events and polling`, `polling`, or `not yet`.
     pub by: String,
-    /// Why it polls, and what can be done about it.
+    /// Why it polls, and what to do about it.
     pub reason: Option<String>,
-    /// Since when the vault's folder is not there, while it is not; answers are of what was last known.
+    /// Since when the vault's folder is missing, if so; answers use the last known state.
     pub missing_since: Option<String>,
-    /// How often events were lost since the start, so that everything was compared.
+    /// How often events were lost since the start; each time everything was compared.
     pub losses: usize,
-    /// When they were lost last.
+    /// When they were last lost.
     pub lost_at: Option<String>,
-    /// When the index had caught up after that; absent while it has not.
+    /// When the index had caught up after that; absent until then.
     pub recovered_at: Option<String>,
     /// Seconds between two timed comparisons of the whole vault with the index.
     pub reconcile_seconds: u64,
@@ -171,48 +171,48 @@ pub struct Model {
     pub detail: Option<String>,
     /// The length of its vectors.
     pub dimension: Option<usize>,
-    /// Which of the processor's instructions it computes with, where it does so in this program: `native` in one that was built for
+    /// The processor instructions that it uses, if it runs in this program: `native` in a build for
     /// this processor, otherwise `base`, or the best of `avxvnni`, `avx512` and `avx512bf16`.
     pub instructions: Option<String>,
-    /// Why passages wait for it, or the last search did without it, while it fails in a way that may pass. It is tried again.
+    /// Why passages wait for it, or the last search did not use it, during a temporary failure. It is retried.
     pub trouble: Option<String>,
-    /// The model that takes its place once it has embedded the vault.
+    /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
-    /// Passages that were handed to the service in batches, where some were since the start.
+    /// Passages sent to the service in batches since the start, if any.
     pub batch: Option<BatchState>,
-    /// Vectors that are kept of models which are not in use.
+    /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
 }
 
-/// Passages that were handed to the service in batches, which are done within a day.
+/// Passages sent to the service in batches, which finish within a day.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BatchState {
-    /// How many texts are in batches and wait still.
+    /// Number of texts still waiting in batches.
     pub texts: usize,
-    /// Since when the first batch is under way, as RFC 3339; absent where none is.
+    /// Since when the first batch is running, as RFC 3339; absent if none is.
     pub since: Option<String>,
-    /// `handing_over`; how the service says that the first batch is (`validating`, `in_progress`, `finalizing`); or `ended`.
+    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
     pub state: String,
-    /// Why the answers of a batch that has ended are not there yet; they are asked for again for as long as the service has them.
+    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
     pub trouble: Option<String>,
-    /// What went wrong with one since the start. Its texts go to the service as others do.
+    /// A failure of a batch since the start. Its texts are sent to the service like others.
     pub problem: Option<String>,
 }
 
 /// A model that embeds the vault while another one serves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelToCome {
-    /// `loading`, `ready`, or `failed`: then the other one goes on.
+    /// `loading`, `ready`, or `failed`: then the present model stays.
     pub state: String,
-    /// Its name, or why it cannot be used; empty while it is being loaded.
+    /// Its name, or why it cannot be used; empty while it is loading.
     pub detail: String,
-    /// Passages that it has embedded.
+    /// Passages already embedded.
     pub embedded: usize,
-    /// Passages that it is to embed.
+    /// Passages to embed.
     pub of: usize,
-    /// Why passages wait for it, while it fails in a way that may pass. It is tried again.
+    /// Why passages wait for it, during a temporary failure. It is retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
@@ -221,15 +221,15 @@ pub struct ModelToCome {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChatState {
-    /// Its name; absent where it cannot be asked at all.
+    /// Its name; absent if it cannot be used at all.
     pub name: Option<String>,
-    /// Why it did not answer the last time, or cannot be asked.
+    /// Why its last request failed, or why it cannot be used.
     pub trouble: Option<String>,
-    /// Requests that it has answered since the start.
+    /// Requests answered since the start.
     pub answers: u64,
-    /// Tokens that it has read for them, where it counts.
+    /// Tokens read for them, if it counts.
     pub prompt_tokens: u64,
-    /// Tokens that it has written.
+    /// Tokens written.
     pub answer_tokens: u64,
 }
 
@@ -259,50 +259,50 @@ impl Model {
     }
 }
 
-/// How far the index is: what changes of the status while it works.
+/// Progress of the index: the part of the status that changes while it works.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ProgressView {
     /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
     pub phase: String,
     /// Whether every note has been compared with the index since the start.
     pub caught_up: bool,
-    /// The number of the index's state: another one may answer otherwise.
+    /// The number of the index's state: answers may change with it.
     pub seq: u64,
     /// Indexed notes.
     pub files: usize,
-    /// Passages that have something to embed.
+    /// Passages with text to embed.
     pub embeddable: usize,
     /// Embedded passages.
     pub embedded: usize,
-    /// Facts whose time is over.
+    /// Past facts.
     #[serde(default)]
     pub expired_facts: usize,
-    /// Notes that wait to be read.
+    /// Notes waiting to be read.
     pub pending_files: usize,
     /// Notes read since the start.
     pub files_done: usize,
-    /// Passages that wait to be embedded, by the model that serves or by the next one.
+    /// Passages waiting to be embedded, by the present model or the next one.
     pub pending_embeddings: usize,
     /// Texts embedded since the start.
     pub embeddings_done: usize,
     /// The embedding model.
     pub model: Model,
-    /// What is wrong now, when something is.
+    /// What is wrong now, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// Another model is being loaded.
+/// Another model is loading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModelReloaded {
-    /// What `embed.model` names; `status` tells how far it is.
+    /// The value of `embed.model`; `status` shows the progress.
     pub model: String,
 }
 
-/// What was kept of models that are not in use.
+/// The result of dropping unused vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DroppedVectors {
-    /// How many vectors were dropped.
+    /// Number of deleted vectors.
     pub dropped: usize,
 }
 
@@ -310,25 +310,25 @@ pub struct DroppedVectors {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReindexParams {
-    /// Build everything from nothing, instead of comparing every note with the index.
+    /// Rebuild everything, instead of comparing every note with the index.
     #[serde(default)]
     pub full: bool,
 }
 
-/// Reindexing has begun.
+/// Reindexing has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reindexing {
-    /// Always true; `status` tells how far it is.
+    /// Always true; `status` shows the progress.
     pub ok: bool,
 }
 
-/// What a text is embedded as: models that tell them apart compare a query with documents.
+/// The role of a text: some models embed queries and documents differently.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EmbeddedAs {
-    /// What is looked for.
+    /// A query.
     Query,
-    /// What is found.
+    /// A document.
     #[default]
     Document,
 }
@@ -338,33 +338,33 @@ pub(crate) enum EmbeddedAs {
 pub(crate) struct Embedding {
     /// The vector, of length 1: the dot product of two is their cosine.
     pub embedding: Vec<f32>,
-    /// How many numbers it has.
+    /// Number of its components.
     pub dimension: usize,
     /// The model that made it.
     pub model: String,
-    /// What the text was embedded as.
+    /// The role of the text.
     pub kind: EmbeddedAs,
 }
 
-/// How the sessions of other programs are kept that `[[sessions]]` names.
+/// State of the sessions of other programs, named in `[[sessions]]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionsState {
-    /// How changes are noticed: `events` or `polling`; empty until the files were looked at.
+    /// How changes are noticed: `events` or `polling`; empty until the files were checked.
     pub by: String,
     /// Why it polls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Files that there are.
+    /// Number of files.
     pub sources: usize,
-    /// Sessions that are kept in the vault.
+    /// Sessions stored in the vault.
     pub sessions: usize,
-    /// Those whose files are gone; they stay until they are too old or too many.
+    /// Sessions whose files no longer exist; they stay until they are too old or too many.
     pub gone: usize,
-    /// How often a file was begun anew: what was kept of it before stays in notes of its own.
+    /// How often a file was restarted: its earlier content stays in separate notes.
     pub begun_anew: usize,
-    /// Files that are shorter than they were: what was kept of them stays.
+    /// Files that became shorter: their stored content stays.
     pub cut_short: usize,
-    /// Notes that you have edited: what comes is added to them.
+    /// Notes that you have edited: new content is appended to them.
     pub edited: usize,
     /// What could not be read or written, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

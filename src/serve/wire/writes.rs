@@ -12,7 +12,7 @@ use super::search::{ChunkView, whole};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DeleteParams {
-    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
+    /// Also delete the note's checkpoints, its copies in `.trash/`, and the embeddings of the text. This cannot be undone.
     #[serde(default)]
     pub purge: bool,
 }
@@ -22,35 +22,35 @@ pub struct DeleteParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetParams {
-    /// A passage's hash, or a note's.
+    /// The hash of a passage or a note.
     pub hash: Option<String>,
     /// A note's path in the vault.
     pub path: Option<String>,
-    /// A fact by its name, `namespace/key`; with `purge` all that it ever was goes out of its history.
+    /// A fact by its name, `namespace/key`; with `purge` all its values are removed from its history.
     pub fact: Option<String>,
-    /// The memory scope of the fact; `user` when it is not said.
+    /// The memory scope of the fact; default `user`.
     pub scope: Option<String>,
-    /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
+    /// With `path`: the first line to remove, from 1; default the whole note.
     #[serde(default, deserialize_with = "whole")]
     pub line_start: Option<usize>,
-    /// The last of the lines; the first when it is not said.
+    /// The last line; default the first.
     #[serde(default, deserialize_with = "whole")]
     pub line_end: Option<usize>,
-    /// The hash of the note as the caller has seen it; refused when it is not so any more.
+    /// The hash of the note as you saw it; if it has changed, the request fails.
     pub seen: Option<String>,
-    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone, and the text
-    /// stays forgotten: what a program or an agent brings of it later is left out.
+    /// Also delete the note's checkpoints, its copies in `.trash/`, and the embeddings of the text. This cannot be undone, and the text
+    /// stays purged: it is left out if a program or an agent brings it again.
     #[serde(default)]
     pub purge: bool,
-    /// Change nothing, and say what would go.
+    /// Change nothing; report what would be removed.
     #[serde(default)]
     pub dry_run: bool,
-    /// Also remove what was made of it, in the same way: what `derived` lists.
+    /// Also remove what was made from it, as listed in `derived`.
     #[serde(default)]
     pub derived: bool,
 }
 
-/// What is forgotten.
+/// The result of forgetting.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Forgotten {
@@ -58,46 +58,46 @@ pub struct Forgotten {
     pub ok: bool,
     /// The note.
     pub path: String,
-    /// What brings it back; absent when nothing can.
+    /// Checkpoint that restores it; absent if nothing can.
     pub checkpoint_id: Option<String>,
-    /// Whether the whole note went to `.trash/`.
+    /// Whether the whole note was moved to `.trash/`.
     pub whole: bool,
-    /// What would go; not said once it is gone.
+    /// The text that would be removed; only for a dry run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// The hash of the note as it was.
+    /// The hash of the note before.
     pub seen: String,
-    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
     #[serde(default = "yes")]
     pub searchable: bool,
-    /// What else was dropped, when that was asked for.
+    /// What `purge` deleted, if requested.
     pub purged: Option<PurgedView>,
-    /// What was made of what went: notes by their frontmatter (`annotates`, `sources`), facts by where they were learned, and the note's own
+    /// What was made from the removed text: notes by their frontmatter (`annotates`, `sources`), facts by their source, and the note's own
     /// `summary`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedNote>,
 }
 
-/// What was made of what is forgotten: a note, a fact, a summary.
+/// Something made from the forgotten text: a note, a fact, a summary.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DerivedNote {
     /// Where it is, or was.
     pub path: String,
-    /// The fact in that file, where it is one: `namespace/key`.
+    /// The fact in that file, if it is one: `namespace/key`.
     pub fact: Option<String>,
-    /// Whether it is the `summary` in that note's frontmatter alone.
+    /// Whether it is only the `summary` in that note's frontmatter.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub summary: bool,
-    /// Whether it went, too.
+    /// Whether it was removed too.
     pub gone: bool,
-    /// What brings it back; absent when nothing has to, or can.
+    /// Checkpoint that restores it; absent if it was not removed, or cannot be restored.
     pub checkpoint_id: Option<String>,
-    /// Why it could not go, though it was to.
+    /// Why it could not be removed.
     pub kept_because: Option<String>,
 }
 
-/// What was dropped for good.
+/// What was permanently deleted.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PurgedView {
@@ -107,15 +107,15 @@ pub struct PurgedView {
     pub trashed: usize,
     /// Embeddings of the text.
     pub embeddings: usize,
-    /// Events of agents' traces that said it, and say it no more.
+    /// Events of agents' traces from which the text was removed.
     #[serde(default)]
     pub traces: usize,
-    /// How many commits of git have changed the note; absent where there is no repository.
+    /// Number of git commits that changed the note; absent without a repository.
     pub commits: Option<usize>,
-    /// What lifts it, so that the text may come back: `POST /api/forgotten/{id}/lift`. Absent where the text says too little to be known
-    /// again.
+    /// Id that allows the text again: `POST /api/forgotten/{id}/lift`. Absent if the text is too short to be
+    /// recognised.
     pub tombstone: Option<i64>,
-    /// Where the text may be found all the same, and what to do about it, as sentences.
+    /// Where the text may remain, and what to do about it, as sentences.
     pub remains: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ pub struct PurgedView {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnnotateParams {
-    /// The passage's hash; of a note's, its first passage is meant.
+    /// The passage's hash; a note's hash means its first passage.
     pub hash: Option<String>,
     /// A note's path in the vault.
     pub path: Option<String>,
@@ -135,19 +135,19 @@ pub struct AnnotateParams {
     pub note: String,
 }
 
-/// A remark that is written and can be found.
+/// The result of writing a remark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Annotated {
     /// Always true.
     pub ok: bool,
-    /// Names the note of the remark as it is now.
+    /// The hash of the note of the remark.
     pub hash: String,
     /// Where it is.
     pub path: String,
-    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
     #[serde(default = "yes")]
     pub searchable: bool,
-    /// Undoes it.
+    /// Checkpoint that undoes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
@@ -157,7 +157,7 @@ pub struct Annotated {
 pub struct AnnotationView {
     /// The note of the remark.
     pub path: String,
-    /// Names that note as it is now; what deletes it takes this.
+    /// The hash of that note; use it to delete the note.
     pub hash: String,
     /// The remark.
     pub note: String,
@@ -183,7 +183,7 @@ pub struct PassageView {
     pub annotations: Vec<AnnotationView>,
 }
 
-/// Which checkpoints.
+/// Which checkpoints to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -196,7 +196,7 @@ pub struct CheckpointsParams {
 /// The changes that can be undone, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckpointsView {
-    /// One a change.
+    /// One per change.
     pub checkpoints: Vec<CheckpointView>,
 }
 
@@ -204,19 +204,19 @@ pub struct CheckpointsView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckpointView {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// When the change was made, as RFC 3339.
     pub at: String,
-    /// The note; of an import, what was read.
+    /// The note; for an import, its source.
     pub path: String,
-    /// The change: `create`, `edit`, `forget`, `trash`, `restore`, or `import` for all that an import made.
+    /// The change: `create`, `edit`, `forget`, `trash`, `restore`, or `import` for a whole import.
     pub action: String,
-    /// The agent that asked for it; absent when it was you.
+    /// The agent that requested it; absent for the owner.
     pub by: Option<String>,
-    /// How many bytes the note had; absent when it was not there.
+    /// Size of the note in bytes; absent if it did not exist.
     pub bytes: Option<u64>,
-    /// How many files an import made or changed.
+    /// Number of files that an import created or changed.
     pub files: Option<usize>,
 }
 
@@ -224,70 +224,70 @@ pub struct CheckpointView {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreParams {
-    /// Also over what was written since. That is kept, too.
+    /// Restore even if the note has changed since; the present content is stored too.
     #[serde(default)]
     pub force: bool,
 }
 
-/// A note that is again what it was, and can be found so.
+/// The result of restoring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Restored {
     /// Always true.
     pub ok: bool,
     /// The note; of an import, its name.
     pub path: String,
-    /// What undoes this; the same checkpoint when nothing was to be done, and the name of an import, which comes again when it is imported again.
+    /// Checkpoint that undoes this; the same one if nothing had to be done. For an import its name: import it again to bring it back.
     pub checkpoint_id: String,
-    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
     #[serde(default = "yes")]
     pub searchable: bool,
-    /// Whether it says what was forgotten for good. It is there all the same: it is the person's to say.
+    /// Whether it contains purged text. It is restored anyway, as the owner requested it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten_before: bool,
-    /// How many files are as they were, where an import was undone.
+    /// Number of restored files, if an import was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
 }
 
-/// A text to keep.
+/// A text to save.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaveParams {
     /// Markdown, up to 50 KB.
     pub content: String,
-    /// The note's title; the first line of the content when it is not said.
+    /// The note's title; default the first line of the content.
     pub title: Option<String>,
-    /// The top-level folder that it goes to; `snippets` when it is not said.
+    /// The top-level folder for it; default `snippets`.
     pub collection: Option<String>,
     /// Tags, without `#`.
     pub tags: Option<Vec<String>>,
-    /// What else is to be in the frontmatter.
+    /// Other fields for the frontmatter.
     pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
-/// A text that was saved and can be found.
+/// The result of saving.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Saved {
     /// Always true.
     pub ok: bool,
-    /// Names the note as it is now; what deletes it takes this.
+    /// The hash of the note; use it to delete the note.
     pub hash: String,
     /// Where it is.
     pub path: String,
-    /// How many passages it has.
+    /// Number of its passages.
     pub chunks: usize,
-    /// Whether the note was there before: the same text, or in `notes` one of the same title.
+    /// Whether the note existed before: with the same text, or in `notes` with the same title.
     pub existing: bool,
-    /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
+    /// Whether secrets were removed from the text, each marked as `[redacted: …]`.
     pub redacted: bool,
-    /// Whether a search finds it. It does, unless the indexer is kept busy; it is written all the same.
+    /// Whether searches find it. Usually they do; if the indexer is busy, they follow later.
     #[serde(default = "yes")]
     pub searchable: bool,
-    /// Whether the text, or a part of it, was forgotten for good before. It is saved all the same: it is the person's to say.
+    /// Whether the text, or a part of it, was purged before. It is saved anyway, as the owner requested it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten_before: bool,
-    /// Undoes it; none where the note said so already.
+    /// Checkpoint that undoes it; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
@@ -297,27 +297,27 @@ pub(super) fn yes() -> bool {
     true
 }
 
-/// A file that was changed in two places: what a sync service left of it, or a merge.
+/// A file that was changed in two places, found as a copy of a sync service, or by conflict markers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictCopy {
-    /// The copy; of a note with git's conflict markers the note itself.
+    /// The copy; for git's conflict markers the note itself.
     pub path: String,
-    /// The file it is a copy of, which may be gone.
+    /// The original file, which may no longer exist.
     pub of: String,
-    /// Who makes copies with such names, or `git`.
+    /// The program that makes copies with such names, or `git`.
     pub made_by: String,
-    /// Whether the copy says the same as the file to the byte. Then searches find that alone.
+    /// Whether both are identical. Then searches find only the original.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same: bool,
-    /// Why it can only be settled by hand: its name is no text.
+    /// Why it can only be resolved by hand: its name is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }
 
-/// What waits for a decision.
+/// The unresolved conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictsView {
-    /// By path.
+    /// Sorted by path.
     pub conflicts: Vec<ConflictCopy>,
 }
 
@@ -334,148 +334,148 @@ pub struct ConflictParams {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictView {
-    /// Which it is.
+    /// The conflict.
     #[serde(flatten)]
     pub conflict: ConflictCopy,
-    /// The lines that differ with three around them, as a unified diff: `-` is ours, `+` is theirs. Empty where nothing differs, and where
-    /// a side is no text.
+    /// The different lines with three lines of context, as a unified diff: `-` is ours, `+` is theirs. Empty if nothing differs, or
+    /// if a side is not text.
     pub diff: String,
-    /// Ours, where a side is no text; absent where it is gone, too.
+    /// Our side, if a side is not text; absent if the file no longer exists.
     pub ours: Option<ConflictSide>,
-    /// Theirs, where a side is no text.
+    /// Their side, if a side is not text.
     pub theirs: Option<ConflictSide>,
 }
 
-/// One side of a conflict that is no text.
+/// One side of a conflict that is not text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictSide {
-    /// How long it is, in bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// When it was last changed, as RFC 3339.
     pub updated_at: String,
 }
 
-/// What of a conflict is kept.
+/// Which side of a conflict to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictChoice {
-    /// The file as it has its name; of conflict markers what stands above `=======`.
+    /// The original file; for conflict markers the part above `=======`.
     Ours,
-    /// The copy, which takes the place of the file; of conflict markers what stands below.
+    /// The copy, which replaces the file; for conflict markers the part below.
     Theirs,
-    /// The copy becomes a file of its own; of conflict markers both, one after the other.
+    /// The copy becomes a separate file; for conflict markers both parts, one after the other.
     Both,
 }
 
-/// How to settle a conflict.
+/// How to resolve a conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeepParams {
     /// The copy, or the file that has one copy or conflict markers.
     pub path: String,
-    /// What is kept.
+    /// The side to keep.
     pub keep: ConflictChoice,
 }
 
-/// A conflict that is settled.
+/// A resolved conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictResolved {
     /// Always true.
     pub ok: bool,
     /// The file.
     pub path: String,
-    /// The file that the copy has become, where both are kept.
+    /// The new file of the copy, if both are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// What undoes it, each of them, the last change first.
+    /// Checkpoints that undo it, the last change first.
     pub checkpoint_ids: Vec<String>,
-    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
     #[serde(default = "yes")]
     pub searchable: bool,
 }
 
-/// What was forgotten for good, and what became of that.
+/// The purged texts, and what happened to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ForgottenView {
-    /// What was forgotten, the oldest first. What it said is not kept.
+    /// The purged texts, oldest first. Their content is not stored.
     pub forgotten: Vec<TombstoneView>,
-    /// What was left out because of it, the newest first; the last 1,000.
+    /// Texts that were left out because of it, newest first; the last 1,000.
     pub left_out: Vec<LeftOutView>,
-    /// What stands in notes all the same: somebody wrote it again. It stays.
+    /// Purged texts that somebody wrote again. They stay.
     pub back: Vec<BackAgain>,
-    /// Whether all notes were looked over for `back`.
+    /// Whether all notes were checked for `back`.
     pub complete: bool,
 }
 
-/// Something that was forgotten for good.
+/// A purged text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TombstoneView {
-    /// Names it.
+    /// Its id.
     pub id: i64,
-    /// When it was forgotten, as RFC 3339.
+    /// When it was purged, as RFC 3339.
     pub at: String,
-    /// The note that it was in; of one that is gone the folder alone.
+    /// The note that it was in; only the folder if the note no longer exists.
     pub place: String,
-    /// By how many texts it is known again: all of it, paragraphs, list items, turns.
+    /// Number of texts by which it is recognised: the whole, paragraphs, list items, turns.
     pub texts: usize,
-    /// By how many sentences.
+    /// Number of sentences by which it is recognised.
     pub sentences: usize,
-    /// How many facts it is.
+    /// Number of facts in it.
     pub facts: usize,
 }
 
-/// Something that was left out because it was forgotten.
+/// A text that was left out because it was purged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LeftOutView {
     /// When, as RFC 3339.
     pub at: String,
-    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
+    /// Where it came from: `program NAME`, `agent NAME`, `import` for an archive.
     pub by: String,
-    /// The collection, or the file, that it was for.
+    /// The collection or file that it was for.
     pub into: String,
-    /// Whether all of it was left out, or a part.
+    /// Whether the whole text was left out, or a part.
     pub whole: bool,
-    /// Which of the forgotten it is.
+    /// The id of the purged text.
     pub tombstone: i64,
 }
 
-/// A line that was forgotten for good and is there again.
+/// A purged line that exists again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BackAgain {
     /// The note.
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// Which of the forgotten it is.
+    /// The id of the purged text.
     pub tombstone: i64,
 }
 
-/// Something that was forgotten may come back.
+/// A purged text is allowed again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LiftedView {
     /// Always true.
     pub ok: bool,
 }
 
-/// Which changes.
+/// Which changes to return.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ChangesParams {
-    /// At most so many, 1 to 10,000; 100 when it is not said.
+    /// Maximum changes, 1 to 10,000; default 100.
     #[param(minimum = 1, maximum = 10_000)]
     pub limit: Option<usize>,
     /// Only those of this note, or of a folder that ends in `/`.
     pub path: Option<String>,
-    /// Only those from then on: a date (`2026-01-05`), a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
+    /// Only changes from this time: a date (`2026-01-05`), a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
     pub since: Option<String>,
 }
 
 /// What the program changed, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChangesView {
-    /// A line a change. They hold no text.
+    /// One line per change. They contain no text.
     pub changes: Vec<ChangeView>,
 }
 
@@ -489,16 +489,16 @@ pub struct ChangeView {
     pub by: String,
     /// What: `create`, `edit`, `append`, `forget`, `trash`, `restore` or `purge`.
     pub what: String,
-    /// The note; of one that is gone for good the folder alone.
+    /// The note; only the folder if it was purged.
     pub path: String,
-    /// The first line that is another since.
+    /// The first changed line.
     pub line_start: Option<u32>,
-    /// The last one.
+    /// The last changed line.
     pub line_end: Option<u32>,
-    /// A digest of the note before, by a key of this vault alone: the same again is the same content. Absent where it was not there.
+    /// A keyed digest of the note before, with a key of this vault: equal digests mean equal content. Absent if it did not exist.
     pub before: Option<String>,
     /// The digest after.
     pub after: Option<String>,
-    /// What undoes it, while it can be undone.
+    /// Checkpoint that undoes it, while possible.
     pub checkpoint_id: Option<String>,
 }

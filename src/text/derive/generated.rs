@@ -73,7 +73,7 @@ pub(crate) fn greater_doubt(one: Option<&'static str>, other: Option<&'static st
 
 /// A generated file that would not be read again as one: its frontmatter would be too large, and it would count as the person's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its frontmatter would be too large to be read again; what a person has put into it may be shortened")]
+#[error("its frontmatter would be too large; shorten what you added to it")]
 pub(crate) struct FrontmatterTooLarge;
 
 /// The bytes that a text of a list takes in frontmatter.

@@ -9,40 +9,40 @@ use crate::text::note::{Block, BlockKind, Note};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ItemEditError {
     /// A merge left its marks in the file.
-    #[error("a merge left its marks in it; they have to go first")]
+    #[error("it has conflict markers; resolve them first")]
     Conflict,
     /// A comment stands in the line.
-    #[error("a comment stands in the line; it has to be changed by hand")]
+    #[error("the line has a comment; edit it by hand")]
     Mixed,
     /// Something stands below the item.
-    #[error("something stands below its line, and would stand below another; take it out by hand")]
+    #[error("text below its line would end up below another line; remove it by hand")]
     Parent,
     /// The line says something else than it did when it was read.
-    #[error("somebody has edited the line in between; look at it again")]
+    #[error("the line was edited meanwhile; look at it again")]
     Changed,
     /// There is no such fact or entry.
     #[error("there is no such {0}")]
     Absent(&'static str),
     /// The key is none.
-    #[error("a key is letters, digits, `_`, `-` and `.`, a letter or `_` first")]
+    #[error("a key takes letters, digits, `_`, `-` and `.`, and starts with a letter or `_`")]
     Key,
     /// The namespace is none.
     #[error("a namespace is the headings above a fact, in lower case and joined by `/`")]
     Namespace,
     /// The text says nothing.
-    #[error("an entry says something")]
+    #[error("an entry needs text")]
     Empty,
     /// The text is too long.
-    #[error("an entry takes {MAX_ENTRY_BYTES} bytes")]
+    #[error("an entry takes up to {MAX_ENTRY_BYTES} bytes")]
     Long,
     /// The sources cannot be listed in the frontmatter.
-    #[error("its frontmatter cannot take the list `sources`; change it by hand")]
+    #[error("the list `sources` cannot be added to its frontmatter; edit it by hand")]
     Frontmatter,
     /// After the change the file would not say what it is to say.
-    #[error("the file would not read as it should; change it by hand")]
+    #[error("the changed file would be read wrongly; edit it by hand")]
     Unreadable,
     /// After the change the entry would not be seen.
-    #[error("the file would not read as it should, as with an open comment; change the text, or the file by hand")]
+    #[error("the changed file would be read wrongly, perhaps for an open comment; edit the text, or the file by hand")]
     Hidden,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn list_items<'n>(note: &'n Note, source: &'n str) -> impl Iterator<I
 
 /// What is reported of a file in which a merge left its marks.
 pub(super) const CONFLICT: &str =
-    "a merge left its marks; both sides are read, and nothing is written until they are gone";
+    "it has conflict markers; both sides are read, and nothing is written until you resolve them";
 
 /// Knows which list items are those of an outermost list.
 #[derive(Default)]

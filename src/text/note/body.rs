@@ -327,7 +327,7 @@ impl BodyWalk<'_> {
         while let Some(open) = html[at..].find("<!--").map(|offset| at + offset) {
             let Some(close) = html[open + 4..].find("-->").map(|offset| open + 4 + offset + 3) else {
                 let line = self.lines.line_of(self.start + range.start + open);
-                let message = "`<!--` opens a comment that is never closed; what follows is read as HTML";
+                let message = "`<!--` opens a comment that is never closed; the rest is read as HTML";
                 self.body.problems.push(Problem::new(line, message));
                 return;
             };

@@ -48,7 +48,7 @@ impl Note {
         // A tag that hides the note from an agent, or from all, may be among what was not read.
         let too_much = [
             (body.end < source.len(), lines.line_of(body.end), "too much Markdown from here on, which is not indexed"),
-            (has_more_tags, 1, "too many tags, and some are left out"),
+            (has_more_tags, 1, "too many tags; some are ignored"),
         ];
         for (_, line, what) in too_much.iter().filter(|(is_so, ..)| *is_so) {
             if visibility == Visibility::Public {

@@ -42,7 +42,7 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
         // Part by part, so that what was read is known if the rest is too much.
         failed = put(&mut output, &part).and_then(|()| output.flush());
         if failed.is_ok() && left == 0 {
-            let rest = format!("its text is longer than {} MB, and the rest is left out", MAX_TEXT / 1_000_000);
+            let rest = format!("its text is longer than {} MB; the rest is left out", MAX_TEXT / 1_000_000);
             failed = put(&mut output, &DocumentPart::Problem(rest));
             return Err(OutputFull);
         }
@@ -108,7 +108,7 @@ fn read(job: &ReaderJob, bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull>
     }));
     match by_kind {
         Ok(read) => read,
-        Err(_) => tell(DocumentPart::Problem("it cannot be read to its end: its reader failed".into())),
+        Err(_) => tell(DocumentPart::Problem("it cannot be read completely: its reader failed".into())),
     }
 }
 

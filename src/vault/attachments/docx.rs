@@ -29,7 +29,7 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     }
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
         Ok(archive) => archive,
-        Err(error) => return tell(DocumentPart::Refused(format!("it is no Word document: {error}"))),
+        Err(error) => return tell(DocumentPart::Refused(format!("it is not a Word document: {error}"))),
     };
     let main = main_part(&mut archive).unwrap_or_else(|| "word/document.xml".into());
     let folder = main.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
@@ -37,7 +37,7 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let text = match part(&mut archive, &main) {
         Ok(text) => text,
         Err(ZipError::FileNotFound) => {
-            return tell(DocumentPart::Refused(format!("it is no Word document: there is no `{main}` in it")));
+            return tell(DocumentPart::Refused(format!("it is not a Word document: it has no `{main}`")));
         }
         Err(error) => return tell(DocumentPart::Refused(format!("its text cannot be read: {error}"))),
     };
@@ -166,9 +166,7 @@ fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -
     body.end_row();
     body.told.drain(..).try_for_each(&mut *tell)?;
     match wrong {
-        Some(wrong) => {
-            tell(DocumentPart::Problem(format!("the document is damaged, and what follows is left out: {wrong}")))
-        }
+        Some(wrong) => tell(DocumentPart::Problem(format!("the document is damaged; the rest is left out: {wrong}"))),
         None => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ const MAX_PARAGRAPH: usize = 64 * 1024;
 pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if !has_mark && bytes.iter().take(1024).any(|byte| *byte == 0) {
-        return tell(DocumentPart::Refused("it is no web page: there are zero bytes in it".into()));
+        return tell(DocumentPart::Refused("it is not a web page: it has zero bytes".into()));
     }
     let text = decode(bytes);
     let mut emitter = DefaultEmitter::default();

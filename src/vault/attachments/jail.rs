@@ -124,6 +124,6 @@ mod filter {
 mod filter {
     /// There is no such filter.
     pub(super) fn apply() -> Result<(), String> {
-        Err("this system has no filter of system calls that is used here".into())
+        Err("no filter of system calls is supported on this system".into())
     }
 }

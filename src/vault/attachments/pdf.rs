@@ -32,7 +32,7 @@ const UNITS: f64 = 1000.0;
 pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     if !head.windows(5).any(|window| window == b"%PDF-") {
-        return tell(DocumentPart::Refused("it is no PDF".into()));
+        return tell(DocumentPart::Refused("it is not a PDF".into()));
     }
     let document = match Pdf::new(bytes.to_vec()) {
         Ok(document) => document,
@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
         }
     }
     match (is_empty, has_text || has_problem) {
-        (true, _) => tell(DocumentPart::Refused("no page is found in it; it is damaged".into())),
+        (true, _) => tell(DocumentPart::Refused("it has no pages; it is damaged".into())),
         (_, false) => tell(DocumentPart::Refused("there is no text in it; it may be pictures of pages".into())),
         _ => Ok(()),
     }

@@ -69,7 +69,7 @@ impl AttachmentReader {
     fn read_anew(&self, path: &VaultPath, opened: &OpenedFile) -> Result<Result<DocumentText, String>, ReadError> {
         let unfit = |error: std::io::Error| ReadError::Unfit(format!("cannot be read: {error}"));
         let Some(kind) = path.attachment().filter(|kind| kind.is_document()) else {
-            return Err(ReadError::Unfit("it is no document".into()));
+            return Err(ReadError::Unfit("it is not a document".into()));
         };
         let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
         // Another may have read it meanwhile.
@@ -124,7 +124,7 @@ impl AttachmentReader {
     pub(crate) fn forget(&self, path: &VaultPath) -> Option<String> {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let kept = self.kept.as_ref().filter(|_| !self.only_looks)?;
-        kept.remove(path).err().map(|error| format!("the text of `{path}` is kept in the index still: {error}"))
+        kept.remove(path).err().map(|error| format!("the index still has the text of `{path}`: {error}"))
     }
 
     /// Keeps nothing of paths that are not among these.

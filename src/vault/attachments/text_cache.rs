@@ -142,9 +142,9 @@ mod tests {
         assert_eq!(kept.get(&a, &one), None);
         let said = Ok(DocumentText { text: "tea".into(), problems: vec!["page 2".into()] });
         kept.put(&a, &one, &said).unwrap();
-        kept.put(&b, &two, &Err("it is no PDF".into())).unwrap();
+        kept.put(&b, &two, &Err("it is not a PDF".into())).unwrap();
         assert_eq!((kept.get(&a, &one), kept.get(&a, &two)), (Some(said), None));
-        assert_eq!(kept.get(&b, &two), Some(Err("it is no PDF".into())));
+        assert_eq!(kept.get(&b, &two), Some(Err("it is not a PDF".into())));
         kept.retain([&b].into_iter()).unwrap();
         assert_eq!((kept.get(&a, &one), kept.get(&b, &two).is_some()), (None, true));
         let file = kept.file(&b);

@@ -8,27 +8,27 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
     /// There is no `git` on the path.
-    #[error("git is not there: install it, or back up with `vault export FILE.tar.zst`")]
+    #[error("git is not installed: install it, or back up with `vault export FILE.tar.zst`")]
     NoGit,
     /// git could not be started or listened to.
     #[error("git cannot be run: {0}")]
     Run(#[from] io::Error),
     /// The vault's folder is away.
-    #[error("{} is not there", .0.display())]
+    #[error("{} does not exist", .0.display())]
     NotThere(PathBuf),
     /// The vault is in no repository.
-    #[error("{} is in no git repository. `git init` in that folder makes it one, then `vault backup` again", .0.display())]
+    #[error("{} is not in a git repository. Run `git init` in that folder, then `vault backup` again", .0.display())]
     NotARepository(PathBuf),
     /// The repository around the vault leaves it out.
     #[error(
-        "the repository {} ignores this vault, so nothing of it would be backed up. `git init` in the vault gives it a \
-         repository of its own", .0.display()
+        "the repository {} ignores this vault, so nothing would be backed up. Run `git init` in the vault to give it its \
+         own repository", .0.display()
     )]
     Ignored(PathBuf),
     /// Nobody has said that what git would run is the person's.
     #[error(
-        "the repository was never backed up by hand, and git may run a program that came with it. Run `vault backup` by hand \
-         once; from then on the daemon backs up by itself"
+        "this repository was never backed up by hand, and git may run a program that came with it. Run `vault backup` \
+         once; after that the daemon makes the backups"
     )]
     NeverByHand,
     /// The person is in the middle of something.
@@ -46,18 +46,20 @@ pub(crate) enum BackupError {
     Unmerged(Vec<String>),
     /// No branch would hold the commit.
     #[error(
-        "no branch is checked out (the head is detached at {0}), so a commit could get lost. `git switch -c NAME` makes \
-         a branch of it, `git switch NAME` goes back to one; then `vault backup` again"
+        "no branch is checked out (HEAD is detached at {0}), so a commit could get lost. Make a branch with \
+         `git switch -c NAME`, or return to one with `git switch NAME`; then `vault backup` again"
     )]
     Detached(String),
     /// Another git is at work, or was killed.
     #[error(
-        "another git is at work: {} is there. Try again when it has finished; if none runs, one was killed, and that \
-         file may be removed", .0.display()
+        "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, and you \
+         can remove that file", .0.display()
     )]
     Locked(PathBuf),
     /// git took too long.
-    #[error("`git {what}` was ended as it had not finished in {after:?}: a hook, a prompt or a slow disk or network")]
+    #[error(
+        "`git {what}` was stopped: not finished in {after:?}. Look for a hook, a prompt, or a slow disk or network"
+    )]
     TooSlow {
         /// What was asked of it.
         what: String,
@@ -65,19 +67,21 @@ pub(crate) enum BackupError {
         after: Duration,
     },
     /// The program stops.
-    #[error("the backup was called off, as the program stops")]
+    #[error("the backup was cancelled because the program is stopping")]
     Cancelled,
     /// There is nowhere to push to.
-    #[error("there is no remote to push to. `git remote add origin URL` names one; then `vault backup --push` again")]
+    #[error(
+        "there is no remote to push to. Add one with `git remote add origin URL`; then `vault backup --push` again"
+    )]
     NoRemote,
     /// There are several places to push to, and none was chosen.
     #[error(
-        "{0} has no upstream, and there are several remotes. `git push --set-upstream REMOTE {0}` chooses one, once"
+        "{0} has no upstream, and there are several remotes. Choose one once with `git push --set-upstream REMOTE {0}`"
     )]
     WhichRemote(String),
     /// The remote has what is not here.
     #[error(
-        "the remote {remote} has commits that are not here, so it refused. `git pull --rebase`, then \
+        "the remote {remote} refused, because it has commits that are not here. Run `git pull --rebase`, then \
          `vault backup --push` again. It said: {said}"
     )]
     Behind {
@@ -95,6 +99,6 @@ pub(crate) enum BackupError {
         said: String,
     },
     /// The vault keeps changing.
-    #[error("files came and went while they were being backed up; try again when that has calmed down")]
+    #[error("files appeared and disappeared during the backup; try again when the vault is quiet")]
     Restless,
 }

@@ -214,7 +214,7 @@ impl Repository {
         let mut held_back = self.hold_back(&mut files);
         held_back.extend(repositories.iter().map(|path| HeldBack {
             path: self.in_vault(path),
-            reason: "a git repository of its own, to be backed up by itself".into(),
+            reason: "it is a git repository; back it up separately".into(),
         }));
         let commit = if files.is_empty() { None } else { self.commit_files(&files, text)? };
         Ok(BackupReport { commit, held_back, pushed: None })
@@ -232,7 +232,7 @@ impl Repository {
             let marked = [".md", ".markdown"].iter().any(|end| path.ends_with(end))
                 && read_if_short(&self.top.join(&path)).is_ok_and(|text| has_conflict(&text));
             if marked {
-                let reason = "it has conflict markers (`<<<<<<<`): choose what is to stay, and back up again";
+                let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
                 held.push(HeldBack { path: self.in_vault(&path), reason: reason.into() });
             }
             !marked

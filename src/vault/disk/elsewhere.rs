@@ -112,7 +112,7 @@ impl FilesElsewhere {
         let mut left = vec![(self.base.clone(), self.with_none_below(BTreeSet::from([0])), 0)];
         while let Some((folder, at, depth)) = left.pop() {
             if found.folders.len() >= MAX_FOLDERS || found.files.len() >= MAX_FILES {
-                let most = format!("more than {MAX_FOLDERS} folders or {MAX_FILES} files: the others are left out");
+                let most = format!("more than {MAX_FOLDERS} folders or {MAX_FILES} files: the rest is left out");
                 found.problems.push((self.base.clone(), most));
                 break;
             }

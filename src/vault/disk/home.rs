@@ -43,7 +43,7 @@ pub enum HomeError {
     NotFound(PathBuf),
     /// The folder is there, but it is not a vault.
     #[error(
-        "{} is not a vault: it has no memory.toml. `vault init --adopt {}` makes it one without touching a file of it",
+        "{} is not a vault: it has no memory.toml. `vault init --adopt {}` makes it one without changing its files",
         .0.display(), .0.display()
     )]
     NotAVault(PathBuf),

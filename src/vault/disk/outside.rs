@@ -26,7 +26,7 @@ pub struct OutsideFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideError {
     /// Its pattern is no glob.
-    #[error("the pattern of the collection `{name}` cannot be read: {source}")]
+    #[error("the pattern of the collection `{name}` is invalid: {source}")]
     Pattern {
         /// The collection.
         name: String,
@@ -35,7 +35,7 @@ pub enum OutsideError {
         source: GlobError,
     },
     /// Its notes would be indexed twice.
-    #[error("the collection `{name}` is the folder {}, which overlaps with {other}; each note belongs to one", folder.display())]
+    #[error("the collection `{name}` is the folder {}, which overlaps with {other}; a note can belong to only one", folder.display())]
     Overlap {
         /// The collection.
         name: String,

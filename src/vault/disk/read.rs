@@ -22,10 +22,10 @@ pub struct Source {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is not there (any more).
-    #[error("the file is gone")]
+    #[error("the file no longer exists")]
     Gone,
     /// It changed while it was read: read it again a little later.
-    #[error("the file was being written while it was read")]
+    #[error("the file changed while it was read")]
     Changing,
     /// It is something else than a file, or too large, or not text, or may not be read. The sentence says which.
     #[error("{0}")]
@@ -91,7 +91,7 @@ fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp)
 /// Reads the note at `path`; never waits for a FIFO, never follows a symbolic link.
 ///
 /// # Errors
-/// When the file is gone, is being written, or is not fit to be indexed.
+/// When the file no longer exists, is being written, or is not fit to be indexed.
 pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
     let (bytes, stamp) = whole(root, path, max_bytes)?;
     let hash = blake3::hash(&bytes);

@@ -32,7 +32,7 @@ pub struct NoteRules {
 
 /// A glob of the configuration that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("`{key}` has a glob that cannot be read: {source}")]
+#[error("`{key}` has an invalid glob: {source}")]
 pub struct RulesError {
     key: &'static str,
     #[source]
@@ -86,7 +86,7 @@ impl NoteRules {
     fn add_pattern(&mut self, pattern: &str) {
         let compiled = match self.patterns.len() < MAX_PATTERNS {
             true => RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| error.to_string()),
-            false => Err(format!("there are over {MAX_PATTERNS}")),
+            false => Err(format!("there are more than {MAX_PATTERNS}")),
         };
         match compiled {
             Ok(compiled) => self.patterns.push(compiled),

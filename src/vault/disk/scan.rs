@@ -155,7 +155,7 @@ impl Scan {
             }
         };
         if name.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-            problem("a folder of the vault, hidden by the collection with its name; rename one of them".into());
+            problem("a folder of the vault, hidden by a collection with the same name; rename one of them".into());
         }
         if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             let shown = folder.display();

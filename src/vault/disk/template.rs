@@ -16,11 +16,11 @@ static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/vault-template");
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InitError {
     /// It is one already.
-    #[error("{} is a vault already", .0.display())]
+    #[error("{} is already a vault", .0.display())]
     AlreadyAVault(PathBuf),
     /// It holds files.
     #[error(
-        "{} is not empty. `vault init --adopt {}` makes it a vault without touching a file of it",
+        "{} is not empty. `vault init --adopt {}` makes it a vault without changing its files",
         .0.display(), .0.display()
     )]
     NotEmpty(PathBuf),

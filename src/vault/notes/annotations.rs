@@ -345,7 +345,7 @@ fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a Fi
     Err(match (&params.hash, params.line) {
         (Some(hash), _) => no_chunk(hash),
         (None, Some(line)) => RequestError::not_found(format!("there is no passage at line {line}")),
-        (None, None) => RequestError::not_found("the note has no passage"),
+        (None, None) => RequestError::not_found("the note has no passages"),
     })
 }
 

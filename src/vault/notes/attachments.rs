@@ -13,8 +13,7 @@ use crate::vault::disk::{FoundNote, scan_attachments};
 pub(crate) fn attachments(owner: &Owner) -> Result<AttachmentsView, RequestError> {
     let workspace = owner.workspace();
     let scope = owner.now()?;
-    let rules =
-        workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has a glob that cannot be read"))?;
+    let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
     let searched = workspace.config().index.attachments;
     let problems = scope.reader().problems().map_err(|error| workspace.damaged(error))?;
     let mut reasons: HashMap<String, Vec<String>> = HashMap::new();
@@ -26,7 +25,7 @@ pub(crate) fn attachments(owner: &Owner) -> Result<AttachmentsView, RequestError
         let file = scope.reader().files().at(path.as_str());
         let known = reasons.remove(path.as_str()).unwrap_or_default();
         let (state, reasons) = match file {
-            _ if !kind.is_document() => (AttachmentState::NotRead, vec!["a picture is listed, and not read".into()]),
+            _ if !kind.is_document() => (AttachmentState::NotRead, vec!["pictures are listed, but not read".into()]),
             _ if !searched => (AttachmentState::NotRead, vec!["`[index] attachments` is off".into()]),
             Some(_) => (AttachmentState::Searched, known),
             None if known.is_empty() => (AttachmentState::Waiting, known),

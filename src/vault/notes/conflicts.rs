@@ -25,7 +25,7 @@ const AROUND: usize = 3;
 const SMALLEST: Duration = Duration::from_millis(500);
 
 /// Why a copy is listed and not settled here.
-const NO_NAME: &str = "its name is not UTF-8: give it another, or settle it in a file manager";
+const NO_NAME: &str = "its name is not UTF-8: rename it, or resolve it in a file manager";
 
 /// The files that were changed in two places, by path; `problems` are those of the same state of the index, `found` what is on disk.
 pub(crate) fn conflict_copies(
@@ -166,7 +166,7 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
     let mut settled = ConflictEdits { undo: Vec::new(), beside: None };
     match (keep, ours) {
         (ConflictChoice::Ours, None) => {
-            let hint = Some("the copy is all there is of it: keep `theirs`".to_owned());
+            let hint = Some("only the copy exists: keep `theirs`".to_owned());
             return Err(RequestError { hint, ..gone(&found.of) });
         }
         (ConflictChoice::Ours, Some(_)) => {}
@@ -210,8 +210,7 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let now = owner.now()?;
     let files = now.reader().files();
     let workspace = owner.workspace();
-    let rules =
-        workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has a glob that cannot be read"))?;
+    let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
     let is_there = |path: &str| {
         let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home().root(), &rules, &path));
         files.at(path).is_some() || on_disk().is_some()
@@ -243,17 +242,19 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
 }
 
 fn gone(path: &VaultPath) -> RequestError {
-    RequestError::not_found(format!("`{path}` is not there"))
+    RequestError::not_found(format!("`{path}` does not exist"))
 }
 
 fn no_text(path: &VaultPath) -> RequestError {
-    RequestError::invalid(format!("`{path}` is not UTF-8, so it is not written; settle it in an editor"))
+    RequestError::invalid(format!("`{path}` is not UTF-8, so the program does not write it; resolve it in an editor"))
 }
 
 fn no_conflict(path: &str) -> RequestError {
     RequestError {
-        hint: Some("`vault conflicts` lists those there are".into()),
-        ..RequestError::not_found(format!("`{path}` is no conflict copy, has none, and has no conflict markers"))
+        hint: Some("`vault conflicts` lists all conflicts".into()),
+        ..RequestError::not_found(format!(
+            "`{path}` is not a conflict copy, and has neither a copy nor conflict markers"
+        ))
     }
 }
 

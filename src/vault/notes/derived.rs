@@ -44,7 +44,7 @@ fn entry_says(owner: &Owner, place: &str) -> Option<String> {
 }
 
 /// Why an entry stays that names lines which say nothing of it.
-const OTHER_LINES: &str = "the lines that it names may be others by now; look at it, and remove it yourself";
+const OTHER_LINES: &str = "the lines that it cites may have changed; check it, and remove it yourself";
 
 /// Keeps the entries of memory that say nothing of what is removed: the lines that they cite may be others by now.
 pub(super) fn keep_of_other_lines(owner: &Owner, removed: &[String], derived: &mut [DerivedNote]) {

@@ -51,8 +51,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let summary = summary.map(|summary| root.add_summary(summary));
     for derived in listed.iter_mut().filter(|derived| derived.summary) {
         derived.gone = summary == Some(true);
-        derived.kept_because =
-            (summary == Some(false)).then(|| "its lines are not plain enough; change it yourself".into());
+        derived.kept_because = (summary == Some(false)).then(|| "its lines are too complex; edit it yourself".into());
     }
     if params.derived && root.lines.is_some() {
         keep_of_other_lines(owner, &root.removed, &mut listed);

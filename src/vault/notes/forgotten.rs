@@ -46,7 +46,7 @@ pub(crate) fn lift(owner: &Owner, id: i64) -> Result<LiftedView, RequestError> {
     if owner.workspace().forgotten().lift(id)? {
         return Ok(LiftedView { ok: true });
     }
-    Err(RequestError::not_found(format!("nothing that was forgotten for good has the number {id}")))
+    Err(RequestError::not_found(format!("no purged text has the number {id}")))
 }
 
 /// What was forgotten and stands in notes again, as far as they could be looked over within `patience`, and whether all were. The person

@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(300);
 const MEMORY: [&str; 3] = ["memories", "profile", "summaries"];
 /// What a purge says where the index does not follow yet, or somebody reads it as it was before.
 const IN_THE_INDEX: &str =
-    "the files of the index have the text until it has caught up, and the searches that are under way have ended";
+    "the index files still have the text until the index has caught up and running searches have ended";
 
 /// What is remembered of something that goes for good: where it was, and what is known again.
 pub(super) struct NewTombstone {
@@ -161,7 +161,7 @@ impl<'a> Purge<'a> {
         // Who keeps summaries may have taken it away before.
         let purged = summary.map_or(Ok(Purged::default()), |summary| self.files.purge(&summary));
         let purged = purged.and_then(|_| self.files.purge(path)).unwrap_or_else(|error| {
-            self.failed(format!("what is kept of `{path}` may have the text: {error}"));
+            self.failed(format!("old versions of `{path}` may have the text: {error}"));
             Purged::default()
         });
         let kept_text = workspace.forget_attachment(path);
@@ -208,7 +208,7 @@ impl<'a> Purge<'a> {
                 self.view.embeddings = embeddings;
                 (!is_erased).then(|| IN_THE_INDEX.into())
             }
-            Err(error) => Some(format!("the files of the index may have the text: {}", error.message)),
+            Err(error) => Some(format!("the index files may have the text: {}", error.message)),
         };
         let table = OpenPurgeTable::new(workspace.state());
         let noted = match (self.is_done, &remains) {
@@ -241,11 +241,11 @@ impl<'a> Purge<'a> {
         remains.extend(clear_pending(workspace, self.view.tombstone));
         remains.extend(root.title_says().then(|| in_title(path)));
         if left.and_then(summary_of).is_some() {
-            remains.push(format!("the `summary` of `{path}` may say it; change that yourself"));
+            remains.push(format!("the `summary` of `{path}` may say it; edit it yourself"));
         }
         remains.extend(copies.iter().map(|copy| {
             format!(
-                "`{copy}` is a copy of the note that a sync service made, and may say it; `vault conflicts show {copy}`"
+                "`{copy}` is a copy made by a sync service, and may have the text; see `vault conflicts show {copy}`"
             )
         }));
         if let Some(commits) = self.view.commits {
@@ -255,12 +255,12 @@ impl<'a> Purge<'a> {
             };
             let times = if commits == 1 { "1 commit".into() } else { format!("{commits} commits") };
             remains.push(format!(
-                "git has the note in {times}. {how} writes them anew; every clone and remote keeps what it has"
+                "git has the note in {times}. {how} rewrites them; clones and remotes keep their copies"
             ));
         }
         remains.extend(self.files.held_notes().iter().map(|path| {
             format!(
-                "another program has `{path}` open for writing; what it had before lies in `.vault/state/unfinished` until some time after it closes that, and may say it"
+                "another program has `{path}` open for writing; its old content stays in `.vault/state/unfinished` until some time after the program closes it, and may have the text"
             )
         }));
         // As it is now, without what went.
@@ -330,7 +330,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
     let Ok(path) = VaultPath::new(open.path.as_str()) else { return Ok(true) };
     let _one = files.one_generation();
     let going: Result<Vec<JournalItem>, RequestError> = serde_json::from_str(&open.going_with)
-        .map_err(|error| RequestError::internal(format!("the list of what goes with `{path}`: {error}")));
+        .map_err(|error| RequestError::internal(format!("the list of what is deleted with `{path}`: {error}")));
     let lost = files.removed_since(&path, open.at, |had| workspace.text_of(&path, had))?;
     if !open.removed && lost.is_none() && files.read(&path)?.is_some() {
         let of_going = going.iter().flatten().filter_map(|going| going.tombstone);
@@ -396,7 +396,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
 }
 
 fn in_title(path: &VaultPath) -> String {
-    format!("the title of `{path}`, in its frontmatter, says some of it; change that yourself")
+    format!("the title in the frontmatter of `{path}` has a part of the text; edit it yourself")
 }
 
 /// Takes a purge back by which nothing was removed, with its tombstones.
@@ -433,11 +433,11 @@ fn clear_logs(
         failures.extend(done.err().map(|error| format!("{what} may name it: {error}")));
     };
     note("the log of what agents read", log.forget(path.as_str(), instead, |query| tells.are_in(query)));
-    note("what is kept of imports", ImportTable::new(workspace.state()).purge_file(path.as_str(), gone));
-    note("what is kept of sessions", SessionTable::new(workspace.state()).purge_file(path.as_str(), gone));
+    note("the list of imports", ImportTable::new(workspace.state()).purge_file(path.as_str(), gone));
+    note("the list of sessions", SessionTable::new(workspace.state()).purge_file(path.as_str(), gone));
     if gone {
         note("the log of changes", files.hide_in_log(path, &folder));
-        note("what was forgotten before", workspace.forgotten().gone(path, &remembered.place.readers));
+        note("the list of purged texts", workspace.forgotten().gone(path, &remembered.place.readers));
     }
     failures
 }
@@ -504,18 +504,18 @@ fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, parts: &[TextPart])
 /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
 fn clear_pending(workspace: &Workspace, tombstone: Option<i64>) -> impl Iterator<Item = String> {
     let aside = workspace.state().put_aside().map(|aside| {
-        format!("{}, which could not be read, may have the text; remove it if you need nothing of it", aside.display())
+        format!("{} could not be read and may have the text; remove it if you do not need it", aside.display())
     });
     let swept = workspace.sweep_pending(PATIENCE);
-    let short = tombstone.is_none().then(|| "it is too short to be known again, should something bring it back".into());
+    let short = tombstone.is_none().then(|| "it is too short to be recognised if it comes back".into());
     let queue = match swept {
         Ok(0) => None,
         Ok(waiting) => {
             let wait =
                 if waiting == 1 { "1 captured event waits".into() } else { format!("{waiting} captured events wait") };
             let then = match tombstone {
-                Some(_) => "what they have of the text is on the disk until then, and left out",
-                None => "if one of them has the text, that comes back with it",
+                Some(_) => "until then the disk has their text; the purged text is then left out",
+                None => "if one of them has the text, it comes back",
             };
             Some(format!("{wait} to be written; {then}"))
         }
@@ -533,7 +533,7 @@ fn in_history_of(error: &ItemError) -> String {
 
 /// What the trash has of a note's name that nobody knows to be of the note.
 fn in_trash(path: &VaultPath) -> String {
-    format!("`{path}` is not known to be a copy of the note, and stays; look into it, and remove it yourself if it is")
+    format!("`{path}` may be a copy of the note, and stays; check it, and remove it yourself if it is")
 }
 
 /// The names of the embeddings of a note's chunks, as indexed.

@@ -77,7 +77,7 @@ fn lacks(scope: &ReadScope, file: &FileEntry, found: &Related) -> Option<String>
     if let Some(reason) = &found.damage {
         return Some(match scope.is_agents() {
             true => "some passages cannot be shown now".into(),
-            false => format!("some passages cannot be shown ({reason}); the index is checked and mended"),
+            false => format!("some passages cannot be shown ({reason}); the index is being checked and repaired"),
         });
     }
     let (embedded, of) = scope.embedded();
@@ -86,7 +86,7 @@ fn lacks(scope: &ReadScope, file: &FileEntry, found: &Related) -> Option<String>
         Mode::Keyword => Some(match scope.workspace().shared().progress().model {
             ModelStatus::Off => "compared by words alone: `embed.model` is \"none\"".into(),
             ModelStatus::Failed(reason) => format!("compared by words alone: {reason}"),
-            ModelStatus::Loading => "compared by words alone: the model is being loaded".into(),
+            ModelStatus::Loading => "compared by words alone: the model is loading".into(),
             ModelStatus::Ready { .. } if !file.chunks.iter().any(|chunk| scope.reader().is_embedded(chunk.row)) => {
                 "compared by words alone: the note is not embedded yet".into()
             }

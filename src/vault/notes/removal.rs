@@ -124,7 +124,7 @@ impl Removal {
     ) -> Result<Self, RequestError> {
         let removal = Self::of(owner, item, place, purge)?;
         match removal.digest().is_some_and(|now| item.seen != Some(now)) {
-            true => Err(RequestError::conflict("it has been changed since; look at it, and remove it yourself")),
+            true => Err(RequestError::conflict("it has changed since; check it, and remove it yourself")),
             false => Ok(removal),
         }
     }
@@ -144,13 +144,13 @@ impl Removal {
             return Err(changed());
         }
         if path.is_document() && !matches!(part, Part::Whole) {
-            let message = format!("`{path}` is an attachment, which is never written; only all of it can go");
+            let message = format!("`{path}` is an attachment; it can only be deleted whole");
             return Err(RequestError::invalid(message));
         }
         let had = match part {
             Part::Whole => workspace.text_of(path, bytes),
             _ => String::from_utf8(bytes)
-                .map_err(|_| RequestError::invalid(format!("`{path}` is not text; only all of it can go")))?,
+                .map_err(|_| RequestError::invalid(format!("`{path}` is not text; it can only be deleted whole")))?,
         };
         let note = Note::of(path, &had);
         let (left, lines) = match part {
@@ -228,7 +228,7 @@ impl Removal {
         let mut values: BTreeSet<String> =
             fact.into_iter().flat_map(said_by).chain(ever(&book, &namespace, key)).collect();
         if book.facts.times(&namespace, key) > 1 {
-            let message = format!("`{name}` stands more than once in {path}; remove the other lines first");
+            let message = format!("`{name}` occurs more than once in {path}; remove the other lines first");
             return Err(RequestError::conflict(message));
         }
         if fact.is_none() && (values.is_empty() || !purge) {
@@ -244,7 +244,7 @@ impl Removal {
             if now.is_none_or(|now| !meant.contains(now)) {
                 if !purge {
                     // It has been set anew since, and what it was before stays known until it is purged.
-                    return Err(RequestError::conflict(format!("`{name}` has another value by now")));
+                    return Err(RequestError::conflict(format!("`{name}` has another value now")));
                 }
                 values.retain(|value| meant.contains(value.as_str()));
                 lines = None;
@@ -377,7 +377,9 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<(VaultPath, Part, Opti
     let lines = match (params.line_start, params.line_end) {
         (None, None) => None,
         (Some(first), last) if first > 0 && last.unwrap_or(first) >= first => Some((first, last.unwrap_or(first))),
-        _ => return Err(RequestError::invalid("`line_start` and `line_end` are lines of the note, from 1")),
+        _ => {
+            return Err(RequestError::invalid("`line_start` and `line_end` must be lines of the note, counted from 1"));
+        }
     };
     match (&params.hash, &params.path, lines) {
         (Some(hash), None, None) => {
@@ -399,8 +401,8 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<(VaultPath, Part, Opti
             // Lines are those of the note as the index, and so a search, has told of it.
             let seen = owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash);
             if seen.is_none() && !params.dry_run && path.on_disk(owner.workspace().home().root()).is_file() {
-                let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
-                let hint = Some("send `seen`, which a `dry_run` gives".into());
+                let message = format!("`{path}` is not indexed, so its lines may differ from what you saw");
+                let hint = Some("send `seen`, which `dry_run` returns".into());
                 return Err(RequestError { hint, ..RequestError::conflict(message) });
             }
             Ok((path, Part::Lines(first, last), seen))
@@ -489,8 +491,8 @@ fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<()
     let Some(name) = history.names().map(|(namespace, key)| full_name(namespace, key)).next() else { return Ok(()) };
     let scope = fact_store.scope_of(&facts).filter(|scope| *scope != MemoryScope::User);
     let scope = scope.map(|scope| format!(" --scope {scope}")).unwrap_or_default();
-    let message = format!("`{path}` has what `{name}` was on other lines, too; a line of it cannot be purged");
-    let hint = format!("forget the fact, and all that it ever was: `vault forget fact:{name}{scope} --purge`");
+    let message = format!("`{path}` has values of `{name}` on other lines too; one line alone cannot be purged");
+    let hint = format!("purge the fact with all its values: `vault forget fact:{name}{scope} --purge`");
     Err(RequestError { hint: Some(hint), ..RequestError::invalid(message) })
 }
 

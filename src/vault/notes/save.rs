@@ -101,7 +101,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
             let tags = [new.tags.clone(), lost].concat();
             text = revised(&changes, &tags);
             if !note.tags_missing_in(&Note::parse(&text, path.stem())).is_empty() {
-                let reason = "a tag in its text would go, and cannot be put into its frontmatter";
+                let reason = "a tag in its text would be lost, and cannot be moved into its frontmatter";
                 return Err(WriteError::Refused { path: path.to_string(), reason });
             }
             if is_shown(&text) {
@@ -110,7 +110,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
                 text = revised(&changes, &tags);
             }
             if is_shown(&text) {
-                let reason = "it is private, and would not be with the new text";
+                let reason = "it is private, and the new text would make it public";
                 return Err(WriteError::Refused { path: path.to_string(), reason });
             }
             let checkpoint = Some(files.replace(&path, hash, &text, Action::Edit)?);
@@ -118,7 +118,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
         }
         if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.is_private() {
             // Beside it the new text would be seen.
-            let reason = "it is private, and its frontmatter has to be mended before it can be saved again";
+            let reason = "it is private; repair its frontmatter before you save it again";
             return Err(WriteError::Refused { path: path.to_string(), reason });
         }
     }
@@ -201,10 +201,10 @@ impl NewNote {
         }
         let metadata = params.metadata.clone().unwrap_or_default();
         if serde_json::to_string(&metadata).map_or(usize::MAX, |json| json.len()) > MAX_METADATA_BYTES {
-            return invalid(format!("`metadata` takes {MAX_METADATA_BYTES} bytes of JSON"));
+            return invalid(format!("`metadata` takes up to {MAX_METADATA_BYTES} bytes of JSON"));
         }
         if let Some(key) = ["title", "created", "updated", "tags"].into_iter().find(|key| metadata.contains_key(*key)) {
-            return invalid(format!("`metadata.{key}` has a place of its own"));
+            return invalid(format!("`metadata` cannot set `{key}`, which has its own field"));
         }
         if let Some(key) = metadata.keys().find(|key| key.trim().is_empty() || key.chars().any(char::is_control)) {
             return invalid(format!("`metadata` has the key {key:?}"));

@@ -43,7 +43,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     }
     let text = query_text("q", &query.q)?.to_owned();
     if let Some(part) = condition_without_value(&text) {
-        let hint = "give it one, as in `tag:travel` and `[rating:>3]`, or quote it to look for its words";
+        let hint = "add one, as in `tag:travel` and `[rating:>3]`, or quote it to search for its words";
         return Err(RequestError {
             hint: Some(hint.into()),
             ..RequestError::invalid(format!("`{part}` has no value"))
@@ -139,10 +139,10 @@ fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig
     let Some(set) = set else { return Ok(Cow::Borrowed(config)) };
     if viewer.limits().is_some() {
         return Err(RequestError::forbidden(
-            "`set` is the person's: an agent searches with the settings that there are",
+            "`set` is only for the owner; an agent searches with the configured settings",
         ));
     }
-    let hint = Some("`[search]` in memory.toml has the keys and what each takes".to_owned());
+    let hint = Some("the keys and their values are those of `[search]` in memory.toml".to_owned());
     let wrong = |reason| RequestError { hint, ..RequestError::invalid(format!("`set`: {reason}")) };
     config.with(set).map(Cow::Owned).map_err(wrong)
 }

@@ -60,7 +60,7 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         WriteError::Changed(path) => RequestError {
             kind: ErrorKind::Conflict,
             message: format!("`{path}` has changed since; nothing was written"),
-            hint: Some("`--force`, or `force` over HTTP, restores it all the same, and keeps what it has now".into()),
+            hint: Some("`--force`, or `force` over HTTP, restores it anyway, and keeps the present content".into()),
         },
         error => error.into(),
     })?;
@@ -78,13 +78,13 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     let waiting =
         workspace.sweep_pending(SETTLE_TIMEOUT).map_err(|error| RequestError::unavailable(error, "try again"))?;
     if waiting > 0 {
-        let message = format!("{waiting} events are on their way into their files still");
+        let message = format!("{waiting} events are still waiting to be written");
         return Err(RequestError::unavailable(message, "nothing was undone: try again in a moment"));
     }
     let imports = ImportTable::new(workspace.state());
     let made = imports.files(import).map_err(unreadable)?;
     if made.is_empty() {
-        return Err(RequestError::not_found(format!("there is no import {import}, or it changed no file")));
+        return Err(RequestError::not_found(format!("there is no import {import}, or it changed no files")));
     }
     let mut there = Vec::new();
     for file in &made {
@@ -97,8 +97,10 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
             Some(Err(WriteError::NoCheckpoint(_))) => {
                 return Err(RequestError {
                     kind: ErrorKind::Conflict,
-                    message: format!("what `{path}` was before the import is not kept any more; nothing was undone"),
-                    hint: Some("`--force`, or `force` over HTTP, leaves it as it is and undoes the rest".into()),
+                    message: format!(
+                        "the content of `{path}` before the import is no longer stored; nothing was undone"
+                    ),
+                    hint: Some("`--force`, or `force` over HTTP, skips this file and undoes the rest".into()),
                 });
             }
             // It is as it was before: somebody has undone that, or an undo was cut short.
@@ -114,7 +116,7 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
             return Err(RequestError {
                 kind: ErrorKind::Conflict,
                 message: format!("`{path}` has changed since the import; nothing was undone"),
-                hint: Some("`--force`, or `force` over HTTP, undoes it all the same, and keeps what it has now".into()),
+                hint: Some("`--force`, or `force` over HTTP, undoes it anyway, and keeps the present content".into()),
             });
         }
         there.push((path, now, checkpoint));

@@ -42,7 +42,7 @@ fn an_agent_comes_and_goes() {
     let list = vault.run(&["agent", "list"]).ok().stdout;
     assert!(list.contains("ada-lovelace  reads 2 notes of yours"), "{list}");
     let twice = vault.run(&["agent", "add", "ada lovelace"]);
-    assert!(twice.code == 2 && twice.stderr.contains("there is an agent `ada-lovelace` already"), "{}", twice.stderr);
+    assert!(twice.code == 2 && twice.stderr.contains("the agent `ada-lovelace` already exists"), "{}", twice.stderr);
 
     let second = vault.run(&["agent", "rotate", "ada-lovelace"]).ok().stdout.trim().to_owned();
     assert_eq!((reads(&vault, &token), reads(&vault, &second)), (401, 200));

@@ -101,7 +101,7 @@ fn what_an_agent_may_not_is_as_if_it_were_not_there() {
     for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
         let reply = post(&vault, &ada, "/delete-chunk", &json!({"hash": hash}));
         assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; it changes when the text does"));
+        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; a hash changes with the text"));
         assert!(vault.path(&path).exists(), "{path}");
     }
     // The person is answered as an agent would be.

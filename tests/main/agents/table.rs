@@ -394,7 +394,7 @@ fn who_may_not_read_is_told_nothing_and_only_the_person_does_what_is_the_persons
         for token in [over.as_str(), &gone, "", "wrong", "x\u{e9}"] {
             let (status, body) = ask(&vault, token, asked);
             assert_eq!(status, 401, "{asked:?} {body}");
-            assert!(body.contains("a token is needed") && !body.contains("quokka"), "{asked:?} {body}");
+            assert!(body.contains("a token is required") && !body.contains("quokka"), "{asked:?} {body}");
         }
         if !["/api/user-memory/events", "/memory/ingest"].contains(&asked.1.as_str()) {
             assert_eq!(ask(&vault, &capture, asked).0, 403, "{asked:?}");

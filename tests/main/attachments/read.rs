@@ -58,7 +58,7 @@ fn a_pdf_that_is_damaged_gives_what_can_be_read() {
 #[test]
 fn what_cannot_be_read_says_why() {
     assert_eq!(refused("pdf", b""), "it is empty");
-    assert_eq!(refused("pdf", b"<html>"), "it is no PDF");
+    assert_eq!(refused("pdf", b"<html>"), "it is not a PDF");
     assert!(refused("pdf", b"%PDF-1.7\n").starts_with("it is damaged"));
     assert_eq!(refused("pdf", &encrypted("Secret", "open")), "it is encrypted, and takes a password");
     assert_eq!(
@@ -68,10 +68,10 @@ fn what_cannot_be_read_says_why() {
     );
     let drawing = pdf_of(&[b"0 0 100 100 re f".to_vec()], PdfStyle::default());
     assert!(refused("pdf", &drawing).contains("there is no text in it"));
-    assert!(refused("docx", b"%PDF-1.7").starts_with("it is no Word document"));
-    assert!(refused("docx", &archive(&[("a.txt", b"x")])).contains("there is no `word/document.xml` in it"));
+    assert!(refused("docx", b"%PDF-1.7").starts_with("it is not a Word document"));
+    assert!(refused("docx", &archive(&[("a.txt", b"x")])).contains("it has no `word/document.xml`"));
     assert!(refused("docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("password"));
-    assert!(refused("html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").contains("no web page"));
+    assert!(refused("html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").contains("not a web page"));
 }
 
 #[test]

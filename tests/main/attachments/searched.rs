@@ -215,7 +215,7 @@ fn what_cannot_be_read_is_listed_with_the_reason_and_keeps_nothing_else_back() {
     vault.settle();
     let said = |path: &str| reason(&vault, path).unwrap_or_default();
     assert_eq!(said("files/locked.pdf"), "it is encrypted, and takes a password");
-    assert_eq!(said("files/other.pdf"), "it is no PDF");
+    assert_eq!(said("files/other.pdf"), "it is not a PDF");
     assert_eq!(said("files/empty.pdf"), "it is empty");
     assert_eq!(said("files/bomb.docx"), "it takes more than 200 MB of memory to read");
     let listed = listed(&vault);
@@ -225,7 +225,7 @@ fn what_cannot_be_read_is_listed_with_the_reason_and_keeps_nothing_else_back() {
         (&json!("not_read"), &json!("it is encrypted, and takes a password"))
     );
     let shown = vault.run(&["ls", "--attachments", "files"]).ok().stdout;
-    assert!(shown.contains("files/other.pdf  not read: it is no PDF"), "{shown}");
+    assert!(shown.contains("files/other.pdf  not read: it is not a PDF"), "{shown}");
     assert!(shown.contains("files/photo.png  not read: a picture"), "{shown}");
     let refused = vault.run(&["get", "files/locked.pdf"]);
     assert!(refused.code == 2 && refused.stderr.contains("takes a password"), "{}", refused.stderr);
@@ -327,7 +327,7 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         let found = hit(&vault, "xylophone");
         for what in [found["hash"].as_str().unwrap(), "files/report.pdf:1-3"] {
             let refused = vault.run(&["forget", what, "--yes"]);
-            assert!(refused.code != 0 && refused.stderr.contains("never written"), "{}", refused.stderr);
+            assert!(refused.code != 0 && refused.stderr.contains("read-only"), "{}", refused.stderr);
         }
         assert_ne!(vault.run(&["forget", "files/report.pdf#page=3", "--yes"]).code, 0);
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);

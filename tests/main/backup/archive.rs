@@ -141,7 +141,7 @@ fn what_cannot_be_exported_is_said_and_the_rest_is_exported() {
     let archive = folder.path().join("vault.tar.zst");
     let said = export(&vault, &archive, &["--json"]).ok();
     assert_eq!(said.json()["left_out"].as_array().unwrap().len(), 4, "{}", said.stdout);
-    assert!(said.stderr.contains("notes/inner/.vault: it is the program's own for a vault"), "{}", said.stderr);
+    assert!(said.stderr.contains("notes/inner/.vault: it belongs to the program, for a vault"), "{}", said.stderr);
     assert!(said.stderr.contains("notes/out.md: a link that leads out of the vault"), "{}", said.stderr);
     let copy = folder.path().join("copy");
     import(&archive, &copy).ok();
@@ -154,10 +154,10 @@ fn nothing_is_written_over() {
     let archive = folder.path().join("vault.tar.zst");
     fs::write(&archive, "mine").unwrap();
     let refused = export(&vault, &archive, &[]);
-    assert!(refused.code == 2 && refused.stderr.contains("is there already"), "{}", refused.stderr);
+    assert!(refused.code == 2 && refused.stderr.contains("already exists"), "{}", refused.stderr);
     assert_eq!(fs::read(&archive).unwrap(), b"mine");
     let inside = export(&vault, &vault.path("notes/vault.tar.zst"), &[]);
-    assert!(inside.code == 2 && inside.stderr.contains("lies in the vault"), "{}", inside.stderr);
+    assert!(inside.code == 2 && inside.stderr.contains("is in the vault"), "{}", inside.stderr);
     fs::remove_file(&archive).unwrap();
     export(&vault, &archive, &[]).ok();
     let full = folder.path().join("full");
@@ -240,7 +240,7 @@ fn an_archive_of_a_stranger_writes_nothing_outside() {
         ("hard", EntryType::Link, "/etc/passwd", "neither a file"),
         ("fifo.md", EntryType::Fifo, "", "neither a file"),
         ("device", EntryType::Block, "", "neither a file"),
-        ("memory.toml", file, "", "twice the same path"),
+        ("memory.toml", file, "", "the same path twice"),
         (".vault/owner-token", file, "", "of the program's own"),
         (".vault/state/tokens.json", file, "", "of the program's own"),
         (".vault/index/catalog.db", file, "", "of the program's own"),
@@ -373,7 +373,7 @@ fn an_imported_repository_runs_nothing_that_came_with_it() {
     let (archive, copy) = (folder.path().join("vault.tar.zst"), folder.path().join("copy"));
     export(&vault, &archive, &[]).ok();
     let said = import(&archive, &copy).ok().stderr;
-    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "what it said is in .git/config.imported"] {
+    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "the original is .git/config.imported"] {
         assert!(said.contains(named), "{named}: {said}");
     }
     assert!(fs::read_to_string(copy.join(".git/config.imported")).unwrap().contains("url = notes/plain"));

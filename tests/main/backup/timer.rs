@@ -79,7 +79,7 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
         }
         vault.write("notes/a.md", "# A\n").start();
         let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));
-        assert!(failure.contains("`vault backup` by hand"), "{failure}");
+        assert!(failure.contains("never backed up by hand"), "{failure}");
         assert!(!pwned.exists());
         // By hand it is the person's git, and from then on the daemon's too.
         vault.terminate();

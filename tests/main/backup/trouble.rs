@@ -79,11 +79,11 @@ fn a_detached_head_a_locked_index_and_no_repository_are_said() {
     refused(&vault, &["backup"], &["no branch is checked out", "git switch -c NAME"]);
     git(&vault.path(""), &["switch", "--quiet", "main"]);
     vault.write(".git/index.lock", "");
-    refused(&vault, &["backup"], &["another git is at work", ".git/index.lock"]);
+    refused(&vault, &["backup"], &["another git is running", ".git/index.lock"]);
     assert!(vault.path(".git/index.lock").exists());
     fs::remove_file(vault.path(".git/index.lock")).unwrap();
     let gone = Ran::of(vault.command(&["backup"]).env("PATH", "/nonexistent"));
-    assert!(gone.code == 2 && gone.stderr.contains("git is not there: install it"), "{}", gone.stderr);
+    assert!(gone.code == 2 && gone.stderr.contains("git is not installed: install it"), "{}", gone.stderr);
     vault.run(&["backup"]).ok();
     let plain = Daemon::vault();
     let refused = plain.run(&["backup"]);

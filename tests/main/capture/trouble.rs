@@ -51,7 +51,7 @@ fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
     let (there, away) = (vault.path(""), vault.path("").with_extension("away"));
     fs::rename(&there, &away).unwrap();
     let refused = vault.post(EVENTS, &message("s", "user", "two"));
-    assert_eq!((refused.status, refused.error().as_str()), (503, "the vault's folder is not there"));
+    assert_eq!((refused.status, refused.error().as_str()), (503, "the vault's folder does not exist"));
     assert!(!there.exists(), "nothing is made in its place");
     fs::rename(&away, &there).unwrap();
     vault.capture(message("s", "user", "three"));

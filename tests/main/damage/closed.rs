@@ -99,7 +99,7 @@ fn a_bit_of_every_kind_of_row() {
         ("a title", "Note 5"),
         ("a tag", "[\"tag5\"]"),
         ("metadata", "metadata5"),
-        ("a problem", "until its frontmatter is mended"),
+        ("a problem", "until its frontmatter is repaired"),
         ("a heading path", "[\"Note 5\",\"Part\"]"),
         ("a passage", "A river and a boat5"),
         ("the place", &place),

@@ -12,7 +12,7 @@ use crate::support::prelude::*;
 const QUERIES: [&str; 3] = ["river boat", "\"green garden\"", "subject3"];
 
 /// What is said where the catalog is built anew, and each text embedded again.
-const BUILT_ANEW: &str = "built anew from the notes";
+const BUILT_ANEW: &str = "rebuilt from the notes";
 
 /// Every file of an index with its bytes.
 type Files = Vec<(PathBuf, Vec<u8>)>;

@@ -98,7 +98,7 @@ fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
     });
     // Whether this check has found it, or one that a search asked for.
     let said = vault.status().rebuilt.unwrap();
-    assert!(said.contains("built anew from the catalog"), "{said}");
+    assert!(said.contains("rebuilt from the catalog"), "{said}");
     assert_eq!(vault.words("subject7").paths(), ["notes/7.md"; 3]);
 }
 

@@ -93,7 +93,7 @@ fn a_day_begins_with_sentences_that_cite_and_without_what_nobody_wrote() {
     // Nothing is asked or written twice.
     assert_eq!(sync(&vault)["calls"], 1);
     let again = vault.run(&["digest", DAY, "--write", "--json"]).ok().json();
-    assert_eq!(again["reason"], "the file says that already");
+    assert_eq!(again["reason"], "the file already has this text");
     assert_eq!(page(&vault), told);
     // Other lines get another text.
     vault.write("notes/trip.md", NOTE.replace("# Trip", "# Journey"));

@@ -41,8 +41,8 @@ fn what_cannot_be_read_is_put_aside_with_the_reason_and_tried_again_when_asked_f
         (1, "there is no JSON object in it"),
         (2, "bytes"),
         (3, "it is empty"),
-        (4, "without a text"),
-        (5, "refuses a text (400)"),
+        (4, "without text"),
+        (5, "rejects a text (400)"),
     ] {
         let reason = reason(at).unwrap_or_else(|| panic!("{at}: {view}"));
         assert!(reason.contains(says) && !reason.contains("quokka"), "{reason}");

@@ -245,7 +245,7 @@ fn beyond_the_calls_of_a_day_nothing_is_asked_after_a_start_either() {
         );
         assert_eq!(
             (&view["state"], &view["reason"]),
-            (&json!("waiting"), &json!("the calls or tokens of 24 hours are used up"))
+            (&json!("waiting"), &json!("the limit of calls or tokens in 24 hours is reached"))
         );
     }
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "tokens_per_day = 100"));

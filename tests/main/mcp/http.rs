@@ -23,7 +23,7 @@ fn nobody_is_served_without_a_token() {
     vault.start();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let reply = vault.send(&request(&ping));
-    assert_eq!((reply.status, reply.error().as_str()), (401, "a token is needed"));
+    assert_eq!((reply.status, reply.error().as_str()), (401, "a token is required"));
     assert!(reply.header("www-authenticate").is_some());
     let reply = vault.send(&request(&ping).header("Authorization", "Bearer nonsense"));
     assert_eq!(reply.status, 401);

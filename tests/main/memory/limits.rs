@@ -54,7 +54,7 @@ fn texts_are_bounded_plain_and_without_secrets() {
     coder.save("MEMORY.md", &text(51_200));
     coder.save("MEMORY.md", &text(51_200));
     let (status, message) = coder.refused("save", json!({"content": text(51_200)}));
-    assert!(status == 400 && message.contains("more than is indexed"), "{message}");
+    assert!(status == 400 && message.contains("more than are indexed"), "{message}");
     assert_eq!(coder.text(&vault, "MEMORY.md").unwrap().len(), 2 * 51_199 + 3);
     for file in ["memory/left-out.md", "memory/kept.md", "memory/a.tmp.md", "memory/~a.md"] {
         assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 403, "{file}");

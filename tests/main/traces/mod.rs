@@ -170,7 +170,7 @@ fn they_have_limits_of_their_own_and_can_be_switched_off() {
     vault.write("memory.toml", "[embed]\nmodel = \"none\"\n[traces]\nenabled = false\n").start();
     let refused = post(&vault, &ada, &said("off", "x"));
     assert_eq!(refused.status, 403);
-    assert!(refused.error().contains("traces are not kept"));
+    assert!(refused.error().contains("traces are switched off"));
     assert_eq!(ids(&get(&vault, &ada, "/api/agents/ada/trace?limit=1")).len(), 1, "what there is stays");
 }
 

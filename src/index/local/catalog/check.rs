@@ -54,7 +54,7 @@ impl CatalogCheck {
     /// When it cannot be read.
     pub fn open(path: &Path, store: &str) -> Result<Self, CatalogError> {
         if !path.is_file() {
-            return Err(CatalogError::Damaged(format!("{} is not there", path.display())));
+            return Err(CatalogError::Damaged(format!("{} is missing", path.display())));
         }
         let connection = open_reader(path, false)?;
         let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
@@ -95,7 +95,7 @@ impl CatalogCheck {
 
     fn check_rows(&self) -> Result<(), CatalogError> {
         if Meta::read(&self.reader.connection)?.store != self.store {
-            return Err(CatalogError::Damaged("another catalog is in its place".into()));
+            return Err(CatalogError::Damaged("another catalog replaced it".into()));
         }
         read_skipped(&self.reader.connection)?;
         let select = "SELECT id FROM chunks WHERE file NOT IN (SELECT id FROM files) LIMIT 1";
@@ -119,7 +119,7 @@ impl CatalogCheck {
             self.reader.metadata(file.id)?;
             for chunk in &file.chunks {
                 if read_chunk(&self.reader.connection, chunk.row)?.is_none() {
-                    return Err(CatalogError::Damaged(format!("passage {} is not there", chunk.row)));
+                    return Err(CatalogError::Damaged(format!("passage {} is missing", chunk.row)));
                 }
             }
             checked.chunks += file.chunks.len();

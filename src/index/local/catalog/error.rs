@@ -7,7 +7,7 @@ pub enum CatalogError {
     #[error("the catalog: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// It was written by a version with other tables.
-    #[error("the catalog is of format {found}; this version reads {wanted}")]
+    #[error("the catalog has format {found}; this version reads {wanted}")]
     Format {
         /// The format found.
         found: i64,

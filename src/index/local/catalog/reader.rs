@@ -143,7 +143,7 @@ pub(super) fn read_skipped(connection: &Connection) -> Result<Vec<(String, Strin
     while let Some(row) = rows.next()? {
         let (path, reason): (String, String) = (row.get(0)?, row.get(1)?);
         if skipped_checksum(&path, &reason) != row.get::<_, i32>(2)? {
-            return Err(damaged(&"what it says of a file that is not indexed fails its checksum"));
+            return Err(damaged(&"the entry of a file that is not indexed fails its checksum"));
         }
         skipped.push((path, reason));
     }
@@ -167,7 +167,7 @@ fn details(row: &Row<'_>) -> Result<Details, CatalogError> {
     let details = Details { path: row.get(1)?, metadata: row.get(3)?, problems: row.get(4)? };
     let Details { path, metadata, problems } = &details;
     if details_checksum(id, path, seq, metadata, problems) != row.get::<_, i32>(5)? {
-        return Err(CatalogError::Damaged(format!("what it says of file {id} fails its checksum")));
+        return Err(CatalogError::Damaged(format!("the entry of file {id} fails its checksum")));
     }
     Ok(details)
 }

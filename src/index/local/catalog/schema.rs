@@ -59,7 +59,7 @@ fn check_header(path: &Path) -> Result<(), CatalogError> {
     // The name, the size of a page, and twice the number that stands for write-ahead logging.
     let expected = [b"SQLite format 3\0".as_slice(), &[high, low, 2, 2]].concat();
     match read {
-        Ok(1..) if header != expected => Err(CatalogError::Damaged("its header is not what it should be".into())),
+        Ok(1..) if header != expected => Err(CatalogError::Damaged("its header is wrong".into())),
         // SQLite says better what is wrong.
         _ => Ok(()),
     }
@@ -163,7 +163,7 @@ impl Meta {
             Ok((meta, row.get::<_, i32>(5)?))
         })?;
         if meta.checksum() != checksum {
-            return Err(CatalogError::Damaged("what it says of itself fails its checksum".into()));
+            return Err(CatalogError::Damaged("its own description fails its checksum".into()));
         }
         Ok(meta)
     }

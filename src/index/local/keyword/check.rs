@@ -37,7 +37,7 @@ impl KeywordCheck {
             Ok(false) => "fails its checksum".to_owned(),
             // A merge or a commit may have replaced the segment meanwhile.
             Err(OpenReadError::FileDoesNotExist(_)) if !current_files(&self.index)?.contains(&path) => return Ok(true),
-            Err(OpenReadError::FileDoesNotExist(_)) => "is not there".to_owned(),
+            Err(OpenReadError::FileDoesNotExist(_)) => "is missing".to_owned(),
             Err(OpenReadError::IoError { io_error, .. }) => format!("cannot be read: {io_error}"),
             Err(error) => return Err(TantivyError::from(error).into()),
         };

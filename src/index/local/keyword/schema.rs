@@ -127,7 +127,7 @@ pub(super) const MANAGED: &str = ".managed.json";
 pub(super) fn open(folder: &Path) -> Result<(Index, ChunkFields), KeywordError> {
     // Without this list nothing is ever removed.
     if folder.join(META).exists() && !folder.join(MANAGED).is_file() {
-        return Err(KeywordError::damaged(format!("{MANAGED} is not there")));
+        return Err(KeywordError::damaged(format!("{MANAGED} is missing")));
     }
     let (schema, fields) = schema();
     let directory = UnsyncedDirectory::open(folder)?;

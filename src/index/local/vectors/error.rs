@@ -22,7 +22,7 @@ pub enum VectorError {
         what: String,
     },
     /// A query of zeros, to which everything would be equally near.
-    #[error("the query has a vector of length zero, so nothing is nearer to it than anything else")]
+    #[error("the vector of the query has length zero, so distances mean nothing")]
     NoDirection,
 }
 

@@ -173,7 +173,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
     let [dims, nodes, rows, layers, entry] =
         [input.number()?, input.number()?, input.number()?, input.number()?, input.number()?];
     if dims == 0 || nodes == 0 || layers == 0 || entry >= nodes {
-        return Err("its header makes no sense");
+        return Err("its header is invalid");
     }
     let codes: Vec<i8> = input.items(dims.checked_mul(nodes).ok_or("it is too large")?, i8::from_le_bytes)?;
     let starts = input.items(nodes.checked_add(1).ok_or("it is too large")?, u32::from_le_bytes)?;
@@ -203,7 +203,7 @@ fn layer(input: &mut Input<'_>, at: usize, all_nodes: usize) -> Result<Layer, &'
 fn lists<T>(starts: Vec<u32>, items: Vec<T>, len: usize) -> Result<Lists<T>, &'static str> {
     let whole = starts.first() == Some(&0) && starts.last().is_some_and(|&end| end as usize == items.len());
     if starts.len() != len + 1 || !whole || !starts.is_sorted() {
-        return Err("its lists do not fit together");
+        return Err("its lists do not match");
     }
     Ok(Lists { starts, items })
 }

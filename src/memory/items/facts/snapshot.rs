@@ -64,7 +64,7 @@ impl FactsSnapshot {
             let is_copy = copies.contains(&file);
             if let (Err(error), true) = (&read, is_copy) {
                 stamps.add(file.on_disk(root), stamp_of(&file.on_disk(root)));
-                let message = "this copy of the history cannot be read, and is left out; look into it, and delete it";
+                let message = "this copy of the history cannot be read, and is ignored; check it, and delete it";
                 of_copies.push((file, None, format!("{message}: {error}")));
                 continue;
             }
@@ -72,11 +72,11 @@ impl FactsSnapshot {
             stamps.add(file.on_disk(root), read.as_ref().map(|(source, _)| source.stamp));
             let Some((source, no_text)) = read else { continue };
             hasher.update(source.hash.as_bytes());
-            let message = "this line is not UTF-8 text, and is passed over";
+            let message = "this line is not UTF-8 text, and is ignored";
             strange.extend(no_text.into_iter().map(|line| (file.clone(), Some(line), message.to_owned())));
             if is_copy {
                 // Two that noticed the same have named it alike: it counts once.
-                let message = "a sync service made this copy of the history, and it is read with it; put its lines at the end of \
+                let message = "a sync service made this copy of the history, and both are read; move its lines to the end of \
                     facts.history.md, and delete it";
                 of_copies.push((file.clone(), None, message.to_owned()));
             }
@@ -95,8 +95,7 @@ impl FactsSnapshot {
         let history = same_history.map_or_else(read_history, |known| Arc::clone(&known.history));
         for line in &history.ahead {
             let Some((before, file)) = begins.iter().rev().find(|(before, _)| before < line) else { continue };
-            let message =
-                "this line says that it was noticed at a time that is yet to come, and is passed over; put it right";
+            let message = "this line has a time in the future, and is ignored; correct it";
             strange.push((file.clone(), Some(line - before), message.to_owned()));
         }
         strange.extend(of_copies);

@@ -123,7 +123,7 @@ fn a_copy_that_cannot_be_read_keeps_nobody_from_the_facts() {
     assert_eq!(book.facts.facts().count(), 2);
     let problems: Vec<_> = book.problems().collect();
     let is_told = |at: usize, what: &str| problems[at].0 == copy && problems[at].2.contains(what);
-    assert!(problems.len() == 2 && is_told(0, "not UTF-8") && is_told(1, "read with it"), "{problems:?}");
+    assert!(problems.len() == 2 && is_told(0, "not UTF-8") && is_told(1, "both are read"), "{problems:?}");
     // What goes for good goes out of the history all the same, and that the copy may have it is told.
     let path = VaultPath::new(FACTS_FILE).unwrap();
     let none = || Ok::<_, ItemError>(());

@@ -179,5 +179,5 @@ fn a_cross_encoder_puts_the_best_in_order_anew() {
     let app = start("absent.gguf");
     app.shared().wait(PATIENCE, |progress| progress.is_complete());
     let said = search(&app).degraded.unwrap_or_default();
-    assert!(said.contains("not put in order anew"), "{said}");
+    assert!(said.contains("not reranked"), "{said}");
 }

@@ -225,7 +225,7 @@ fn the_file_of_a_day_is_written_when_it_is_over_and_is_the_persons_once_edited()
     assert!(write(&world).written);
     let mine = world.read(day) + "- mine\n";
     world.write(day, &mine, 0);
-    assert_eq!(write(&world).reason.as_deref(), Some("you have edited the file"));
+    assert_eq!(write(&world).reason.as_deref(), Some("you edited the file"));
     assert_eq!(world.read(day), mine);
     let week = "summaries/weeks/2026-W02.md";
     assert!(!world.path(week).exists());

@@ -7,8 +7,8 @@ import { go } from "./route.js";
 
 const WRITE_MODES = [
   ["hybrid", "MEMORY.md, and files in memory/"],
-  ["prompt-only", "MEMORY.md alone, which goes into prompts"],
-  ["search-only", "Files in memory/ alone, which are found by searching"],
+  ["prompt-only", "Only MEMORY.md, which is put into prompts"],
+  ["search-only", "Only files in memory/, which searches find"],
   ["off", "Nothing"],
 ];
 /** The agents' own folder is given to none of them. */
@@ -26,7 +26,7 @@ export async function addAgent(changed) {
     h("label", { for: "agent-name" }, "Name"),
     h("input", { id: "agent-name", name: "name", required: true, maxlength: 60, autofocus: true, autocomplete: "off", placeholder: "Claude" }),
     tick({ id: "agent-allow", name: "allow", "aria-describedby": "agent-allow-hint" }, "May read your memory"),
-    h("p", { class: "hint", id: "agent-allow-hint" }, "Private notes stay hidden in any case. It has a memory of its own from the start."),
+    h("p", { class: "hint", id: "agent-allow-hint" }, "Private notes always stay hidden. The agent always has its own memory."),
     rules,
   ], "Add", async ({ name, allow }, form) => {
     const made = await api.addAgent({ name, rules: { can_read_user_memory: allow !== undefined, ...rulesOf(form) } });
@@ -38,7 +38,7 @@ export async function addAgent(changed) {
 /** Asks what of its page is to be otherwise. */
 export async function changeRules(agent, changed) {
   const names = await collectionNames();
-  const form = dialog(`What ${agent.name} may`, [h("p", { class: "hint" }, "While it may not read your memory, only the last two matter."), fields(agent, names)], "Change", async () => {
+  const form = dialog(`Permissions of ${agent.name}`, [h("p", { class: "hint" }, "If it may not read your memory, only the last two settings apply."), fields(agent, names)], "Change", async () => {
     const rules = Object.fromEntries(Object.entries(rulesOf(form)).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key])));
     if (!Object.keys(rules).length) return;
     const now = await api.changeAgent(agent.slug, rules);
@@ -58,16 +58,16 @@ function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expi
   const last = expires && dayOf(Date.parse(expires) - 1);
   return [
     h("fieldset", {}, h("legend", {}, "Collections it may read"),
-      h("div", { class: "tick" }, all, h("label", { for: "collection-all" }, "All, and those to come")), some),
+      h("div", { class: "tick" }, all, h("label", { for: "collection-all" }, "All, including new ones")), some),
     h("label", { for: "agent-tags" }, "Hidden tags"),
-    h("input", { id: "agent-tags", name: "exclude_tags", value: tags.join(" "), placeholder: "optional, apart by blanks", autocomplete: "off", spellcheck: "false" }),
+    h("input", { id: "agent-tags", name: "exclude_tags", value: tags.join(" "), placeholder: "optional, separated by spaces", autocomplete: "off", spellcheck: "false" }),
     h("label", { for: "agent-paths" }, "Paths"),
     h("textarea", { id: "agent-paths", name: "paths", rows: 2, spellcheck: "false", placeholder: "notes/work/**", "aria-describedby": "agent-paths-hint" }, paths.join("\n")),
-    h("p", { class: "hint", id: "agent-paths-hint" }, "One on a line; with ! in front, what it must not read. Without any: all."),
+    h("p", { class: "hint", id: "agent-paths-hint" }, "One per line; a line with ! in front excludes a path. Empty: all paths."),
     h("div", { class: "two" },
-      h("div", {}, h("label", { for: "agent-writes" }, "Writes of its own memory"),
+      h("div", {}, h("label", { for: "agent-writes" }, "May write to its own memory"),
         h("select", { id: "agent-writes", name: "write_mode" }, WRITE_MODES.map(([value, text]) => h("option", { value, selected: value === mode }, text)))),
-      h("div", {}, h("label", { for: "agent-expires" }, "Last day, if any"),
+      h("div", {}, h("label", { for: "agent-expires" }, "Last day (optional)"),
         h("input", { id: "agent-expires", name: "expires", type: "date", value: last }))),
   ];
 }
@@ -91,7 +91,7 @@ function rulesOf(form) {
 
 /** Asks whether the token shall be replaced, and shows the new one. */
 export function rotate(agent, changed) {
-  const text = agent.token_since ? "The token it has counts no more, from that moment." : "It has none at present.";
+  const text = agent.token_since ? "Its present token stops working at once." : "It has no token now.";
   dialog(`A new token for ${agent.name}?`, [h("p", {}, text)], "New token", async () => {
     const made = await api.rotateAgent(agent.slug);
     changed();
@@ -102,7 +102,7 @@ export function rotate(agent, changed) {
 /** Asks whether an agent shall go, and offers to take that back. */
 export function remove({ slug, name }) {
   dialog(`Remove ${name}?`, [
-    h("p", {}, "Its token counts no more, from that moment. Its page goes to .trash/; what it remembered and the log of what it read stay."),
+    h("p", {}, "Its token stops working at once. Its page is moved to .trash/; its memory and the log of what it read stay."),
   ], "Remove", async () => {
     const { checkpoint_id: checkpoint } = await api.removeAgent(slug);
     return () => {
@@ -124,7 +124,7 @@ function showToken({ agent: { name, slug }, token }, done) {
       copy.textContent = "Copied";
       say("Copied the token");
     } catch {
-      replace(said, failure({ message: "The browser does not let this page copy. Mark the token, and copy it by hand." }));
+      replace(said, failure({ message: "The browser does not let this page copy text. Select the token and copy it yourself." }));
     }
   } } }, "Copy");
   const where = [
@@ -136,7 +136,7 @@ function showToken({ agent: { name, slug }, token }, done) {
   ];
   const made = show(h("dialog", { "aria-labelledby": "token-title" },
     h("h2", { id: "token-title" }, `${done} ${name}`),
-    h("p", {}, "This is its token. It is not shown again: put it where the agent’s program looks for it."),
+    h("p", {}, "This is its token. It is shown only once: put it into the configuration of the agent’s program."),
     h("div", { class: "row" }, shown, copy), said,
     h("dl", { class: "facts where" }, where.map(([what, text]) => h("div", {}, h("dt", {}, what), h("dd", {}, h("code", {}, text))))),
     h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => made.close() } }, "Done"))));

@@ -39,7 +39,7 @@ export function explain({ slug, name }) {
   };
   const section = h("section", {}, h("h3", {}, "What does it see?"),
     h("form", { class: "explain", on: { submit } },
-      h("label", { for: "explain", class: "hint" }, "A note’s path, or a passage’s hash"),
+      h("label", { for: "explain", class: "hint" }, "Path of a note, or hash of a passage"),
       h("div", { class: "row" }, field, h("button", {}, "Explain"))),
     answer);
   return { section, again: () => last && ask(last) };
@@ -47,7 +47,7 @@ export function explain({ slug, name }) {
 
 /** Shows for a note which agents see it, and why. */
 export async function whoSees(path) {
-  const place = h("div", { class: "who", "aria-live": "polite" }, h("p", { class: "hint" }, "Asking …"));
+  const place = h("div", { class: "who", "aria-live": "polite" }, h("p", { class: "hint" }, "Checking …"));
   const made = show(h("dialog", { "aria-labelledby": "who-title" },
     h("h2", { id: "who-title" }, "Who can see this?"), h("p", { class: "cite" }, path), place,
     h("div", { class: "row end" },

@@ -9,23 +9,23 @@ import { address, route } from "./route.js";
 
 const WRITES = {
   hybrid: "MEMORY.md and memory/",
-  "prompt-only": "MEMORY.md alone",
-  "search-only": "memory/ alone",
+  "prompt-only": "only MEMORY.md",
+  "search-only": "only memory/",
   off: "cannot be written",
 };
 
 /** What an agent reads, in some words. */
 export function reads(agent) {
-  if (agent.expired) return "Its time is over: it does nothing.";
-  if (agent.problems.length) return "Reads nothing: its page makes no sense.";
+  if (agent.expired) return "Expired: it has no access.";
+  if (agent.problems.length) return "Reads nothing: its page has errors.";
   if (!agent.can_read_user_memory) return "Reads none of your notes.";
-  return `Reads ${count(agent.files, "note")} of yours, ${count(agent.chunks, "passage")}.`;
+  return `Reads ${count(agent.files, "note")} of yours, with ${count(agent.chunks, "passage")}.`;
 }
 
 /** What keeps it from working. */
 export function warnings(agent) {
   const problems = agent.problems.map((problem) => h("p", { class: "failure" }, problem));
-  const hint = agent.token_since ? undefined : h("p", { class: "warns" }, "It has no token: give it a new one.");
+  const hint = agent.token_since ? undefined : h("p", { class: "warns" }, "It has no token. Make a new one.");
   return [problems, hint];
 }
 
@@ -41,7 +41,7 @@ export function facts(agent, { all = false } = {}) {
     ["Entries", all && h("a", { id: "agent-entries", href: address({ view: "entries", agent: agent.slug }) }, "what it knows")],
     ["Expires", agent.expires ? when(agent.expires) : all && "never"],
     ["Token since", agent.token_since ? when(agent.token_since) : all && "none"],
-    ["Talks", all && ([agent.chat_type, agent.channel].filter(Boolean).join(", ") || "anywhere")],
+    ["Chat", all && ([agent.chat_type, agent.channel].filter(Boolean).join(", ") || "anywhere")],
     ["Page", all && h("a", { id: "agent-page", href: address({ ...route(), note: agent.path, lines: undefined }) }, agent.path)],
   ];
   return h("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) =>
@@ -52,7 +52,7 @@ export function facts(agent, { all = false } = {}) {
 export function allowSwitch(agent, changed) {
   const { slug, name } = agent;
   const label = ["May read your memory", h("span", { class: "unseen" }, ` (${name})`)];
-  const made = toggle(`allow-${slug}`, label, "But for what is private, and for what its rules hide", agent.can_read_user_memory, async (on, box) => {
+  const made = toggle(`allow-${slug}`, label, "Except private notes and what its rules hide", agent.can_read_user_memory, async (on, box) => {
     made.querySelector(".failure")?.remove();
     try {
       const now = await api.changeAgent(slug, { can_read_user_memory: on });
@@ -75,7 +75,7 @@ export function makeAgent(agent, changed) {
     h("p", { class: "reads" }, reads(now)), warnings(now), allowSwitch(now, changed),
     facts(now, { all: true }),
     h("div", { class: "row wraps" },
-      button("change", "Change what it may", () => changeRules(now, changed)),
+      button("change", "Edit permissions", () => changeRules(now, changed)),
       button("rotate", "New token", () => rotate(now, changed)),
       button("remove", "Remove", () => remove(now), "danger")));
   paint(agent);

@@ -65,8 +65,8 @@ function one(agent) {
 function all({ agents }) {
   view.agent = undefined;
   const summary = agents.length
-    ? `${count(agents.length, "agent")}. What each may read is in its page in agents/, and counts at once.`
-    : "No agent may read anything yet. One that you add gets a token, and sees what you say.";
+    ? `${count(agents.length, "agent")}. Its page in agents/ says what it may read; changes take effect at once.`
+    : "No agents yet. An agent that you add gets a token, and reads only what you allow.";
   replace(view.place,
     h("div", { class: "agents-head" }, title("Agents"),
       h("button", { type: "button", id: "add-agent", on: { click: () => addAgent(changed) } }, "Add an agent")),

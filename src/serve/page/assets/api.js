@@ -4,7 +4,7 @@ const KEY = "vault-token";
 
 export class ApiError extends Error {
   constructor(status, { code = "unreachable", message, hint } = {}) {
-    super(message ?? `the vault answered ${status}`);
+    super(message ?? `The vault answered ${status}`);
     Object.assign(this, { status, code, hint });
   }
 }
@@ -33,7 +33,7 @@ export async function ask(path, { method = "GET", body, signal, as = token.get()
     response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    const hint = "It may have been stopped: `vault serve` starts it, and this page goes on by itself.";
+    const hint = "Start it with `vault serve`; this page then reconnects by itself.";
     throw new ApiError(0, { message: "The vault does not answer.", hint });
   }
   if (response.ok) return response;

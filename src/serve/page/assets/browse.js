@@ -30,7 +30,7 @@ export function show(main) {
     h("h2", { class: "unseen" }, "Browse"),
     h("div", { class: "ask" }, h("div", { class: "filters" },
       collectionChoice(collection, (chosen) => go({ collection: chosen }, { replace: true })),
-      h("span", { class: "days-choice" }, step(-1, "The day before", "‹"), date, step(1, "The day after", "›")), view.all)),
+      h("span", { class: "days-choice" }, step(-1, "Previous day", "‹"), date, step(1, "Next day", "›")), view.all)),
     view.summary, view.list);
   run();
 }

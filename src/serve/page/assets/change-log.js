@@ -9,20 +9,20 @@ const FIRST = 50;
 const MOST = 10_000;
 
 const DID = {
-  create: "Made", edit: "Changed", append: "Added to", forget: "Forgot some of", trash: "Moved to .trash/", restore: "Restored", purge: "Removed for good",
+  create: "Created", edit: "Changed", append: "Added to", forget: "Forgot some of", trash: "Moved to .trash/", restore: "Restored", purge: "Permanently removed",
 };
 const WHO = { owner: "You", program: "One of your programs", retention: "Retention" };
 
 /** The log as a section; `refresh` reads it again. */
 export function changeLog() {
-  const list = h("ol", { class: "changes", "aria-label": "What was changed, the newest first" });
+  const list = h("ol", { class: "changes", "aria-label": "Changes, newest first" });
   const end = h("div", {});
   let limit = FIRST;
   const refresh = async () => {
     try {
       const { changes } = await api.changes(limit);
       replace(list, changes.map(item));
-      const more = h("button", { type: "button", class: "more", on: { click: older } }, "Show older ones");
+      const more = h("button", { type: "button", class: "more", on: { click: older } }, "Show older");
       const nothing = !changes.length && h("p", {}, "Nothing yet.");
       replace(end, changes.length === limit && limit < MOST ? more : nothing);
     } catch (error) {
@@ -34,7 +34,7 @@ export function changeLog() {
     await refresh();
   }
   const section = h("section", { id: "change-log" }, h("h3", {}, "Log of changes"),
-    h("p", { class: "hint" }, "What this program changed of your notes, whoever asked for it. It holds no text; what you change with an editor is not in it."),
+    h("p", { class: "hint" }, "Changes that this program made to your notes, for you or an agent. It contains no text of notes, and no changes made in an editor."),
     list, end);
   return { section, refresh };
 }

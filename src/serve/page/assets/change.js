@@ -56,7 +56,7 @@ export async function remove(hash, citation, { note = false } = {}) {
 
 /** What was done, and whether searches know it yet. */
 function done(text, { searchable }) {
-  return searchable === false ? `${text}; searches will follow, the status says why they do not yet` : text;
+  return searchable === false ? `${text}; searches do not show it yet; see the status for why` : text;
 }
 
 /** Says what was done, with a button that takes it back, and perhaps a link beside it. */
@@ -83,7 +83,7 @@ export async function restore(checkpoint, force = false) {
       ? h("button", { type: "button", class: "undo", on: { click: (event) => {
         event.currentTarget.closest(".toast").remove();
         restore(checkpoint, true);
-      } } }, "Restore all the same")
+      } } }, "Restore anyway")
       : undefined;
     toast(`Not restored: ${sentence(error)}`, again, { failed: true });
   }
@@ -141,14 +141,14 @@ export function save() {
   api.collections().then(({ collections: names }) => append(collections, names.map((name) => h("option", { value: name }))), () => {});
   dialog("Save a snippet", [
     h("label", { for: "save-content" }, "Text"),
-    h("textarea", { id: "save-content", name: "content", rows: 7, required: true, autofocus: true, placeholder: "Markdown, or just words" }),
+    h("textarea", { id: "save-content", name: "content", rows: 7, required: true, autofocus: true, placeholder: "Markdown or plain text" }),
     h("div", { class: "two" },
       h("div", {}, h("label", { for: "save-title" }, "Title"), h("input", { id: "save-title", name: "title", placeholder: "optional", autocomplete: "off" })),
       h("div", {}, h("label", { for: "save-collection" }, "Collection"),
         h("input", { id: "save-collection", name: "collection", list: "collections", placeholder: "snippets", autocomplete: "off" }))),
     collections,
     h("label", { for: "save-tags" }, "Tags"),
-    h("input", { id: "save-tags", name: "tags", placeholder: "optional, apart by blanks", autocomplete: "off" }),
+    h("input", { id: "save-tags", name: "tags", placeholder: "optional, separated by spaces", autocomplete: "off" }),
   ], "Save", async ({ content, title, collection, tags }) => {
     const body = { content };
     if (title.trim()) body.title = title.trim();
@@ -156,7 +156,7 @@ export function save() {
     const listed = tags.split(/[\s,]+/).map((tag) => tag.replace(/^#/, "")).filter(Boolean);
     if (listed.length) body.tags = listed;
     const saved = await api.save(body);
-    const text = saved.existing ? `It is there already: ${saved.path}` : `Saved to ${saved.path}`;
+    const text = saved.existing ? `Already saved: ${saved.path}` : `Saved to ${saved.path}`;
     offerUndo(done(text, saved), saved.checkpoint_id, link(saved.path));
     changed();
   });

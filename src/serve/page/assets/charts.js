@@ -45,7 +45,7 @@ export function growthChart(growth) {
   const every = Math.ceil(months.length / (narrow ? 4 : 6));
   const names = months.map(({ month }, at) => at % every === 0
     && s("text", { class: "tick", x: (at * wide + wide * 0.18).toFixed(1), y: HEIGHT - 4 }, month));
-  const summary = `From ${months[0].month} to ${months.at(-1).month}; ${all} notes in the end, at most ${most} new in a month`;
+  const summary = `From ${months[0].month} to ${months.at(-1).month}; ${all} notes at the end, at most ${most} new per month`;
   return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": summary },
     s("line", { class: "axis", x1: 0, x2: width, y1: plot + 0.5, y2: plot + 0.5 }),
     bars, s("polyline", { class: "line", points: points.join(" ") }), names);

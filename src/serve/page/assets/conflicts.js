@@ -10,7 +10,7 @@ const SIDES = [["ours", "Keep ours"], ["theirs", "Keep theirs"], ["both", "Keep 
 export function conflictList() {
   const list = h("ul", { class: "changes" });
   const section = h("section", { id: "conflicts", hidden: true }, h("h3", {}, "Changed in two places"),
-    h("p", { class: "hint" }, "A sync service or a merge left both. Nothing is merged by itself; what you keep can be taken back."), list);
+    h("p", { class: "hint" }, "A sync service or a merge left both versions. Nothing is merged automatically; you can undo your choice."), list);
   const refresh = async () => {
     try {
       const { conflicts } = await api.conflicts();
@@ -25,7 +25,7 @@ export function conflictList() {
 }
 
 function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
-  const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; it says the same" : ""}${byHand ? `; ${byHand}` : ""}`;
+  const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; the same content" : ""}${byHand ? `; ${byHand}` : ""}`;
   const shown = /\.(md|markdown)$/i.test(path) && !byHand ? h("a", { class: "cite", href: address({ ...route(), note: path }) }, path) : h("span", {}, path);
   const difference = h("pre", { hidden: true, tabindex: "0", "aria-label": `The difference in ${path}` });
   const row = h("li", {}, shown, h("span", { class: "hint" }, about));
@@ -33,13 +33,13 @@ function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
   const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => append(row, failure(error))) } }, name);
   append(row, button("Difference", async () => {
     const { diff, ours, theirs, same: equal } = await api.conflict(path);
-    const side = (name, is) => `${name}: ${is ? `${is.bytes} bytes, changed ${is.updated_at}` : "is not there"}`;
-    const sizes = theirs && `${side(of, ours)}\n${side(path, theirs)}${equal ? "\nBoth are the same to the byte." : ""}`;
-    difference.textContent = diff || sizes || "Both say the same.";
+    const side = (name, is) => `${name}: ${is ? `${is.bytes} bytes, changed ${is.updated_at}` : "does not exist"}`;
+    const sizes = theirs && `${side(of, ours)}\n${side(path, theirs)}${equal ? "\nBoth are identical." : ""}`;
+    difference.textContent = diff || sizes || "Both have the same content.";
     difference.hidden = false;
   }), SIDES.map(([side, name]) => button(name, async () => {
     const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);
-    say(`${kept} is kept; ${undo.length} change${undo.length === 1 ? "" : "s"} can be taken back below`);
+    say(`Kept ${kept}; you can undo ${undo.length} change${undo.length === 1 ? "" : "s"} below`);
     await refresh();
     // The button that was pressed is gone.
     (document.querySelector("#conflicts:not([hidden]) button") ?? byId("main")).focus();

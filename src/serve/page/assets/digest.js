@@ -47,14 +47,14 @@ function moved(step) {
 
 function form() {
   const { day = today(), week } = route();
-  const date = h("input", { id: "digest-day", type: "date", "aria-label": "The day", on: { change: () => go({ day: date.value || undefined }, { replace: true }) } });
+  const date = h("input", { id: "digest-day", type: "date", "aria-label": "Day", on: { change: () => go({ day: date.value || undefined }, { replace: true }) } });
   date.value = day;
   const whole = h("input", { type: "checkbox", id: "digest-week", checked: Boolean(week), on: { change: () => go({ week: whole.checked ? "1" : undefined }, { replace: true }) } });
   return h("div", { class: "filters" },
-    h("button", { type: "button", id: "digest-before", "aria-label": week ? "The week before" : "The day before", on: { click: () => go({ day: moved(-1) }, { replace: true }) } }, "‹"),
+    h("button", { type: "button", id: "digest-before", "aria-label": week ? "Previous week" : "Previous day", on: { click: () => go({ day: moved(-1) }, { replace: true }) } }, "‹"),
     h("span", { class: "tick" }, date),
-    h("button", { type: "button", id: "digest-after", "aria-label": week ? "The week after" : "The day after", on: { click: () => go({ day: moved(1) }, { replace: true }) } }, "›"),
-    h("span", { class: "tick" }, whole, h("label", { for: "digest-week" }, "The whole week")));
+    h("button", { type: "button", id: "digest-after", "aria-label": week ? "Next week" : "Next day", on: { click: () => go({ day: moved(1) }, { replace: true }) } }, "›"),
+    h("span", { class: "tick" }, whole, h("label", { for: "digest-week" }, "Whole week")));
 }
 
 function one({ name, first_day: first, last_day: last, sections: parts, file }) {
@@ -74,7 +74,7 @@ async function writeNow(button) {
   button.disabled = true;
   try {
     const { path, written, reason } = await api.writeDigest(span());
-    view.said.textContent = written ? `Wrote ${path}.` : `${path} is not written: ${reason}.`;
+    view.said.textContent = written ? `Wrote ${path}.` : `Did not write ${path}: ${reason}.`;
   } catch (error) {
     replace(view.said, failure(error));
   } finally {

@@ -9,7 +9,7 @@ import { go, route } from "./route.js";
 /** As many as the API gives at once. */
 const MOST = 1000;
 export const KINDS = ["fact", "preference", "decision", "correction", "commitment", "relationship", "skill"];
-const STATUSES = { active: "What counts", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
+const STATUSES = { active: "Active", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
 
 let view;
 /** Why what was written last was compared by its words alone. */
@@ -74,12 +74,12 @@ function list({ entries, agents = [], problems = [], cut = false }) {
     h("div", { class: "agents-head" }, title(),
       h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry")),
     filters(agents),
-    h("p", { class: "summary" }, `${entries.length ? count(entries.length, "entry", "entries") : "No entries"}${cut ? `. Of more than ${MOST} the first are shown` : ""}`),
+    h("p", { class: "summary" }, `${entries.length ? count(entries.length, "entry", "entries") : "No entries"}${cut ? `; only the first ${MOST} are shown` : ""}`),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     problems.length ? h("section", { class: "problems", "aria-label": "Problems" }, h("h3", {}, count(problems.length, "problem")), h("ul", {}, problems.map((problem) => h("li", {}, problem)))) : "",
     h("ul", { class: "fact-list", "aria-label": "Entries" }, entries.map(item)),
     entries.length || status ? "" : h("p", { class: "hint" },
-      "An entry is a line “- [preference] Prefers tabs” in memories/user.md, or in an agent's entries.md. What agents and models propose waits under Review."));
+      "An entry is a line “- [preference] Prefers tabs” in memories/user.md, or in an agent’s entries.md. Proposals of agents and models are under Review."));
 }
 
 /** What an entry says, and where it is from. */
@@ -117,7 +117,7 @@ function item(entry) {
     }
   };
   append(made.lastChild,
-    entry.status === "active" && [button("edit", "Change", () => write(entry, made)), button("archive", "Archive", () => act("Archived", { archive: true }))],
+    entry.status === "active" && [button("edit", "Edit", () => write(entry, made)), button("archive", "Archive", () => act("Archived", { archive: true }))],
     button("remove", "Remove", () => act("Removed")));
   return made;
 }
@@ -125,15 +125,15 @@ function item(entry) {
 /** A form for an entry, new or as it is. */
 function write(entry, at) {
   openForm()?.remove();
-  const text = h("input", { id: "entry-text", "aria-label": "What it says", autocomplete: "off", value: entry?.text ?? "" });
-  const kind = h("select", { id: "entry-kind-of", "aria-label": "What it is" }, KINDS.map((name) => h("option", { value: name, selected: name === (entry?.kind ?? "fact") }, name)));
+  const text = h("input", { id: "entry-text", "aria-label": "Text", autocomplete: "off", value: entry?.text ?? "" });
+  const kind = h("select", { id: "entry-kind-of", "aria-label": "Kind" }, KINDS.map((name) => h("option", { value: name, selected: name === (entry?.kind ?? "fact") }, name)));
   const form = h("form", { class: "fact-form", on: { submit: async (event) => {
     event.preventDefault();
     form.querySelector(".failure")?.remove();
     const body = { text: text.value, kind: kind.value, agent: (entry?.agent ?? route().agent) || undefined };
     try {
       const done = entry ? await api.editEntry({ id: entry.id, ...body }) : await api.addEntry(body);
-      const saved = done.status === "duplicate" ? "An entry says it already" : "Saved";
+      const saved = done.status === "duplicate" ? "An entry already says this" : "Saved";
       say(done.degraded ? `${saved}; ${done.degraded}` : saved);
       degraded = done.degraded;
       form.remove();

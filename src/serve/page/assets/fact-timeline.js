@@ -38,7 +38,7 @@ function moment(time) {
 function timeline(windows) {
   const now = Date.now();
   const drawn = span(windows, now);
-  return h("ol", { class: "windows", "aria-label": "When which value was true" }, windows.map((one) => {
+  return h("ol", { class: "windows", "aria-label": "Values over time" }, windows.map((one) => {
     const { value, valid_from: from, valid_to: to, retracted } = one;
     const isNow = !retracted && (!from || Date.parse(from) <= now) && (!to || now < Date.parse(to));
     return h("li", { class: retracted ? "never" : isNow ? "is-now" : undefined },
@@ -84,10 +84,10 @@ export function showTimeline(fact, changed) {
   made.fact = fact;
   return h("div", {}, made,
     h("div", { class: "filters" },
-      h("span", { class: "tick" }, h("label", { for: "fact-known" }, "As was known on"), known),
+      h("span", { class: "tick" }, h("label", { for: "fact-known" }, "As known on"), known),
       route().known && h("button", { type: "button", id: "fact-known-now", on: { click: () => go({ known: undefined }, { replace: true }) } }, "Now")),
-    h("section", {}, h("h3", {}, "True when"),
-      windows.length ? timeline(windows) : h("p", { class: "hint" }, "Nothing is noted of it.")),
+    h("section", {}, h("h3", {}, "When it was true"),
+      windows.length ? timeline(windows) : h("p", { class: "hint" }, "No values recorded.")),
     h("section", {}, h("h3", {}, "Changes"),
-      history.length ? h("ol", { class: "changes" }, history.toReversed().map(change)) : h("p", { class: "hint" }, "No change was noted.")));
+      history.length ? h("ol", { class: "changes" }, history.toReversed().map(change)) : h("p", { class: "hint" }, "No changes recorded.")));
 }

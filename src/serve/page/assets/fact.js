@@ -28,7 +28,7 @@ function typedValue(text, before) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('It is a list or a map, as JSON: ["a", "b"]');
+    throw new Error('This value is a list or a map. Write it as JSON: ["a", "b"]');
   }
 }
 
@@ -128,8 +128,8 @@ function edit(button, fact, changed) {
   } },
   h("div", { class: "row" }, field, h("button", { class: "primary" }, "Save"), h("button", { type: "button", on: { click: leave } }, "Cancel")),
   h("div", { class: "row wraps" },
-    h("span", { class: "tick" }, h("label", { for: from.id }, stated.from ? `True from (else from now; the old value from ${stated.from})` : "True from (else from now)"), from),
-    h("span", { class: "tick" }, h("label", { for: until.id }, "Until, not included"), until),
+    h("span", { class: "tick" }, h("label", { for: from.id }, stated.from ? `True from (default: now; the old value: ${stated.from})` : "True from (default: now)"), from),
+    h("span", { class: "tick" }, h("label", { for: until.id }, "Until (exclusive)"), until),
     had && h("span", { class: "tick" }, wrong, h("label", { for: wrong.id }, "The old value was never true"))),
   said);
   append(place, made);
@@ -146,7 +146,7 @@ export function setFact({ scope, scopes }, changed) {
     h("input", { id: "fact-value", name: "value", required: true, autocomplete: "off" }),
     h("div", { class: "two" },
       h("div", {}, h("label", { for: "fact-from" }, "True from"), h("input", { id: "fact-from", name: "from", type: "date" })),
-      h("div", {}, h("label", { for: "fact-until" }, "Until, not included"), h("input", { id: "fact-until", name: "until", type: "date" }))),
+      h("div", {}, h("label", { for: "fact-until" }, "Until (exclusive)"), h("input", { id: "fact-until", name: "until", type: "date" }))),
     h("label", { for: "fact-in" }, "Memory scope"),
     h("input", { id: "fact-in", name: "scope", list: "fact-scopes", value: scope || "user", autocomplete: "off", spellcheck: "false" }),
     h("datalist", { id: "fact-scopes" }, [...new Set(["user", ...scopes])].map((name) => h("option", { value: name }))),

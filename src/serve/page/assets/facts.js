@@ -96,7 +96,7 @@ function one(answer) {
   const [found] = answer.facts;
   replace(view.place, back(), title(fact), found
     ? showTimeline(found, changed)
-    : h("p", { class: "hint" }, `There is no such fact in ${of || "user"}${route().known ? ", as far as was known on that day" : ""}.`));
+    : h("p", { class: "hint" }, `No fact with this name in ${of || "user"}${route().known ? ", as known on that day" : ""}.`));
 }
 
 /** What is to be shown of which facts. */
@@ -115,7 +115,7 @@ function form(scopes) {
     h("span", { class: "tick" }, h("label", { for: "fact-day" }, "True on"), date),
     day
       ? h("button", { type: "button", id: "fact-today", on: { click: () => go({ day: undefined }, { replace: true }) } }, "Now")
-      : h("span", { class: "tick" }, ended, h("label", { for: "fact-all" }, "Expired and not yet true, too")));
+      : h("span", { class: "tick" }, ended, h("label", { for: "fact-all" }, "Include past and future")));
 }
 
 function list({ facts, scopes = [], problems = [], cut = false }) {
@@ -137,7 +137,7 @@ function list({ facts, scopes = [], problems = [], cut = false }) {
     problems.length ? problemList(problems) : "",
     view.list,
     facts.length || day || route().find ? "" : h("p", { class: "hint" },
-      "A fact is a line “- key: value” in a facts.md, below the heading that is its namespace. Search finds passages; a fact has one right answer, and keeps what was true before."));
+      "A fact is a line “- key: value” in a facts.md; the heading above it is its namespace. A fact has one right value, and keeps its earlier values."));
   filter(cut);
   reopen(open);
 }
@@ -189,7 +189,7 @@ function filter(cut = view.cut) {
   for (const one of view.list.querySelectorAll(".namespace")) one.hidden = !one.querySelector(".fact:not([hidden])");
   const { day } = route();
   const when = day ? `, true on ${day}` : "";
-  view.summary.textContent = `${seen ? count(seen, "fact") : "No facts"}${when}${cut ? `. Of more than ${MOST} the first are shown; what you type is the beginning of a name` : ""}`;
+  view.summary.textContent = `${seen ? count(seen, "fact") : "No facts"}${when}${cut ? `; only the first ${MOST} are shown. The filter now matches the start of a name` : ""}`;
 }
 
 function problemList(problems) {

@@ -66,39 +66,39 @@ function form() {
     field.value = now[name] ?? "";
     return field;
   };
-  const steps = h("select", { id: "graph-steps", "aria-label": "How far", on: { change: () => go({ steps: steps.value }, { replace: true }) } },
+  const steps = h("select", { id: "graph-steps", "aria-label": "Distance", on: { change: () => go({ steps: steps.value }, { replace: true }) } },
     STEPS.map(([value, name]) => h("option", { value, selected: value === (now.steps ?? "") }, name)));
   const day = h("input", { id: "graph-day", type: "date", "aria-label": "As it was on this day", on: { change: () => go({ day: day.value }, { replace: true }) } });
   day.value = now.day ?? "";
   const all = h("input", { type: "checkbox", id: "graph-all", checked: Boolean(now.all), on: { change: () => go({ all: all.checked ? "1" : undefined }, { replace: true }) } });
   return h("div", { class: "filters" },
-    text("name", "Name", "The note around which to look"), steps,
+    text("name", "Name", "Note at the centre"), steps,
     text("relation", "Relation", "Only this relation"), text("kind", "Type", "Only notes of this type"),
     h("span", { class: "tick" }, h("label", { for: "graph-day" }, "True on"), day),
-    h("span", { class: "tick" }, all, h("label", { for: "graph-all" }, "Expired and not yet true, too")));
+    h("span", { class: "tick" }, all, h("label", { for: "graph-all" }, "Include past and future")));
 }
 
 function render({ entities, edges, near = [], cut = false }) {
   const { name } = route();
   const meant = entities.filter(({ distance }) => distance === 0);
-  const more = cut ? ". There is more" : "";
+  const more = cut ? "; more are not shown" : "";
   const parts = [entities.length && count(entities.length, "note"), edges.length && count(edges.length, "relation")].filter(Boolean);
   view.summary.textContent = parts.length ? parts.join(", ") + more : nothing(near);
   const far = edges.filter(({ distance }) => distance > 1);
   replace(view.answer,
     name ? meant.map((note) => around(note, edges)) : !edges.length && noteList(entities, "Notes"),
     name ? far.length > 0 && h("section", {}, h("h3", {}, "Further away"), lineList(far)) : edges.length > 0 && lineList(edges),
-    noteList(near, "Names that begin so"));
+    noteList(near, "Names that start like this"));
   if (!entities.length && !near.length && !name) {
     append(view.answer, h("p", { class: "hint" },
-      "A note is of a type by the property “type: person”. A relation is a link with a name: “manages:: [[Ben]]”, “- works_at [[Acme]]”, or a link in a property."));
+      "The property “type: person” gives a note a type. A relation is a named link: “manages:: [[Ben]]”, “- works_at [[Acme]]”, or a link in a property."));
   }
 }
 
 function nothing(near) {
   const { name, relation } = route();
-  if (name) return near.length ? "No note is called so" : "No note is called so, nor does a name begin so";
-  return relation ? "No relation is called so" : "No notes of a type";
+  if (name) return near.length ? "No note has exactly this name." : "No note with this name.";
+  return relation ? "No relation with this name." : "No notes with a type.";
 }
 
 /** One note, and its neighbours by relation and direction. */
@@ -116,7 +116,7 @@ function around(note, edges) {
     h("p", { class: "hint" }, cite(note.path), note.aliases?.length > 0 && ` also called ${note.aliases.join(", ")}`),
     groups.size
       ? [...groups].map(([name, items]) => h("div", { class: "relation" }, h("h4", {}, name), h("ul", { class: "edge-list", "aria-label": name }, items)))
-      : h("p", { class: "hint" }, "It is related to no note."));
+      : h("p", { class: "hint" }, "It has no relations."));
 }
 
 const what = ({ types = [] }) => types.length ? h("span", { class: "hint" }, ` ${types.join(", ")}`) : "";

@@ -17,12 +17,12 @@ export function toggleScores() {
   sessionStorage.setItem(SCORES, on ? "on" : "off");
   for (const shown of document.querySelectorAll(".scores")) shown.hidden = !on;
   document.querySelector(".toggle-scores")?.setAttribute("aria-pressed", String(on));
-  say(on ? "Scores are shown" : "Scores are hidden");
+  say(on ? "Scores shown" : "Scores hidden");
 }
 
 const KEYS = [
   ["/", "Search"],
-  ["↑ ↓", "Through the passages"],
+  ["↑ ↓", "Move through the passages"],
   ["Enter", "Read the note"],
   ["Esc", "Back"],
   ["n p", "Next and previous passage of the note"],
@@ -39,24 +39,24 @@ const KEYS = [
 ];
 
 const QUERIES = [
-  ['"a phrase"', "These words as they stand"],
-  ["+word", "It has to be there"],
-  ["-word", "It must not be there; - turns conditions round, too"],
-  ["begin*", "Words that begin so"],
+  ['"a phrase"', "Exactly these words"],
+  ["+word", "The word must occur"],
+  ["-word", "The word must not occur; - also negates a condition"],
+  ["begin*", "Words that start like this"],
   ["tag:travel", "With this tag, or one below it"],
   ["in:notes", "In this collection"],
-  ["path:daily/*", "At such a path"],
+  ["path:daily/*", "Paths that match"],
   ["title:plan", "With this in the title"],
-  ["before:2026-01-05 after:7d", "Updated then"],
+  ["before:2026-01-05 after:7d", "Last changed in this time"],
   ["has:task", "With a link, image, code, table, quote, task or tag"],
-  ["role:user", "What somebody said in a conversation"],
+  ["role:user", "What this role said in a conversation"],
   ["conversation:loans", "In one conversation"],
   ["layer:summaries", "Only entries, conversations, summaries, graph or notes"],
-  ["type:book status:done", "With this value of a property"],
-  ["[rating:>3] [status]", "With such a value, or with any"],
-  ["lex: words", "By words alone"],
-  ["vec: a question", "By meaning alone; hyde: says what an answer might"],
-  ["intent: a topic", "What the rest is about"],
+  ["type:book status:done", "Property with this value"],
+  ["[rating:>3] [status]", "Property with a matching value, or with any value"],
+  ["lex: words", "By words only"],
+  ["vec: a question", "By meaning only; after hyde: write a possible answer"],
+  ["intent: a topic", "The topic of the rest of the query"],
 ];
 
 /** The list of keys, and of what can be typed, as a dialog. */

@@ -20,7 +20,7 @@ export function hit(chunk) {
       h("a", { class: "cite", href: chunk.obsidian_url, title: "Open in Obsidian" }, chunk.citation),
       copyButton(chunk.citation),
       when(chunk.updated_at),
-      chunk.perhaps && h("span", { class: "perhaps", title: "Less likely to be what you look for" }, "perhaps"),
+      chunk.perhaps && h("span", { class: "perhaps", title: "Less likely to be what you want" }, "perhaps"),
       scores(chunk)));
   item.chunk = chunk;
   item.addEventListener("click", (event) => {
@@ -54,7 +54,7 @@ export async function copy(citation, button) {
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = "Copy"), 1500);
   } catch {
-    say("The browser does not let this page copy.");
+    say("The browser does not let this page copy text.");
   }
 }
 

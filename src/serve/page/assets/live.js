@@ -56,16 +56,16 @@ function show(progress, onState) {
   if (failure) {
     paint("failing", failure);
   } else if (phase === "starting" || !progress.caught_up || reading > 0) {
-    paint("busy", reading ? `Reading ${count(reading, "note")}` : "Comparing the notes");
+    paint("busy", reading ? `Reading ${count(reading, "note")}` : "Checking the notes");
     fill(bar, progress.files_done, reading);
   } else if (model.next?.state === "ready" && !model.next.trouble && model.next.embedded < model.next.of) {
-    paint("busy", `${model.next.detail} learns the meaning of ${count(model.next.of - model.next.embedded, "passage")}`);
+    paint("busy", `${model.next.detail} is embedding ${count(model.next.of - model.next.embedded, "passage")}`);
     fill(bar, model.next.embedded, model.next.of - model.next.embedded);
   } else if (embedding > 0 && model.state === "ready") {
-    paint("busy", `Learning the meaning of ${count(embedding, "passage")}`);
+    paint("busy", `Embedding ${count(embedding, "passage")}`);
     fill(bar, embedded, Math.max(embeddable - embedded, 0));
   } else {
-    const words = model.state === "failed" ? "by words alone" : "";
+    const words = model.state === "failed" ? "search by words only" : "";
     paint(model.state === "failed" ? "failing" : "idle", [count(files, "note"), words].filter(Boolean).join(", "));
   }
   const state = `${progress.seq} ${files} ${embedded === embeddable} ${progress.expired_facts}`;

@@ -33,7 +33,7 @@ export function showLogin(error, then) {
       replace(place);
       then();
     } catch (problem) {
-      said.textContent = problem.status === 401 ? "The vault does not know this token." : words(problem);
+      said.textContent = problem.status === 401 ? "This token is not valid for this vault." : words(problem);
       said.hidden = false;
       field.select();
     }
@@ -41,15 +41,15 @@ export function showLogin(error, then) {
   replace(place, h("main", { class: "login" },
     h("h1", {}, "My memory"),
     said,
-    h("p", {}, "This page shows your vault to you alone. To open it, run"),
+    h("p", {}, "Only you can see your vault on this page. To open it, run"),
     h("pre", {}, "vault open"),
-    h("p", {}, "in a terminal on this machine. Your browser opens again, with a key that works once."),
+    h("p", {}, "in a terminal on this machine. Your browser then opens with a key that works once."),
     h("details", {},
       h("summary", {}, "I have a token"),
       h("form", { on: { submit } },
-        h("label", { for: "token" }, "Token, as in the vault’s ", h("code", {}, ".vault/owner-token")),
+        h("label", { for: "token" }, "Token from the vault’s ", h("code", {}, ".vault/owner-token")),
         h("div", { class: "row" }, field, h("button", { class: "primary" }, "Open")),
-        h("p", { class: "hint" }, "It is kept until you close this tab, and sent nowhere but to this vault.")))));
+        h("p", { class: "hint" }, "This tab stores it until you close it, and sends it only to this vault.")))));
   byId("app").hidden = true;
   place.hidden = false;
   document.title = "My memory";
@@ -57,7 +57,7 @@ export function showLogin(error, then) {
 
 function words(error) {
   if (error instanceof ApiError && error.status === 401) {
-    return error.message.includes("code") ? "This key was used already, or is too old." : "Your session is over.";
+    return error.message.includes("code") ? "This key was already used, or has expired." : "Your session has ended.";
   }
   return `${error.message} ${error.hint ?? ""}`.trim();
 }

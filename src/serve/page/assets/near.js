@@ -9,7 +9,7 @@ const MARKS = { out: "linked to", in: "links here", both: "linked both ways" };
 
 /** A place for what is near a note, which is filled in when it is known. */
 export function near(note) {
-  const place = h("section", { class: "near", "aria-label": "Near this note", hidden: true });
+  const place = h("section", { class: "near", "aria-label": "Related notes", hidden: true });
   fill(place, note.path);
   return place;
 }
@@ -19,7 +19,7 @@ async function fill(place, path) {
     const [{ incoming }, { results, degraded }] = await Promise.all([api.links(path), api.related(path)]);
     replace(place,
       list("Linked from", incoming.map((link) => entry(link.path, `${link.line}-${link.line}`, link.title, undefined, link.text))),
-      list("Near this note", results.map((near) =>
+      list("Related notes", results.map((near) =>
         entry(near.path, `${near.line_start}-${near.line_end}`, near.title, MARKS[near.linked], near.snippet)), degraded));
     place.hidden = !place.childElementCount;
   } catch {

@@ -111,9 +111,9 @@ function render(note, line) {
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
         h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
-    elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "What is before"),
+    elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "Earlier part"),
     body,
-    elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "What follows"),
+    elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "Later part"),
     lost(note), near(note));
   // The title above says it already.
   const heading = body.firstElementChild;
@@ -135,7 +135,7 @@ function elsewhere(note, line, more, name) {
     go({ lines: undefined }, { replace: true });
     load(note.path, true, line);
   };
-  return h("p", { class: "part hint" }, "This note is very long; here is a part of it. ",
+  return h("p", { class: "part hint" }, "This note is very long; this is a part of it. ",
     h("button", { type: "button", class: "quiet", on: { click: turn } }, name));
 }
 
@@ -154,7 +154,7 @@ function annotations(note) {
 /** What was written about passages that are gone. */
 function lost(note) {
   const gone = note.annotations.filter(({ found }) => !found);
-  return gone.length > 0 && h("section", { class: "lost" }, h("h3", {}, "About passages that are gone"), gone.map((one) =>
+  return gone.length > 0 && h("section", { class: "lost" }, h("h3", {}, "About deleted passages"), gone.map((one) =>
     h("aside", { class: "annotation" }, h("blockquote", {}, one.quote), h("p", {}, one.note),
       h("a", { class: "hint", href: address({ ...route(), note: one.path, lines: undefined }) }, one.path))));
 }

@@ -34,9 +34,9 @@ function list({ overrides, user, profile, state, regenerate_after: after }) {
   replace(view.place,
     h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Profile"), make),
     view.said,
-    part("Said in any case", "profile/overrides.md", overrides, "Yours alone: what agents are told first, whole. Nothing but you writes it."),
-    part(user?.name ? `You: ${user.name}` : "You", "USER.md", user && [place, user.text].filter(Boolean).join("\n\n"), "Your name, time zone and place, where you say them."),
-    part("Made of entries and facts", state.path, profile, "Made by rules of your entries that count, and of facts under “Profile”; each sentence has its sources."),
+    part("Always included", "profile/overrides.md", overrides, "Agents get this text first, unabridged. Only you write it."),
+    part(user?.name ? `You: ${user.name}` : "You", "USER.md", user && [place, user.text].filter(Boolean).join("\n\n"), "Your name, time zone and place."),
+    part("Made from entries and facts", state.path, profile, "Rules make it from your active entries and the facts under “Profile”; each sentence cites its sources."),
     h("p", { class: "summary", id: "profile-state" }, statement(state, after)));
 }
 
@@ -47,17 +47,17 @@ function part(title, path, text, hint) {
 }
 
 function statement({ version, contributions, new: fresh, outdated, is_persons: isPersons }, after) {
-  if (isPersons) return "You have edited it, so it is never written over.";
-  if (!version) return "It was not made yet.";
-  const next = outdated ? "something that it was made of has changed" : `${fresh} new of the ${after} after which it is made again`;
-  return `Version ${version}, made of ${count(contributions, "line")}; ${next}.`;
+  if (isPersons) return "You edited it, so the program never overwrites it.";
+  if (!version) return "Not made yet.";
+  const next = outdated ? "its sources have changed" : `${fresh} of ${after} new lines until it is made again`;
+  return `Version ${version}, made from ${count(contributions, "line")}; ${next}.`;
 }
 
 async function makeNow(button) {
   button.disabled = true;
   try {
     const { checkpoint_id: checkpoint } = await api.makeProfile();
-    view.said.textContent = checkpoint ? "Made anew." : "It says so already.";
+    view.said.textContent = checkpoint ? "Made again." : "Already up to date.";
     await answers.load();
   } catch (error) {
     replace(view.said, failure(error));

@@ -9,8 +9,8 @@ import { route } from "./route.js";
 const VERDICTS = {
   new: "",
   duplicate: "says the same as",
-  contradicts: "says something else than",
-  supersedes: "takes the place of",
+  contradicts: "contradicts",
+  supersedes: "replaces",
 };
 
 let view;
@@ -47,10 +47,10 @@ function list({ proposals, more = 0, degraded }) {
   replace(view.place,
     h("div", { class: "agents-head" }, title()),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
-    h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more wait` : ""}` : "Nothing waits"),
+    h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more are waiting` : ""}` : "No proposals"),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     h("ul", { class: "fact-list", "aria-label": "Proposals" }, proposals.map(item)),
-    proposals.length ? "" : h("p", { class: "hint" }, "What agents and models would remember waits here, and counts for nothing until you accept it."));
+    proposals.length ? "" : h("p", { class: "hint" }, "Agents and models propose entries here. A proposal has no effect until you accept it."));
 }
 
 function item(proposal) {
@@ -76,14 +76,14 @@ function item(proposal) {
       h("p", { class: "hint" }, `It ${VERDICTS[verdict]}:`),
       h("p", {}, h("del", {}, `[${known.kind}] ${known.text}`)),
       h("p", {}, h("ins", {}, `[${entry.kind}] ${entry.text}`))) : "",
-    h("div", {}, quotes.map(({ citation, text }) => h("blockquote", { class: "hint" }, text ?? `The lines of ${citation} are not there any more.`))),
+    h("div", {}, quotes.map(({ citation, text }) => h("blockquote", { class: "hint" }, text ?? `The lines of ${citation} no longer exist.`))),
     h("div", { class: "row wraps" },
       button("accept", "Accept", () => decide("Accepted", { id: entry.id, accept: true }), "primary"),
-      known && verdict === "contradicts" && button("replace", "Accept in its place", () => decide("Accepted", { id: entry.id, accept: true, supersedes: known.id })),
-      button("edit", "Edit", () => ask(made, "What it is to say", entry.text, (text) => decide("Accepted", { id: entry.id, accept: true, text }))),
+      known && verdict === "contradicts" && button("replace", "Accept and replace", () => decide("Accepted", { id: entry.id, accept: true, supersedes: known.id })),
+      button("edit", "Edit", () => ask(made, "New text", entry.text, (text) => decide("Accepted", { id: entry.id, accept: true, text }))),
       button("reject", "Reject", () => ask(made, "Why", "", (reason) => decide("Rejected", { id: entry.id, accept: false, reason: reason || undefined }))),
-      source && button("accept-all", "Accept all of its note", () => decide("Accepted", { all_of: source, accept: true }), "quiet"),
-      source && button("reject-all", "Reject all of its note", () => decide("Rejected", { all_of: source, accept: false }), "quiet")));
+      source && button("accept-all", "Accept all from this note", () => decide("Accepted", { all_of: source, accept: true }), "quiet"),
+      source && button("reject-all", "Reject all from this note", () => decide("Rejected", { all_of: source, accept: false }), "quiet")));
   return made;
 }
 

@@ -8,9 +8,9 @@ import { go, route } from "./route.js";
 
 const MODES = [
   ["hybrid", "Both", "By words and meaning"],
-  ["deep", "Deep", "By words and meaning, and the best word by word"],
-  ["semantic", "Meaning", "By meaning alone"],
-  ["keyword", "Words", "By words alone"],
+  ["deep", "Deep", "By words and meaning; the best are compared word by word"],
+  ["semantic", "Meaning", "By meaning only"],
+  ["keyword", "Words", "By words only"],
 ];
 const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo", "Last month"], ["1y", "Last year"]];
 const LAYERS = [["", "All layers"], ["entries", "Entries"], ["conversations", "Conversations"], ["summaries", "Summaries"], ["graph", "Graph"], ["notes", "Notes"]];
@@ -49,7 +49,7 @@ export function show(main) {
     h("span", {}, name)));
   const ages = h("select", { "aria-label": "Changed", on: { change: () => go({ since: ages.value }, { replace: true }) } },
     AGES.map(([value, name]) => h("option", { value, selected: value === since }, name)));
-  const layers = h("select", { "aria-label": "Layer of the memory", on: { change: () => go({ layer: layers.value }, { replace: true }) } },
+  const layers = h("select", { "aria-label": "Memory layer", on: { change: () => go({ layer: layers.value }, { replace: true }) } },
     LAYERS.map(([value, name]) => h("option", { value, selected: value === layer }, name)));
   const tagged = debounced(300, (text) => go({ tag: text.replace(/^#/, "") }, { replace: true }));
   const tags = h("input", { type: "text", class: "tag", placeholder: "#tag", "aria-label": "Tag", autocomplete: "off",
@@ -129,7 +129,7 @@ function render(words, { results, degraded, took_ms: took }, quiet) {
   keepingFocus(() => replace(view.list, results.map(hit)));
   replace(view.summary);
   if (!words) {
-    append(view.summary, results.length ? "Written last" : "Nothing here yet. Save a snippet, or put Markdown into the vault’s folder.");
+    append(view.summary, results.length ? "Recently written" : "Nothing here yet. Save a snippet, or put Markdown files into the vault’s folder.");
   } else {
     const found = results.length ? count(results.length, "passage") : "Nothing found";
     append(view.summary, found);

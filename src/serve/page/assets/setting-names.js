@@ -19,8 +19,8 @@ const NAMES = [
 export function settingNames() {
   const row = ([theirs, ours]) => h("tr", {}, h("th", { scope: "row" }, theirs), h("td", {}, ours.split(", ").map((name, at) => [at ? ", " : "", h("code", {}, name)])));
   return h("section", { id: "setting-names" }, h("h3", {}, "Settings of Osaurus"),
-    h("p", { class: "hint" }, "For those who come from there: what its settings of the memory are called in memory.toml. The meanings and ranges are the same."),
+    h("p", { class: "hint" }, "If you come from Osaurus: the names of its memory settings in memory.toml. Meanings and ranges are the same."),
     h("div", { class: "table", role: "region", tabindex: "0", "aria-label": "Names of settings" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["There", "Here"].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, ["Osaurus", "memory.toml"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, NAMES.map(row)))));
 }

@@ -10,12 +10,12 @@ import { settingNames } from "./setting-names.js";
 
 const SWITCHES = [
   ["capture_conversations", "Conversations", "What you and your agents say to each other"],
-  ["capture_files", "Files", "Which files were opened or changed; never what is in them"],
-  ["capture_searches", "Searches", "What you searched for, elsewhere"],
+  ["capture_files", "Files", "Which files were opened or changed; never their content"],
+  ["capture_searches", "Searches", "What you searched for in other programs"],
   ["capture_notes", "Notes", "Notes that programs send"],
-  ["capture_snippets", "Snippets", "What is copied or saved by programs"],
-  ["capture_agent_activity", "Agent activity", "What agents say that they did"],
-  ["capture_bookmarks", "Bookmarks", "Addresses and titles that you keep"],
+  ["capture_snippets", "Snippets", "What programs copy or save"],
+  ["capture_agent_activity", "Agent activity", "What agents report that they did"],
+  ["capture_bookmarks", "Bookmarks", "Addresses and titles that you bookmark"],
 ];
 
 let view;
@@ -23,16 +23,16 @@ let view;
 export function show(main) {
   view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList() };
   replace(main, h("h2", {}, "Settings"),
-    h("section", {}, h("h3", {}, "What is kept"),
-      h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
+    h("section", {}, h("h3", {}, "What is stored"),
+      h("p", { class: "hint" }, "The vault does not store what is switched off. The switches are in memory.toml."), view.capture),
     view.conflicts.section,
     h("section", {}, h("h3", {}, "Recent changes"),
-      h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
+      h("p", { class: "hint" }, "The vault keeps a file’s old content for a while, so that you can undo a change."), view.history),
     view.log.section,
     settingNames(),
     h("section", {}, h("h3", {}, "This page"),
-      toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? act when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
-      h("p", {}, h("button", { type: "button", on: { click: leave } }, "Close this session"))));
+      toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? work when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
+      h("p", {}, h("button", { type: "button", on: { click: leave } }, "Sign out"))));
   capture();
   changed();
 }
@@ -55,7 +55,7 @@ async function capture() {
       try {
         const now = await api.change({ [key]: on });
         box.checked = now[key] ?? on;
-        say(`${name}: ${box.checked ? "kept" : "not kept"}`);
+        say(`${name}: ${box.checked ? "stored" : "not stored"}`);
       } catch (error) {
         box.checked = !on;
         append(box.closest(".switch"), failure(error));

@@ -34,7 +34,7 @@ function render(stats) {
       number(bytes(stats.bytes), "of text"),
       number(percent(stats.embedded_share), "found by meaning")),
     h("section", {}, h("h3", {}, "Growth"),
-      h("p", { class: "hint" }, "New notes of each month, and all notes by then"),
+      h("p", { class: "hint" }, "New notes per month, and the total"),
       growthChart(stats.growth ?? []),
       stats.growth?.length > 0 && h("details", {}, h("summary", {}, "As a table"), h("div", { class: "table" }, h("table", {},
         h("thead", {}, h("tr", {}, ["Month", "New notes", "Passages"].map((name) => h("th", { scope: "col" }, name)))),

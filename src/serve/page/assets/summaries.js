@@ -43,19 +43,19 @@ function list({ summaries, cut = false }) {
   replace(view.place,
     h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Summaries"), make),
     of ? h("p", {}, h("a", { class: "quiet", href: address({ ...route(), of: undefined }) }, "‹ All summaries"))
-      : h("div", { class: "filters" }, h("span", { class: "tick" }, every, h("label", { for: "summaries-all" }, "Older ones, too"))),
+      : h("div", { class: "filters" }, h("span", { class: "tick" }, every, h("label", { for: "summaries-all" }, "Include older ones"))),
     view.said,
     h("p", { class: "summary" }, summaries.length ? `${cut ? "The first " : ""}${count(summaries.length, "conversation")}` : ""),
     summaries.map(one),
     summaries.length ? "" : h("p", { class: "hint" },
-      "A conversation is summarised when it has been quiet for a while. A summary is a file in summaries/: edit it, and it is yours."));
+      "The program summarises a conversation when it has been quiet for a while. A summary is a file in summaries/; once you edit it, the program does not change it."));
 }
 
 async function makeNow(button) {
   button.disabled = true;
   try {
     const { made, kept = [] } = await api.makeSummaries();
-    view.said.textContent = `${count(made.length, "summary", "summaries")} made${kept.length ? `, ${kept.length} kept as they are` : ""}.`;
+    view.said.textContent = `${count(made.length, "summary", "summaries")} made${kept.length ? `, ${kept.length} unchanged` : ""}.`;
     await answers.load();
   } catch (error) {
     replace(view.said, failure(error));
@@ -68,7 +68,7 @@ async function makeNow(button) {
 
 function one(summary) {
   const { path, of, title, at, turns, edited, old, made_by: by, sections: parts } = summary;
-  const states = [edited && "edited by you", old && "the conversation has gone on", by !== "rules" && `by ${by}`].filter(Boolean);
+  const states = [edited && "edited by you", old && "the conversation has continued", by !== "rules" && `by ${by}`].filter(Boolean);
   return h("details", { class: "summary-of", open: Boolean(route().of) },
     h("summary", {}, h("span", { class: "fact-name" }, title.replace(/^Summary: /, "")), " ", h("span", { class: "hint" }, count(turns, "turn"), ", ", when(at)),
       states.map((state) => h("span", { class: "fact-state" }, ` ${state}`))),

@@ -47,7 +47,7 @@ function link(made, attributes, follow) {
     made.classList.add("inside");
   } else {
     made.classList.add("nowhere");
-    made.setAttribute("title", "No note of this vault has this name");
+    made.setAttribute("title", "No note with this name");
   }
 }
 

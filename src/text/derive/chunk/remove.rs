@@ -22,16 +22,16 @@ pub struct Remainder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RemoveError {
     /// There is nothing but blank space.
-    #[error("there is nothing in these lines")]
+    #[error("these lines are empty")]
     Nothing,
     /// The lines are not all of the body.
     #[error("the lines reach into the frontmatter, or past the end of the note")]
     Outside,
     /// Whatever is done, other text would read differently.
-    #[error("without it, what stands around it would read differently; edit the note by hand, or forget the lines")]
+    #[error("removing it would change the meaning of the text around it; edit the note by hand, or forget the lines")]
     Entangled,
     /// What makes the note private is in it.
-    #[error("the note is private by what stands there; first write `private: true` into its frontmatter")]
+    #[error("these lines make the note private; first write `private: true` into its frontmatter")]
     KeepsPrivate,
 }
 

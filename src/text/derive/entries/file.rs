@@ -46,7 +46,7 @@ impl EntriesFile {
         for item in list_items(&note, &plain) {
             let (text, line) = (item.text(), item.line);
             if text.len() > MAX_ENTRY_BYTES {
-                file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, and no entry"));
+                file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, so it is not an entry"));
                 continue;
             }
             let Some(EntryItem { mut entry, own_id, problems }) = EntryItem::read(text, shelf) else { continue };
@@ -111,7 +111,7 @@ impl EntriesFile {
                     let line = self.entries[first].line_start;
                     self.report(
                         line,
-                        format!("each of {} says that another took its place; this one counts", names.join(", ")),
+                        format!("the entries {} supersede each other; this one counts", names.join(", ")),
                     );
                 }
             }

@@ -90,7 +90,7 @@ impl FactsFile {
         if text.len() > MAX_VALUE_BYTES {
             return self.report(
                 Some(line),
-                &format!("the value of `{key}` is longer than {MAX_VALUE_BYTES} bytes, and no fact"),
+                &format!("the value of `{key}` is longer than {MAX_VALUE_BYTES} bytes, so it is not a fact"),
             );
         }
         if let Some(problem) = problem {

@@ -289,9 +289,10 @@ impl Validity {
             if !when.starts_with(|first: char| first.is_ascii_digit()) {
                 return Ok(None);
             }
-            let moment = Moment::read(&when).ok_or_else(|| format!("`{when}` is no date (2026-03-09) and no time"))?;
+            let moment =
+                Moment::read(&when).ok_or_else(|| format!("`{when}` is neither a date (2026-03-09) nor a time"))?;
             if slot.replace(moment).is_some() {
-                return Err(format!("`{name}` is said twice"));
+                return Err(format!("`{name}` occurs twice"));
             }
         }
         if window.is_empty_span() {

@@ -113,7 +113,7 @@ impl Flow<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Value, &'static str> {
         if depth > MAX_DEPTH {
-            return Err("its lists are too deep in each other");
+            return Err("its lists are nested too deep");
         }
         self.blank();
         match self.rest().chars().next() {
@@ -174,7 +174,7 @@ impl Flow<'_> {
         });
         let end = end.map(|(end, _)| end + 1).ok_or("a quoted text is not closed")?;
         // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
-        let text = serde_json::from_str(&self.rest()[..end]).map_err(|_| "a quoted text has an escape that is none")?;
+        let text = serde_json::from_str(&self.rest()[..end]).map_err(|_| "a quoted text has an invalid escape")?;
         self.at += end;
         Ok(text)
     }

@@ -85,7 +85,7 @@ impl ArchiveContents {
         let kind = meta.file_type();
         let own = path == Path::new(".vault") && kind.is_dir();
         if path == Path::new(".git") && !kind.is_dir() {
-            self.left_out.push(format!("{shown}: the repository is in another place"));
+            self.left_out.push(format!("{shown}: the repository is elsewhere"));
             return Ok(());
         }
         if !own {

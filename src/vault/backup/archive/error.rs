@@ -16,13 +16,13 @@ pub(crate) enum ArchiveError {
     #[error(transparent)]
     Fs(#[from] FsError),
     /// There is a file where the archive is to be.
-    #[error("{} is there already; it stays as it is. Name another file, or remove it", .0.display())]
+    #[error("{} already exists, and was not changed. Name another file, or remove it", .0.display())]
     Exists(PathBuf),
     /// The archive would be part of what it holds.
-    #[error("{} lies in the vault, so the archive would hold itself; name a place outside", .0.display())]
+    #[error("{} is in the vault, so the archive would contain itself; name a place outside", .0.display())]
     InsideVault(PathBuf),
     /// A file became shorter, or is written to without end.
-    #[error("{0} was changed while it was read; export again")]
+    #[error("{0} changed during the export; export again")]
     Changed(String),
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]
@@ -31,10 +31,10 @@ pub(crate) enum ArchiveError {
     #[error("the archive cannot be read: {0}")]
     Read(#[source] io::Error),
     /// There is something where the vault is to be.
-    #[error("{} is not an empty folder; nothing of it was touched. Name one that is empty, or not there yet", .0.display())]
+    #[error("{} is not an empty folder, and was not changed. Name an empty folder, or one that does not exist yet", .0.display())]
     NotEmpty(PathBuf),
     /// It is something else.
-    #[error("this is no archive of a vault: {0}")]
+    #[error("this is not an archive of a vault: {0}")]
     NotAnArchive(String),
     /// The end is missing.
     #[error("the archive is cut short: its end is missing. Nothing was imported")]
@@ -51,18 +51,18 @@ pub(crate) enum ArchiveError {
         why: &'static str,
     },
     /// A newer program made it.
-    #[error("the archive has format {0}, which this version does not know; a newer `vault` reads it")]
+    #[error("the archive has format {0}, which this version does not know; use a newer `vault`")]
     Newer(u32),
     /// What was forgotten for good cannot be read, so nothing may be written.
-    #[error("what was forgotten for good cannot be read: {0}. Nothing was imported")]
+    #[error("the list of purged texts cannot be read: {0}. Nothing was imported")]
     State(#[from] StateError),
     /// What was before cannot be left out.
     #[error(transparent)]
     Checkpoints(#[from] WriteError),
     /// Nor out of the traces of agents.
-    #[error("what was forgotten for good cannot be taken out of the traces of agents: {0}. Nothing was imported")]
+    #[error("purged texts cannot be removed from the traces of agents: {0}. Nothing was imported")]
     Traces(#[from] TraceFilesError),
     /// It holds no vault.
-    #[error("the archive holds no vault: it has no {FILE_NAME}. Nothing was imported")]
+    #[error("the archive contains no vault: it has no {FILE_NAME}. Nothing was imported")]
     NoVault,
 }

@@ -144,7 +144,7 @@ impl<'a> Unpacking<'a> {
             _ => return Err(refused("neither a file, a folder nor a symbolic link")),
         };
         if !self.seen.insert(path.clone()) {
-            return Err(refused("twice the same path"));
+            return Err(refused("the same path twice"));
         }
         let asked_for = self.git || !is_git(&path);
         let wanted = match fate(&path, kind) {
@@ -188,7 +188,7 @@ impl<'a> Unpacking<'a> {
                 self.summing.entry(b'f', &path, entry.size());
                 if wanted && is_git_config(&path) {
                     if entry.size() > MAX_GIT_CONFIG {
-                        return Err(refused("a configuration of git that is too large"));
+                        return Err(refused("a git configuration that is too large"));
                     }
                     let config = self.git_config(&mut entry, &path)?;
                     return self.file(&mut &config[..], Some(self.into.join(&path)), mode, time, false);
@@ -224,7 +224,7 @@ impl<'a> Unpacking<'a> {
         create_dir(at.parent().unwrap_or(self.into))?;
         fs::write(&at, &config).on("write", &at)?;
         self.left_out.insert(format!(
-            "{}: git might run a program because of it. A plain one is in its place, without remotes: what it said is in {}",
+            "{}: git might run a program because of it. A plain one without remotes replaces it; the original is {}",
             path.display(),
             beside.display()
         ));

@@ -91,7 +91,7 @@ pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let last = names.last().copied().unwrap_or_default();
     let up_to = |count: usize| names.iter().take(count).collect::<PathBuf>();
-    let own = "a file of the program's own";
+    let own = "one of the program's own files";
     for (at, name) in names.iter().enumerate() {
         let below = &names[at + 1..];
         match (&*folded(name), *name) {
@@ -106,13 +106,13 @@ pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
                 } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
                     PathOutcome::Refused(own)
                 } else {
-                    let why = "it is the program's own, and may let somebody in";
+                    let why = "it belongs to the program, and may give somebody access";
                     PathOutcome::Dropped { what: up_to(3), why, git: false }
                 };
             }
             (".vault", _) if at == 0 => return PathOutcome::Refused(own),
             (".vault", _) => {
-                let why = "it is the program's own for a vault within this one";
+                let why = "it belongs to the program, for a vault inside this one";
                 return PathOutcome::Dropped { what: up_to(at + 1), why, git: false };
             }
             (".git", ".git") => {

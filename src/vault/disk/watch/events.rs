@@ -108,7 +108,7 @@ impl FoldersWatcher {
             }
         };
         let (events, reason) = match mode {
-            WatchMode::Poll => (None, Some("`index.watch` says so".to_owned())),
+            WatchMode::Poll => (None, Some("set by `index.watch`".to_owned())),
             WatchMode::Auto => match notify::recommended_watcher(heard) {
                 Ok(events) => (Some(events), None),
                 Err(error) => (None, Some(limits::explain(&error))),

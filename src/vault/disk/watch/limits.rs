@@ -18,7 +18,7 @@ pub(super) fn explain(error: &Error) -> String {
         ErrorKind::MaxFilesWatch => false,
         // No more inotify instances, or open files, are allowed.
         ErrorKind::Io(io) if io.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => true,
-        _ => return format!("events cannot be had: {error}"),
+        _ => return format!("file events are not available: {error}"),
     };
     let (what, least) = if instances { ("instances", ENOUGH_INSTANCES) } else { ("watches", ENOUGH_WATCHES) };
     // A container has limits of its own, which may be the lower ones.
@@ -55,6 +55,6 @@ mod tests {
         assert!(is_reached(&full) && explain(&full).contains("inotify watches is reached"));
         let instances = Error::io(std::io::Error::from_raw_os_error(Errno::MFILE.raw_os_error()));
         assert!(!is_reached(&instances) && explain(&instances).contains("inotify instances is reached"));
-        assert!(explain(&Error::generic("no")).starts_with("events cannot be had: no"));
+        assert!(explain(&Error::generic("no")).starts_with("file events are not available: no"));
     }
 }

@@ -90,7 +90,7 @@ impl Watcher {
     /// was no room before. Costs a call for each folder.
     pub fn renew(&mut self) {
         self.watching = match self.mode {
-            WatchMode::Poll => self.give_up("`index.watch` says so"),
+            WatchMode::Poll => self.give_up("set by `index.watch`"),
             WatchMode::Auto if crate::vault::disk::scan::on_network(&self.root) => {
                 self.give_up("the vault is on a network file system")
             }
@@ -201,7 +201,7 @@ impl Watcher {
         match reason {
             None => WatchedBy::Events,
             Some(reason) if self.covered.is_empty() => WatchedBy::Polling(reason),
-            Some(reason) => WatchedBy::Partly(format!("{refused} folders have no watch: {reason}")),
+            Some(reason) => WatchedBy::Partly(format!("{refused} folders are not watched: {reason}")),
         }
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let rules = Arc::new(NoteRules::new(folder.path(), &[]).unwrap());
         let watcher = Watcher::start(folder.path(), rules, WatchMode::Poll, None, |_| {});
-        assert_eq!(*watcher.watching(), WatchedBy::Polling("`index.watch` says so".into()));
+        assert_eq!(*watcher.watching(), WatchedBy::Polling("set by `index.watch`".into()));
         assert!(watcher.watching().needs_polling());
     }
 }

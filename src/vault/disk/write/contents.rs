@@ -103,7 +103,7 @@ impl Contents {
     }
 
     fn damaged(&self, checkpoint: &Checkpoint) -> WriteError {
-        let source = std::io::Error::other("what it goes on with is not what it was");
+        let source = std::io::Error::other("the earlier part has changed");
         FsError { operation: "read", path: self.file(&checkpoint.id, "content"), source }.into()
     }
 }

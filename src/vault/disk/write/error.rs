@@ -16,7 +16,7 @@ pub enum WriteError {
         reason: &'static str,
     },
     /// There is something already.
-    #[error("`{0}` is there already")]
+    #[error("`{0}` already exists")]
     Exists(VaultPath),
     /// There is nothing.
     #[error("there is no note `{0}`")]
@@ -25,10 +25,10 @@ pub enum WriteError {
     #[error("`{0}` has changed since; nothing was written")]
     Changed(VaultPath),
     /// No checkpoint has this name.
-    #[error("there is no checkpoint {0}; `vault checkpoints` lists those there are")]
+    #[error("there is no checkpoint {0}; `vault checkpoints` lists them all")]
     NoCheckpoint(CheckpointId),
     /// An agent has written as much as it may.
-    #[error("no more than {0} bytes are written in a day; nothing was written")]
+    #[error("the limit of {0} bytes per day is reached; nothing was written")]
     TooMuch(u64),
     /// The disk refused.
     #[error(transparent)]

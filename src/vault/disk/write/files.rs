@@ -84,10 +84,10 @@ impl Files {
     pub fn check(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if path.attachment().is_some() {
-            return refuse("it is an attachment, which is read and never written");
+            return refuse("it is an attachment; attachments are read-only");
         }
         if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
-            return refuse("notes end in .md or .markdown");
+            return refuse("the name of a note must end in .md or .markdown");
         }
         self.check_place(path)
     }
@@ -105,7 +105,7 @@ impl Files {
     pub(super) fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if self.outside.of(path).is_some() {
-            return refuse("it belongs to a folder of `[[collections]]`, which is only read");
+            return refuse("it is in a folder of `[[collections]]`, which is read-only");
         }
         for part in path.as_str().split('/') {
             if part.starts_with('.') {
@@ -119,10 +119,10 @@ impl Files {
             match self.root.join(part).symlink_metadata() {
                 Ok(meta) if meta.is_symlink() => return refuse("it is, or lies below, a symbolic link"),
                 Ok(meta) if part != path.as_str() && !meta.is_dir() => {
-                    return refuse("there is a file in place of a folder");
+                    return refuse("a folder in the path is a file");
                 }
                 Ok(meta) if part == path.as_str() && !meta.is_file() => {
-                    return refuse("there is a folder, or something else that is no file, in its place");
+                    return refuse("a folder, or something else that is not a file, has this path");
                 }
                 _ => {}
             }
@@ -435,7 +435,7 @@ mod tests {
         fs::create_dir_all(folder.path().join("files")).unwrap();
         let on_disk = folder.path().join("files/a.pdf");
         let refused = |result: Result<(), WriteError>| {
-            assert!(result.unwrap_err().to_string().contains("never written"));
+            assert!(result.unwrap_err().to_string().contains("read-only"));
         };
         refused(files.create(&pdf, "x").map(drop));
         fs::write(&on_disk, bytes).unwrap();
