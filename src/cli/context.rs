@@ -77,7 +77,7 @@ impl ContextCommand {
         answer(self.json, &view, !view.text.is_empty(), |out| {
             let receipt = &view.receipt;
             if view.text.is_empty() {
-                remark!("vault: nothing is worth giving: {}", receipt.why);
+                remark!("vault: no memory fits: {}", receipt.why);
             } else {
                 writeln!(out, "{}", view.text.trim_end())?;
                 remark!("vault: {}, by the gate `{}`: {}", count(receipt.tokens, "token"), receipt.gate, receipt.why);

@@ -134,7 +134,7 @@ fn a_question_is_given_what_it_is_worth_by_every_way() {
     assert_eq!(shown.stdout.trim_end(), by_http["text"].as_str().unwrap().trim_end());
     let none = vault.run(&["context", "thanks"]);
     assert_eq!((none.code, none.stdout.as_str()), (1, ""));
-    assert!(none.stderr.contains("nothing is worth giving"), "{}", none.stderr);
+    assert!(none.stderr.contains("no memory fits"), "{}", none.stderr);
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
     let by_tool = mcp.tool("context", json!({ "query": "What do you know about me?" }));
     assert_eq!(by_tool["receipt"], by_http["receipt"]);
