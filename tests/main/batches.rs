@@ -148,8 +148,8 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
         let (words, brought) = match fate {
             BatchFate::Failed => ("failed, with 110 of 110 texts left: too many tokens wait", 0),
             BatchFate::Expired => ("expired, with 55 of 110", 55),
-            BatchFate::Bad(BadAnswers::Refused) => ("55 of 110 texts have no good answer: poisonous", 55),
-            _ => ("55 of 110 texts have no good answer", 55),
+            BatchFate::Bad(BadAnswers::Refused) => ("55 of 110 texts have no usable answer: poisonous", 55),
+            _ => ("55 of 110 texts have no usable answer", 55),
         };
         assert!(said.contains(words), "{fate:?}: {said}");
         assert_eq!(endpoint.sent("boats"), NOTES - brought, "{fate:?}");

@@ -121,7 +121,7 @@ fn whatever_fails_leaves_the_order_before_and_is_said() {
         (Fault::Hang, "did not answer within"),
         (Fault::Status(429, "Retry-After: 7\r\n", ""), "is busy (429)"),
         (Fault::Status(500, "", r#"{"error":{"message":"no memory"}}"#), "has failed (500): no memory"),
-        (Fault::Status(401, "", ""), "wants a key: name its environment variable in `chat.api_key_env`"),
+        (Fault::Status(401, "", ""), "needs a key: name its environment variable in `chat.api_key_env`"),
         (Fault::Status(307, "Location: /elsewhere\r\n", ""), "`chat.endpoint`"),
         (Fault::Html, "did not return JSON"),
         (Fault::Half, "the chat endpoint"),
@@ -313,7 +313,7 @@ fn private_notes_go_to_no_chat_model_on_another_machine() {
     assert_eq!(found.results.len(), 6);
     assert_eq!((endpoint.sent("quokka"), endpoint.sent("wombat"), endpoint.judged()[0].len()), (0, 0, 3));
     let said = found.degraded.clone().unwrap();
-    assert!(said.starts_with("3 passages were not sent to the chat model, being private"), "{said}");
+    assert!(said.starts_with("3 passages were private or just changed, so not sent to the chat model"), "{said}");
     assert_eq!(paths(&found)[0], "notes/c.md", "the others are put in order all the same");
     // What was not sent stands among them as it stood before, by its score.
     let before = search(&app, "dough", Some("rerank=off"));

@@ -92,7 +92,7 @@ fn each_fault_is_named_and_told_from_others() {
         (Fault::Html, Transient, "did not return JSON"),
         (Fault::Half, Transient, ""),
         (Fault::Dimension(7), Permanent, "7 numbers"),
-        (Fault::Nan, Permanent, "gave no embeddings"),
+        (Fault::Nan, Permanent, "returned no embeddings"),
         (Fault::Status(200, "", r#"{"data":"sk-quokka"}"#), Permanent, "line 1, column"),
         (Fault::Fewer, Permanent, "1 vectors for 2 texts"),
     ];

@@ -332,7 +332,7 @@ fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
     vault.write("memories/user.md", format!("# Known\n\n{many}")).start().settle();
-    let warned = "2000 entries count, 1997 more than `max_entries`";
+    let warned = "2000 entries are active, 1997 more than `max_entries`";
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains(warned), "{said}");
     let listed = vault.run(&["memory", "list", "--limit", "1"]).ok();

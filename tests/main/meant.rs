@@ -57,7 +57,7 @@ fn a_condition_without_a_value_is_an_error() {
     for served in [false, true] {
         for (query, part) in [("[rating:>]", "[rating:>]"), ("tag:", "tag:"), ("quokka -before:", "before:")] {
             let refused = vault.run(&["search", query]);
-            let said = format!("vault: `{part}` has no value. give it one");
+            let said = format!("vault: `{part}` has no value. add one");
             assert!(refused.code == 2 && refused.stderr.starts_with(&said), "{query}: {}", refused.stderr);
         }
         assert_eq!(vault.run(&["search", "tag: quokka", "--mode", "keyword"]).code, 0);

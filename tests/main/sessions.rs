@@ -44,9 +44,10 @@ pub fn add(path: &PathBuf, text: &str) {
 /// The notes of a collection, by name.
 pub fn notes(vault: &Daemon, folder: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(vault.path(folder)).into_iter().flatten().flatten();
-    let mut notes: Vec<_> = entries
-        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
-        .collect();
+    // A file on its way to its name is none yet, and gone when it is read.
+    let named = entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.path()));
+    let notes = named.filter(|(name, _)| name.ends_with(".md"));
+    let mut notes: Vec<_> = notes.filter_map(|(name, path)| Some((name, fs::read_to_string(path).ok()?))).collect();
     notes.sort();
     notes
 }

@@ -204,7 +204,7 @@ impl NewNote {
             return invalid(format!("`metadata` takes up to {MAX_METADATA_BYTES} bytes of JSON"));
         }
         if let Some(key) = ["title", "created", "updated", "tags"].into_iter().find(|key| metadata.contains_key(*key)) {
-            return invalid(format!("`metadata` cannot set `{key}`, which has its own field"));
+            return invalid(format!("`metadata.{key}` cannot be set: `{key}` has a field of its own"));
         }
         if let Some(key) = metadata.keys().find(|key| key.trim().is_empty() || key.chars().any(char::is_control)) {
             return invalid(format!("`metadata` has the key {key:?}"));

@@ -108,7 +108,7 @@ fn a_repository_in_the_vault_is_left_to_itself() {
     git(&vault.path("project"), &["add", "--all"]);
     git(&vault.path("project"), &["commit", "--quiet", "-m", "project"]);
     let part = vault.run(&["backup"]);
-    assert!(part.code == 2 && part.stderr.contains("project/ was left out: a git repository"), "{}", part.stderr);
+    assert!(part.code == 2 && part.stderr.contains("project/ was left out: it is a git repository"), "{}", part.stderr);
     assert!(!git(&vault.path(""), &["ls-files"]).contains("project"));
 }
 

@@ -82,7 +82,7 @@ fn what_is_hidden_is_as_what_is_not_there() {
         answer(&mut ada, "tools/call", &params, name)
     });
     assert_eq!(one, two);
-    assert!(one.contains("there is no collection `NAME` (there are `notes`)"), "{one}");
+    assert!(one.contains("there is no collection `NAME` (the collections are `notes`)"), "{one}");
     // A word of a hidden note finds what a word of no note finds.
     let [one, two] = ["secret", "zeppelin"]
         .map(|word| ada.tool("search", json!({ "query": word })).to_string().replace(word, "WORD"));

@@ -33,7 +33,7 @@ fn is_structured(result: &Value) -> bool {
             true
         }
         None => {
-            assert!(text.starts_with("2 passages for `water Mondays`, the best first. "), "{text}");
+            assert!(text.starts_with("2 passages for `water Mondays`, best first. "), "{text}");
             assert!(text.contains("\n[notes/garden.md#L1-L3] Garden"), "{text}");
             false
         }
@@ -63,7 +63,7 @@ fn an_answer_is_text_and_says_what_there_is() {
     let mut mcp = owner(&vault);
     for mode in ["keyword", "hybrid", "deep"] {
         let said = mcp.refused("search", json!({ "mode": mode, "query": "tomatoes", "collection": "note" }));
-        assert_eq!(said, "invalid: there is no collection `note` (there are `notes`, `vault`)");
+        assert_eq!(said, "invalid: there is no collection `note` (the collections are `notes`, `vault`)");
         let none = mcp.tool("search", json!({ "mode": mode, "query": "zeppelin", "collection": "vault" }));
         assert_eq!(none["results"], json!([]), "a collection without a hit is one all the same");
     }
@@ -72,19 +72,17 @@ fn an_answer_is_text_and_says_what_there_is() {
     let mut text =
         |tool: &str, arguments: Value| mcp.call(tool, arguments)["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text("search", json!({ "query": "plums" })).starts_with("1 passage for `plums`. "));
-    assert!(
-        text("search", json!({ "query": "the", "limit": 2 })).starts_with("2 passages for `the`, the best first. ")
-    );
+    assert!(text("search", json!({ "query": "the", "limit": 2 })).starts_with("2 passages for `the`, best first. "));
     let status = text("status", json!({}));
     assert!(status.starts_with("4 notes, ") && status.contains("- vault: 1 passage\n"), "{status}");
     vault.write("notes/short.md", "short\n");
     let mut mcp = owner(&vault);
     eventually("the note", || (mcp.call("get", json!({ "what": "notes/short.md" }))["isError"] == false).then_some(()));
     let said = mcp.refused("get", json!({ "what": "notes/short.md:2" }));
-    assert_eq!(said, "invalid: notes/short.md has 1 line; line 2 was asked for");
+    assert_eq!(said, "invalid: notes/short.md has 1 line; there is no line 2");
     let mut mcp = client(&vault, &[], "test", &json!({}));
     let many = mcp.call("get", json!({ "list": ["notes/short.md", "notes/none.md"] }));
-    assert!(many["content"][0]["text"].as_str().unwrap().starts_with("1 text, 1 could not be had. "), "{many}");
+    assert!(many["content"][0]["text"].as_str().unwrap().starts_with("1 text, 1 failed. "), "{many}");
 }
 
 #[test]
