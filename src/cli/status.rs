@@ -434,16 +434,16 @@ mod tests {
             batch(&wire::BatchState { texts: 7, since, state: state.into(), trouble: None, problem })
         };
         let since = Some("2026-05-04T10:00:00Z");
-        assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being handed over"]);
+        assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being sent"]);
         assert_eq!(
             told("in_progress", since, None),
-            [format!("a batch of 7 texts is under way since {} (in_progress)", local("2026-05-04T10:00:00Z"))]
+            [format!("a batch of 7 texts is in progress since {} (in_progress)", local("2026-05-04T10:00:00Z"))]
         );
         let failed = told("ended", None, Some("it ended as failed"));
         assert!(failed.len() == 1 && failed[0].ends_with("it ended as failed"), "{failed:?}");
         let trouble = Some("is busy".to_owned());
         let waits = wire::BatchState { texts: 7, since: None, state: "ended".into(), trouble, problem: None };
-        assert!(batch(&waits)[0].ends_with("asked for again: is busy"));
+        assert!(batch(&waits)[0].ends_with("keeps trying: is busy"));
     }
 
     #[test]
@@ -466,9 +466,12 @@ mod tests {
             "changes: noticed by events\ncompared: 12:00, all notes with the index; again every 300 s\n"
         );
         let lost = wire::Watching { losses: 2, lost_at: Some("12:01".into()), ..calm.clone() };
-        assert!(told(&lost).contains(": events were lost at 12:01 (2 times since the start); all is being compared\n"));
+        assert!(
+            told(&lost)
+                .contains(": events were lost at 12:01 (2 times since the start); all notes are being compared\n")
+        );
         let recovered = wire::Watching { recovered_at: Some("12:02".into()), ..lost };
-        assert!(told(&recovered).contains("; all was compared and caught up with by 12:02\n"));
+        assert!(told(&recovered).contains("; all notes were compared and caught up with by 12:02\n"));
         let missing = wire::Watching { missing_since: Some("12:03".into()), ..calm };
         assert!(told(&missing).contains(": the vault's folder is not there since 12:03;"));
     }

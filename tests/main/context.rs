@@ -413,9 +413,12 @@ fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
     let ada = vault.token_of("ada");
     for token in [None, Some(ada.as_str())] {
         let body = json!({ "mode": "full" });
-        let first = send(&vault, token, &body, None);
-        let etag = first.header("etag").unwrap().to_owned();
-        assert_eq!(send(&vault, token, &body, Some(&etag)).status, 304);
+        // What is generated after a start may come in between.
+        let (first, etag) = eventually("a context that stays", || {
+            let first = send(&vault, token, &body, None);
+            let etag = first.header("etag").unwrap().to_owned();
+            (send(&vault, token, &body, Some(&etag)).status == 304).then_some((first, etag))
+        });
         assert_eq!(send(&vault, token, &body, Some("\"x\"")).json(), first.json(), "the fence, too, is the same");
         vault.write("profile/overrides.md", "- Answer in Latin.\n");
         let says = |vault: &Daemon, text: &str| {

@@ -83,6 +83,6 @@ mod tests {
         for bad in ["Agents", "", ".git", "a/b", "..", "a\nb", "vault"] {
             assert!(named(&[bad]).unwrap().starts_with(&format!("`collections` has `{bad}`")), "{bad:?}");
         }
-        assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name is given once");
+        assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name must be unique");
     }
 }

@@ -123,7 +123,7 @@ fn the_branch_of_chatgpt_that_was_shown_is_followed() {
     let other = found(SourceKind::ChatGpt, &data("claude/conversations.json")).1;
     assert!(
         other.conversations == 0
-            && other.remarks == ["conversations.json seems to be an export of Claude: try --from claude"],
+            && other.remarks == ["conversations.json seems to be a Claude export: try --from claude"],
         "{other:?}"
     );
 }

@@ -230,7 +230,7 @@ mod tests {
             (json!({ "kind": "message_in", "payload": {} }), "`payload.text` of `message_in` is missing"),
             (
                 json!({ "kind": "tool_call", "payload": { "tool": "x", "args": "y" } }),
-                "`payload.args` of `tool_call` is to be an object",
+                "`payload.args` of `tool_call` must be an object",
             ),
             (json!({ "kind": "reasoning", "v": 2, "payload": payload }), "`v` is 2"),
             (json!({ "kind": "reasoning", "created_at": 1_772_447_399_500_i64, "payload": payload }), "`created_at`"),
