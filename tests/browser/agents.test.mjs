@@ -136,7 +136,7 @@ describe("letting agents in", () => {
     await page.waitForSelector("#agent-change");
     await page.fill("#explain", "notes/half-typed");
     vault.write("agents/edited/agent.md", vault.read("agents/edited/agent.md").replace("can_read_user_memory: true", "can_read_user_memory: perhaps"));
-    await eventually("the problem", async () => /makes no sense[^]*it takes true or false/.test(await text(page, ".agents")));
+    await eventually("the problem", async () => /has errors[^]*it takes true or false/.test(await text(page, ".agents")));
     assert.equal(await page.inputValue("#explain"), "notes/half-typed");
   });
 

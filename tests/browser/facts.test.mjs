@@ -94,11 +94,11 @@ describe("looking facts up", () => {
     // One below no heading is another than one of the same key below one.
     await own("alone", "below a heading");
     await page.goto(`${vault.origin}/${ofFact("alone")}`);
-    await page.waitForFunction(() => document.querySelector(".ledger").innerText.includes("There is no such fact in user"));
+    await page.waitForFunction(() => document.querySelector(".ledger").innerText.includes("No fact with this name in user"));
     await put({ key: "alone", value: "below none" });
     await page.waitForFunction(() => document.querySelector(".now-value")?.innerText.includes("below none"));
     await page.goto(`${vault.origin}/${ofFact("tools/none")}`);
-    await page.waitForFunction(() => document.querySelector(".ledger").innerText.includes("There is no such fact in user"));
+    await page.waitForFunction(() => document.querySelector(".ledger").innerText.includes("No fact with this name in user"));
   });
 });
 
