@@ -13,6 +13,9 @@ const place = () => byId("reader");
 
 let open;
 let asked = 0;
+/** Which question brings a note that is to be shown from its passage on; what changes meanwhile waits for it. */
+let arriving;
+let missed = false;
 /** What had the focus when the note was opened. */
 let cameFrom;
 /** The link that opened it, where that was no passage's. */
@@ -61,6 +64,7 @@ function giveFocusBack(before) {
 async function load(path, first, line) {
   asked += 1;
   const mine = asked;
+  if (first) arriving = mine;
   try {
     const note = await api.note(path, line);
     if (mine !== asked) return;
@@ -77,12 +81,18 @@ async function load(path, first, line) {
     place().hidden = false;
     replace(place(), h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true, line)));
     if (first) place().focus();
+  } finally {
+    if (arriving === mine) {
+      arriving = undefined;
+      if (missed) changed();
+    }
   }
 }
 
 /** The index has changed: the note may have. */
 export function changed() {
-  if (route().note) load(route().note, false, open?.note.path === route().note ? open.line : lineOf(route()));
+  missed = Boolean(route().note) && arriving === asked;
+  if (route().note && !missed) load(route().note, false, open?.note.path === route().note ? open.line : lineOf(route()));
 }
 
 function closeButton() {
