@@ -185,7 +185,7 @@ pub enum ModelError {
         reason: String,
     },
     /// The file is a model, but not one that gives embeddings.
-    #[error("the model {} cannot be used for embedding: {reason}", path.display())]
+    #[error("the model {} cannot be used here: {reason}", path.display())]
     UnsuitableModel {
         /// The model file.
         path: PathBuf,

@@ -154,7 +154,7 @@ fn what_embeds_does_not_judge_and_what_judges_does_not_embed() {
     assert!(embeds.contains("it is a reranker"), "{embeds}");
     let (bundled, _) = bundled::model(folder.path()).unwrap();
     let judges = GgufReranker::open(&bundled, &options(folder.path())).err().map(said).unwrap();
-    assert!(judges.contains("it is no reranker"), "{judges}");
+    assert!(judges.contains("it is not a reranker"), "{judges}");
     let absent =
         GgufReranker::open(&folder.path().join("absent.gguf"), &options(folder.path())).err().map(said).unwrap();
     assert!(absent.contains("absent.gguf"), "{absent}");
@@ -167,5 +167,5 @@ fn a_score_that_is_no_number_is_none() {
     let reranker = GgufReranker::open(&file, &options(folder.path())).unwrap();
     let later = Instant::now() + Duration::from_secs(600);
     let said = reranker.rerank("when", &["The ferry leaves at nine.".to_owned()], None, later).unwrap_err().to_string();
-    assert!(said.contains("no number"), "{said}");
+    assert!(said.contains("a score that is not a number"), "{said}");
 }
