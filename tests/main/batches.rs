@@ -121,7 +121,6 @@ fn a_batch_whose_beginning_was_never_answered_is_found_again() {
     let vault = vault();
     endpoint.fails(|asked| (asked.method == "POST" && asked.path.ends_with("/batches")).then_some(Fault::Close));
     let app = serve(&vault, config(&endpoint));
-    // What is under way when it stops is asked about again.
     eventually("the batch to be begun, and the newest to be there", || {
         (endpoint.batches().count().0 == 1 && status(&app).embedded == NEWEST).then_some(())
     });
