@@ -138,7 +138,7 @@ const ENTRIES: &str = "- Has sold the zebra (source notes/plan.md#L7) ^e-1\n- Li
 /// The one in `vault init`.
 const TEMPLATE: &str = "template-note-written";
 
-/// So many times a vault that went through some lives is compared. With the points above, more than 200 kills.
+/// So many times a vault that went through some lives is compared.
 const ROUNDS: usize = 40;
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";

@@ -6,7 +6,7 @@ use super::{ReadScope, Request, Workspace};
 use crate::access::rules::Principal;
 use crate::base::path::VaultPath;
 use crate::memory::items::entries_path;
-use crate::text::derive::entries::{EntriesFile, EntryFile, entry_key, entry_key_of, shelf_of};
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, entry_key, entry_key_of, shelf_of};
 use crate::text::derive::{ChunkId, chunk};
 use crate::text::note::Note;
 
@@ -76,7 +76,7 @@ impl Workspace {
 
     /// Takes back what is counted of an entry that is taken out of its file.
     pub(crate) fn forget_given_entry(&self, path: &VaultPath, id: &str) {
-        let key = shelf_of(path).and_then(|(holder, _)| entries_path(&holder, EntryFile::Known).ok());
+        let key = shelf_of(path).and_then(|(holder, _)| entries_path(&holder, EntryFileKind::Known).ok());
         let Some(key) = key.map(|known| entry_key(&known, id)) else { return };
         if let Err(error) = self.usage().remove(&[key]) {
             tracing::warn!("how often an entry of `{path}` was given that is gone cannot be taken back: {error}");
@@ -104,6 +104,6 @@ impl Workspace {
 /// The keys of the entries that a text has, if it is that of a file of entries; of those that were set aside, the keys that they had.
 fn entry_keys(path: &VaultPath, text: &str) -> Vec<u64> {
     let Some((holder, shelf)) = shelf_of(path) else { return Vec::new() };
-    let Ok(known) = entries_path(&holder, EntryFile::Known) else { return Vec::new() };
+    let Ok(known) = entries_path(&holder, EntryFileKind::Known) else { return Vec::new() };
     EntriesFile::read(text, shelf).entries.iter().map(|entry| entry_key(&known, &entry.id)).collect()
 }

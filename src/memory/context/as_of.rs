@@ -11,7 +11,7 @@ use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::citation;
-use crate::text::derive::entries::{EntriesFile, EntryFile, EntryStatus, MemoryEntry};
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, EntryStatus, MemoryEntry};
 use crate::text::derive::facts::{FactPhase, full_name, windows};
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
@@ -36,7 +36,7 @@ pub(super) struct EntriesAsOf {
 impl EntriesAsOf {
     /// Those of a file that has changed since.
     pub(super) fn of(workspace: &Workspace, path: &VaultPath, at: i64) -> Self {
-        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryFile::Known)) }
+        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryFileKind::Known)) }
     }
 
     /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who

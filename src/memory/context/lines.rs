@@ -15,7 +15,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{HitView, citation};
-use crate::text::derive::entries::{EntryFile, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{EntryFileKind, MemoryEntry, MemoryHolder, TrustLevel};
 use crate::text::derive::generated::is_generated;
 use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
@@ -203,7 +203,7 @@ impl NoteLines {
 
     /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
     pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
-        let Ok(path) = entries_path(holder, EntryFile::Known) else { return Vec::new() };
+        let Ok(path) = entries_path(holder, EntryFileKind::Known) else { return Vec::new() };
         self.look_at(&path);
         let Ok(book) = self.given().workspace().entry_store().entries(holder) else { return Vec::new() };
         if self.visibility.is_agents() {

@@ -6,7 +6,7 @@ use super::write::holder_named;
 use crate::access::request::{Owner, RequestError, Viewer, Visibility, Workspace, limit};
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::{EntriesParams, EntriesView, EntryState, EntryView, Skipped, citation};
-use crate::text::derive::entries::{EntryFile, EntryStatus, MemoryEntry, MemoryHolder, traced};
+use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, traced};
 use crate::text::derive::facts::has_tag;
 
 /// Entries when nobody says how many.
@@ -27,9 +27,9 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
     let limit = limit(params.limit, ENTRIES)?;
     let status = params.status.unwrap_or(EntryState::Active);
     let shelf = match status {
-        EntryState::Active | EntryState::Superseded => EntryFile::Known,
-        EntryState::Pending => EntryFile::Pending,
-        EntryState::Rejected | EntryState::Archived => EntryFile::Archive,
+        EntryState::Active | EntryState::Superseded => EntryFileKind::Known,
+        EntryState::Pending => EntryFileKind::Pending,
+        EntryState::Rejected | EntryState::Archived => EntryFileKind::Archive,
     };
     let mut holders = Vec::new();
     match (params.agent.as_deref(), viewer.agent()) {
@@ -45,7 +45,7 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
     let now = viewer.at().as_millisecond();
     'holders: for holder in &holders {
         // What waits is inert: nobody but the person sees it.
-        if visibility.is_agents() && shelf != EntryFile::Known {
+        if visibility.is_agents() && shelf != EntryFileKind::Known {
             continue;
         }
         let Some(book) = book(&visibility, holder, shelf)? else { continue };
@@ -55,14 +55,14 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
                 let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
                 format!("{path}{line}: {}", problem.message)
             }));
-            let over = (shelf == EntryFile::Known).then(|| over_the_cap(viewer.workspace(), &book)).flatten();
+            let over = (shelf == EntryFileKind::Known).then(|| over_the_cap(viewer.workspace(), &book)).flatten();
             found.problems.extend(over.map(|over| format!("{path}: {over}")));
         }
         let waiting = match shelf {
-            EntryFile::Pending => viewer.workspace().entry_store().waiting(holder)?,
-            EntryFile::Known | EntryFile::Archive => Vec::new(),
+            EntryFileKind::Pending => viewer.workspace().entry_store().waiting(holder)?,
+            EntryFileKind::Known | EntryFileKind::Archive => Vec::new(),
         };
-        let all = if shelf == EntryFile::Pending { waiting.as_slice() } else { book.entries() };
+        let all = if shelf == EntryFileKind::Pending { waiting.as_slice() } else { book.entries() };
         for entry in all {
             visibility.given().go_on()?;
             let is_meant = state_of(&entry.status) == status
@@ -109,7 +109,9 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
 /// When a file cannot be read.
 pub(crate) fn count(viewer: &Viewer, slug: &str) -> Result<usize, RequestError> {
     let visibility = Visibility::of(viewer)?;
-    let Some(book) = book(&visibility, &MemoryHolder::Agent(slug.to_owned()), EntryFile::Known)? else { return Ok(0) };
+    let Some(book) = book(&visibility, &MemoryHolder::Agent(slug.to_owned()), EntryFileKind::Known)? else {
+        return Ok(0);
+    };
     let now = viewer.at().as_millisecond();
     Ok(book.entries().iter().filter(|entry| entry.counts_at(now) && visibility.sees_derived(&entry.sources)).count())
 }
@@ -158,7 +160,7 @@ pub(super) fn view(holder: &MemoryHolder, book: &EntriesSnapshot, entry: &Memory
 pub(super) fn book(
     visibility: &Visibility,
     holder: &MemoryHolder,
-    shelf: EntryFile,
+    shelf: EntryFileKind,
 ) -> Result<Option<Arc<EntriesSnapshot>>, RequestError> {
     let entry_store = visibility.viewer().workspace().entry_store();
     if !visibility.is_agents() {
@@ -174,7 +176,7 @@ pub(super) fn book(
 pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
     let (workspace, mut found) = (owner.workspace(), Vec::new());
     for holder in workspace.entry_store().holders() {
-        for shelf in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
+        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
             // One that cannot be read at all is told by the index.
             let Ok(book) = workspace.entry_store().book(&holder, shelf) else { continue };
             let path = book.path.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -182,7 +184,7 @@ pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
                 let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
                 format!("{line}{}", problem.message)
             });
-            let over = (shelf == EntryFile::Known).then(|| over_the_cap(workspace, &book)).flatten();
+            let over = (shelf == EntryFileKind::Known).then(|| over_the_cap(workspace, &book)).flatten();
             found.extend(unclear.chain(over).map(|reason| Skipped { path: path.clone(), reason }));
         }
     }

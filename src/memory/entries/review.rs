@@ -6,7 +6,7 @@ use crate::access::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::base::path::VaultPath;
 use crate::memory::items::{Acceptance, EntriesSnapshot, EntryWriter};
 use crate::serve::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
-use crate::text::derive::entries::{EntryFile, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
+use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
 use crate::vault::disk::Action;
 use crate::vault::forgotten::TombstoneScope;
 
@@ -175,11 +175,11 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         }
         for (reason, ids) in decided.rejects.iter().filter(|(_, ids)| !ids.is_empty()) {
             let reason = if reason.is_empty() { "not wanted" } else { reason };
-            undo.splice(0..0, entry_store.set_aside(&writer, holder, EntryFile::Pending, ids, Some(reason))?);
+            undo.splice(0..0, entry_store.set_aside(&writer, holder, EntryFileKind::Pending, ids, Some(reason))?);
             done.rejected.extend(ids.iter().cloned());
         }
         done.checkpoint_ids.splice(0..0, undo.iter().map(ToString::to_string));
-        settle(workspace, holder, EntryFile::Known);
+        settle(workspace, holder, EntryFileKind::Known);
     }
     Ok(done)
 }

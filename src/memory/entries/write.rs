@@ -12,7 +12,7 @@ use crate::serve::wire::{
     EntryRemoveParams,
 };
 use crate::text::derive::entries::{
-    EntryFile, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, one_line,
+    EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, one_line,
 };
 use crate::text::derive::facts::Validity;
 use crate::text::note::Note;
@@ -105,14 +105,14 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     }
     edits.insert(0, EntryEdit::Add(entry));
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
-    let written = entry_store.change(&writer, &holder, EntryFile::Known, &edits)?;
+    let written = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
     added.id = written.added.into_iter().next().unwrap_or_default();
     let max = workspace.config().memory.max_entries;
     let new = [added.id.clone()];
     let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
     added.archived = archived;
     added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
-    settle(workspace, &holder, EntryFile::Known);
+    settle(workspace, &holder, EntryFileKind::Known);
     Ok(added)
 }
 
@@ -123,7 +123,7 @@ fn propose_as_agent(
 ) -> Result<EntryAdded, RequestError> {
     let workspace = agent.workspace();
     agent.may_write_items("propose no entries")?;
-    let path = entries_path(holder, EntryFile::Pending)?;
+    let path = entries_path(holder, EntryFileKind::Pending)?;
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let reach = agent.reach();
@@ -163,8 +163,8 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
     let entry_store = workspace.entry_store();
     let (known, pending) = (entry_store.entries(&holder)?, entry_store.pending(&holder)?);
     let (shelf, before) = match (known.get(&params.id), pending.get(&params.id)) {
-        (Some(entry), _) => (EntryFile::Known, entry),
-        (None, Some(entry)) => (EntryFile::Pending, entry),
+        (Some(entry), _) => (EntryFileKind::Known, entry),
+        (None, Some(entry)) => (EntryFileKind::Pending, entry),
         (None, None) => return Err(absent(&params.id)),
     };
     let mut entry: MemoryEntry = before.clone();
@@ -203,7 +203,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let holder = holder_named(owner, params.agent.as_deref())?;
     let entry_store = workspace.entry_store();
     let mut shelf = None;
-    for candidate in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
+    for candidate in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
         // A shelf behind it need not be readable.
         if entry_store.book(&holder, candidate)?.get(&params.id).is_some() {
             shelf = Some(candidate);
@@ -212,17 +212,17 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     }
     let shelf = shelf.ok_or_else(|| absent(&params.id))?;
     let archives = params.archive == Some(true);
-    if archives && shelf != EntryFile::Known {
+    if archives && shelf != EntryFileKind::Known {
         return Err(RequestError::conflict(format!("`{}` is not an active entry", params.id)));
     }
     let act = if archives { Action::Edit } else { Action::Forget };
     let writer = EntryWriter { files: workspace.files()?, act: act.into(), is_program: false };
     let checkpoints = match shelf {
-        EntryFile::Known | EntryFile::Pending => {
+        EntryFileKind::Known | EntryFileKind::Pending => {
             let rejected = (!archives).then_some(REMOVED);
             entry_store.set_aside(&writer, &holder, shelf, std::slice::from_ref(&params.id), rejected)?
         }
-        EntryFile::Archive => {
+        EntryFileKind::Archive => {
             let edits = [EntryEdit::Remove(params.id.clone())];
             entry_store.change(&writer, &holder, shelf, &edits)?.checkpoint.into_iter().collect()
         }
@@ -249,8 +249,8 @@ pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<En
     }
     let is_program = params.allow_loss != Some(true);
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
-    let written = workspace.entry_store().rewrite(&writer, &holder, EntryFile::Known, &params.content)?;
-    settle(workspace, &holder, EntryFile::Known);
+    let written = workspace.entry_store().rewrite(&writer, &holder, EntryFileKind::Known, &params.content)?;
+    settle(workspace, &holder, EntryFileKind::Known);
     let entries = workspace.entry_store().entries(&holder)?.entries().len();
     Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.checkpoint.map(|id| id.to_string()) })
 }
@@ -273,7 +273,7 @@ const MAX_SOURCE_BYTES: usize = 1_000;
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
 /// Waits until the index has a file of entries as it is.
-pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryFile) {
+pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryFileKind) {
     if let Ok(path) = entries_path(holder, shelf) {
         workspace.settled_in_time(&path);
     }

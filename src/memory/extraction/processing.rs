@@ -18,7 +18,7 @@ use crate::serve::wire::{
     ProcessingView, Retried, RetryParams, StoreSizes,
 };
 use crate::text::derive::CONVERSATIONS;
-use crate::text::derive::entries::{EntryFile, shelf_of};
+use crate::text::derive::entries::{EntryFileKind, shelf_of};
 use crate::text::derive::generated::GeneratedNote;
 use crate::vault::disk::{Action, Checkpoint, Files};
 
@@ -317,7 +317,7 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
     for holder in workspace.entry_store().holders() {
-        for shelf in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
+        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
             paths.extend(entries_path(&holder, shelf).ok());
         }
     }

@@ -145,11 +145,11 @@ pub(super) fn compare(known: &[String], now: &[String]) -> (usize, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::derive::entries::{EntriesFile, EntryFile};
+    use crate::text::derive::entries::{EntriesFile, EntryFileKind};
     use crate::text::derive::facts::FactsFile;
 
     fn of(entries: &str, facts: &str) -> Vec<Contribution> {
-        let (entries, facts) = (EntriesFile::read(entries, EntryFile::Known), FactsFile::read(facts));
+        let (entries, facts) = (EntriesFile::read(entries, EntryFileKind::Known), FactsFile::read(facts));
         contributions(
             (&entries.entries, "memories/user.md"),
             (facts.facts().map(|fact| (fact, fact.text.as_str())), "facts.md"),

@@ -15,7 +15,7 @@ use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::generated_files::{GeneratedError, GeneratedFile, Generator};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserView};
-use crate::text::derive::entries::{EntryFile, MemoryHolder};
+use crate::text::derive::entries::{EntryFileKind, MemoryHolder};
 use crate::text::derive::{USER_FILE, UserPage};
 use crate::text::note::Note;
 use crate::vault::disk::{CheckpointId, ReadError, until_written};
@@ -78,7 +78,7 @@ impl ProfilePage {
 /// What says who the person is: entries are trusted no more than what they were learned from.
 fn of_person(workspace: &Workspace) -> Result<Vec<Contribution>, RequestError> {
     let known = workspace.entry_store().entries(&MemoryHolder::Person)?;
-    let entries_path = entries_path(&MemoryHolder::Person, EntryFile::Known)?;
+    let entries_path = entries_path(&MemoryHolder::Person, EntryFileKind::Known)?;
     let facts = workspace.fact_store().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let mut entries = known.entries().to_vec();

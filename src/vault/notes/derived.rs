@@ -13,7 +13,7 @@ use crate::access::request::{Owner, ReadScope, RequestError, Workspace, note_pat
 use crate::base::path::VaultPath;
 use crate::memory::generated_files::{generated_of, generated_pages};
 use crate::serve::wire::DerivedNote;
-use crate::text::derive::entries::{EntryFile, MemoryEntry, shelf_of, traced};
+use crate::text::derive::entries::{EntryFileKind, MemoryEntry, shelf_of, traced};
 use crate::text::derive::facts::{FactChange, full_name};
 use crate::text::derive::{is_a_text, plain};
 use crate::text::note::Note;
@@ -107,7 +107,7 @@ fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&Me
     let entry_store = workspace.entry_store();
     let mut found = Vec::new();
     for holder in entry_store.holders() {
-        for shelf in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
+        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
             // A file that cannot be read says so where it is asked for.
             let Ok(book) = entry_store.book(&holder, shelf) else { continue };
             let Some(file) = book.path.as_ref().filter(|file| Some(*file) != but) else { continue };

@@ -12,7 +12,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::memory::items::{EntryEdit, EntryWriter, FactsSnapshot, ItemError};
 use crate::serve::wire::ForgetParams;
-use crate::text::derive::entries::{EntriesFile, EntryFile, MemoryEntry, shelf_of};
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, MemoryEntry, shelf_of};
 use crate::text::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name, split_name};
 use crate::text::derive::generated::GeneratedNote;
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, plain, without_chunk, without_lines};
@@ -291,7 +291,7 @@ impl Removal {
         };
         // An entry is known again whatever is noted beside it.
         if shelf_of(&self.path).is_some() {
-            let entries = said.iter().flat_map(|text| EntriesFile::read(text, EntryFile::Known).entries);
+            let entries = said.iter().flat_map(|text| EntriesFile::read(text, EntryFileKind::Known).entries);
             let entries: Vec<String> = entries.map(|entry| entry.text).collect();
             said.extend(entries);
         }

@@ -1,12 +1,10 @@
 //! What a model does not read is said.
 
-use jiff::Timestamp;
-
 use super::super::{SearchRequest, Visible, search};
-use crate::access::rules::Turn;
+use super::named::asked;
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
-use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
+use crate::index::engine::{Engine, FileUpdate, Reader};
 use crate::models::{EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 use crate::text::derive::TextLanguage;
 
@@ -30,17 +28,7 @@ fn a_model_that_reads_english_alone_was_asked_in_german_and_nothing_was_said() {
     let reader = writer.publish().unwrap();
     let unread = |model, mode, limit, text: &str| {
         let visible = Visible::of(&crate::access::rules::Scope::Public, reader.files());
-        let request = SearchRequest {
-            parts: Vec::new(),
-            text: text.into(),
-            mode,
-            limit,
-            filter: Filter::default(),
-            at: Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: None,
-            turn: Turn::default(),
-        };
+        let request = SearchRequest { mode, ..asked(text, limit) };
         let reader: &dyn Reader = reader.as_ref();
         let found = search(reader, Some(&embedder(model)), &visible, &SearchConfig::default(), &request).unwrap();
         assert!(!found.hits.is_empty());

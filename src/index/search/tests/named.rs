@@ -11,7 +11,7 @@ use crate::index::engine::{Engine, FileUpdate, Filter};
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// A search by words.
-fn asked(text: &str, limit: usize) -> SearchRequest {
+pub(super) fn asked(text: &str, limit: usize) -> SearchRequest {
     SearchRequest {
         parts: Vec::new(),
         text: text.into(),

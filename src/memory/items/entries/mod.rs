@@ -18,7 +18,7 @@ use crate::base::path::VaultPath;
 use crate::base::state::UsageTable;
 use crate::text::derive::chunk;
 use crate::text::derive::entries::{
-    EntriesFile, EntryFile, EntryStatus, MemoryEntry, MemoryHolder, entry_key, shelf_name,
+    EntriesFile, EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, entry_key, shelf_name,
 };
 use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, Files, Stamp, read};
@@ -42,7 +42,7 @@ impl EntryStore {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn entries(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
-        self.book(holder, EntryFile::Known)
+        self.book(holder, EntryFileKind::Known)
     }
 
     /// What was proposed for it.
@@ -50,7 +50,7 @@ impl EntryStore {
     /// # Errors
     /// As [`EntryStore::entries`].
     pub(crate) fn pending(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
-        self.book(holder, EntryFile::Pending)
+        self.book(holder, EntryFileKind::Pending)
     }
 
     /// What was set aside or rejected.
@@ -58,14 +58,14 @@ impl EntryStore {
     /// # Errors
     /// As [`EntryStore::entries`].
     pub(crate) fn archive(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
-        self.book(holder, EntryFile::Archive)
+        self.book(holder, EntryFileKind::Archive)
     }
 
     /// One file of a memory, as it is on disk now.
     ///
     /// # Errors
     /// As [`EntryStore::entries`].
-    pub(crate) fn book(&self, holder: &MemoryHolder, shelf: EntryFile) -> Result<Arc<EntriesSnapshot>, ItemError> {
+    pub(crate) fn book(&self, holder: &MemoryHolder, shelf: EntryFileKind) -> Result<Arc<EntriesSnapshot>, ItemError> {
         let path = entries_path(holder, shelf)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
         self.store.get(&path, |known| EntriesSnapshot::read(root, &path, shelf, *max_file_bytes, known))
@@ -83,7 +83,7 @@ impl EntryStore {
         slugs.sort_unstable();
         let holders = std::iter::once(MemoryHolder::Person).chain(slugs.into_iter().map(MemoryHolder::Agent));
         let has_any = |holder: &MemoryHolder| {
-            [EntryFile::Known, EntryFile::Pending, EntryFile::Archive]
+            [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive]
                 .into_iter()
                 .any(|shelf| entries_path(holder, shelf).is_ok_and(|path| path.on_disk(&self.store.root).is_file()))
         };
@@ -110,7 +110,7 @@ impl EntriesSnapshot {
     fn read(
         root: &Path,
         path: &VaultPath,
-        shelf: EntryFile,
+        shelf: EntryFileKind,
         max: u64,
         known: Option<&Self>,
     ) -> Result<Self, ItemError> {
@@ -157,7 +157,7 @@ impl ItemSnapshot for EntriesSnapshot {
 ///
 /// # Errors
 /// When an agent's folder is none.
-pub(crate) fn entries_path(holder: &MemoryHolder, shelf: EntryFile) -> Result<VaultPath, ItemError> {
+pub(crate) fn entries_path(holder: &MemoryHolder, shelf: EntryFileKind) -> Result<VaultPath, ItemError> {
     let name = shelf_name(holder, shelf);
     let (path, slug) = match holder {
         MemoryHolder::Person => (name.to_owned(), "the person"),
@@ -219,7 +219,7 @@ impl EntryStore {
             all.extend(book.entries().iter().filter(is_loser).map(|entry| entry.id.clone()));
         }
         let writer = EntryWriter { files, act: Action::Edit.done_by("max_entries"), is_program: true };
-        let done = self.set_aside(&writer, holder, EntryFile::Known, &all, None)?;
+        let done = self.set_aside(&writer, holder, EntryFileKind::Known, &all, None)?;
         Ok((goes, done))
     }
 
@@ -257,12 +257,12 @@ mod tests_of_paths {
     #[test]
     fn each_memory_has_three_files() {
         for holder in [MemoryHolder::Person, MemoryHolder::Agent("ada".into())] {
-            for shelf in [EntryFile::Known, EntryFile::Pending, EntryFile::Archive] {
+            for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
                 let path = entries_path(&holder, shelf).unwrap();
                 assert_eq!(shelf_of(&path), Some((holder.clone(), shelf)), "{path}");
             }
         }
-        assert!(entries_path(&MemoryHolder::Agent("../x".into()), EntryFile::Known).is_err());
+        assert!(entries_path(&MemoryHolder::Agent("../x".into()), EntryFileKind::Known).is_err());
         assert_eq!(shelf_of(&VaultPath::new("agents/ada/memory/entries.md").unwrap()), None);
     }
 }

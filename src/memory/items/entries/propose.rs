@@ -9,7 +9,7 @@ use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntryFile, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
+    EntryFileKind, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
     verify,
 };
 use crate::vault::disk::CheckpointId;
@@ -200,7 +200,7 @@ impl EntryStore {
                 all.outcomes.push(Proposed::Pending(id));
             }
         }
-        let written = self.change(writer, holder, EntryFile::Pending, &edits)?;
+        let written = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
         all.checkpoints.extend(written.checkpoint);
         if !accepted.is_empty() {
             let choices: Vec<Acceptance> = accepted.into_iter().map(Acceptance::of).collect();
@@ -266,9 +266,9 @@ impl EntryStore {
             active.push(entry);
             done.push(EntryEdit::Move(waits.clone()));
         }
-        let known = self.change(writer, holder, EntryFile::Known, &edits)?.checkpoint;
+        let known = self.change(writer, holder, EntryFileKind::Known, &edits)?.checkpoint;
         crate::base::fs::crash::point("entries-accepted");
-        let pending = self.change(writer, holder, EntryFile::Pending, &done)?.checkpoint;
+        let pending = self.change(writer, holder, EntryFileKind::Pending, &done)?.checkpoint;
         Ok(pending.into_iter().chain(known).collect())
     }
 
@@ -281,7 +281,7 @@ impl EntryStore {
         &self,
         writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
-        from: EntryFile,
+        from: EntryFileKind,
         ids: &[String],
         rejected: Option<&str>,
     ) -> Result<Vec<CheckpointId>, ItemError> {
@@ -303,7 +303,7 @@ impl EntryStore {
         };
         let adds: Vec<EntryEdit> = there.iter().map(add).collect();
         let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
-        let archive = self.change(writer, holder, EntryFile::Archive, &adds)?.checkpoint;
+        let archive = self.change(writer, holder, EntryFileKind::Archive, &adds)?.checkpoint;
         crate::base::fs::crash::point("entries-set-aside");
         let left = self.change(writer, holder, from, &moves)?.checkpoint;
         Ok(left.into_iter().chain(archive).collect())

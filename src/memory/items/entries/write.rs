@@ -7,7 +7,7 @@ use crate::memory::items::ItemError;
 use crate::memory::items::store::edit;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntriesFile, EntryFile, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries, with_sources,
+    EntriesFile, EntryFileKind, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries, with_sources,
     without_entries, without_source,
 };
 use crate::text::note::{Note, with_property};
@@ -62,7 +62,7 @@ impl EntryStore {
         &self,
         writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
-        shelf: EntryFile,
+        shelf: EntryFileKind,
         edits: &[EntryEdit],
     ) -> Result<EntriesWritten, ItemError> {
         let mut added = Vec::new();
@@ -89,7 +89,7 @@ impl EntryStore {
         &self,
         writer: &EntryWriter<'_>,
         holder: &MemoryHolder,
-        shelf: EntryFile,
+        shelf: EntryFileKind,
         text: &str,
     ) -> Result<EntriesWritten, ItemError> {
         let checkpoint = self.write(writer, (holder, shelf), &[], |_| Ok(text.to_owned()))?;
@@ -100,7 +100,7 @@ impl EntryStore {
     fn write(
         &self,
         writer: &EntryWriter<'_>,
-        (holder, shelf): (&MemoryHolder, EntryFile),
+        (holder, shelf): (&MemoryHolder, EntryFileKind),
         moved: &[&str],
         mut change: impl FnMut(&str) -> Result<String, ItemEditError>,
     ) -> Result<Option<CheckpointId>, ItemError> {
@@ -116,8 +116,8 @@ impl EntryStore {
                 may_lose(&path, shelf, before, &now, moved)?;
             }
             let now = match shelf {
-                EntryFile::Known => with_sources(&now, before, shelf),
-                EntryFile::Pending | EntryFile::Archive => kept_private(&now).ok_or(ItemEditError::Frontmatter),
+                EntryFileKind::Known => with_sources(&now, before, shelf),
+                EntryFileKind::Pending | EntryFileKind::Archive => kept_private(&now).ok_or(ItemEditError::Frontmatter),
             };
             now.map(NoteEdit::Text).map_err(|source| ItemError::edit(&path, source))
         })?;
@@ -129,7 +129,7 @@ impl EntryStore {
 }
 
 /// Refuses a change that drops more than a quarter of what a file knows.
-fn may_lose(path: &VaultPath, shelf: EntryFile, before: &str, now: &str, moved: &[&str]) -> Result<(), ItemError> {
+fn may_lose(path: &VaultPath, shelf: EntryFileKind, before: &str, now: &str, moved: &[&str]) -> Result<(), ItemError> {
     let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
     let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
     let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
@@ -138,7 +138,7 @@ fn may_lose(path: &VaultPath, shelf: EntryFile, before: &str, now: &str, moved: 
 }
 
 /// The text after all edits, and the names of what was added.
-fn edited(text: &str, shelf: EntryFile, edits: &[EntryEdit]) -> Result<(String, Vec<String>), ItemEditError> {
+fn edited(text: &str, shelf: EntryFileKind, edits: &[EntryEdit]) -> Result<(String, Vec<String>), ItemEditError> {
     let (mut text, mut added) = (text.to_owned(), Vec::new());
     let mut rest = edits;
     while let Some(first) = rest.first() {
@@ -187,11 +187,11 @@ fn is_as_read(is: &MemoryEntry, was: &MemoryEntry) -> bool {
 }
 
 /// What a new file begins with.
-fn head_of(shelf: EntryFile) -> &'static str {
+fn head_of(shelf: EntryFileKind) -> &'static str {
     match shelf {
-        EntryFile::Known => "# Entries\n",
-        EntryFile::Pending => "---\nprivate: true\n---\n\n# Proposals\n",
-        EntryFile::Archive => "---\nprivate: true\n---\n\n# Archive\n",
+        EntryFileKind::Known => "# Entries\n",
+        EntryFileKind::Pending => "---\nprivate: true\n---\n\n# Proposals\n",
+        EntryFileKind::Archive => "---\nprivate: true\n---\n\n# Archive\n",
     }
 }
 

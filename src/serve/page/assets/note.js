@@ -13,7 +13,7 @@ const place = () => byId("reader");
 
 let open;
 let asked = 0;
-/** Which question brings a note that is to be shown from its passage on; what changes meanwhile waits for it. */
+/** The number of the load that a click started and that is not shown yet; a change of the index waits for it. */
 let arriving;
 let missed = false;
 /** What had the focus when the note was opened. */

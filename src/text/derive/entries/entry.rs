@@ -134,7 +134,7 @@ pub(crate) enum MemoryHolder {
 
 /// Which of a memory's three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum EntryFile {
+pub(crate) enum EntryFileKind {
     /// What counts, and what was superseded.
     Known,
     /// What was proposed.
@@ -143,22 +143,25 @@ pub(crate) enum EntryFile {
     Archive,
 }
 
-const PERSONS: [(EntryFile, &str); 3] = [
-    (EntryFile::Known, "memories/user.md"),
-    (EntryFile::Pending, "memories/pending.md"),
-    (EntryFile::Archive, "memories/archive.md"),
+const PERSONS: [(EntryFileKind, &str); 3] = [
+    (EntryFileKind::Known, "memories/user.md"),
+    (EntryFileKind::Pending, "memories/pending.md"),
+    (EntryFileKind::Archive, "memories/archive.md"),
 ];
-const AGENTS: [(EntryFile, &str); 3] =
-    [(EntryFile::Known, "entries.md"), (EntryFile::Pending, "pending.md"), (EntryFile::Archive, "archive.md")];
+const AGENTS: [(EntryFileKind, &str); 3] = [
+    (EntryFileKind::Known, "entries.md"),
+    (EntryFileKind::Pending, "pending.md"),
+    (EntryFileKind::Archive, "archive.md"),
+];
 
 /// The name of a memory's file, within the vault for the person's, within its folder for an agent's.
-pub(crate) fn shelf_name(holder: &MemoryHolder, shelf: EntryFile) -> &'static str {
+pub(crate) fn shelf_name(holder: &MemoryHolder, shelf: EntryFileKind) -> &'static str {
     let names = if *holder == MemoryHolder::Person { PERSONS } else { AGENTS };
     names.into_iter().find(|(of, _)| *of == shelf).map(|(_, name)| name).unwrap_or_default()
 }
 
 /// Whose entries a file has, and which.
-pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryHolder, EntryFile)> {
+pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryHolder, EntryFileKind)> {
     if let Some((shelf, _)) = PERSONS.into_iter().find(|(_, name)| *name == path.as_str()) {
         return Some((MemoryHolder::Person, shelf));
     }
@@ -181,7 +184,7 @@ pub(crate) fn entry_key_of(place: &str) -> Option<u64> {
     let (path, id) = place.split_once("#^")?;
     let path = VaultPath::new(path).ok()?;
     let (_, shelf) = shelf_of(&path)?;
-    (shelf == EntryFile::Known).then(|| entry_key(&path, id))
+    (shelf == EntryFileKind::Known).then(|| entry_key(&path, id))
 }
 
 /// The folder of the traces.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::entry::{EntryFile, EntryStatus, MemoryEntry, one_line};
+use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, one_line};
 use super::item::{EntryItem, written};
 use crate::text::derive::list_items::{
     CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, replaced, without_conflict_marks,
@@ -35,7 +35,7 @@ pub(crate) struct EntriesFile {
 
 impl EntriesFile {
     /// Reads a file. No input makes it fail.
-    pub(crate) fn read(source: &str, shelf: EntryFile) -> Self {
+    pub(crate) fn read(source: &str, shelf: EntryFileKind) -> Self {
         let (plain, has_conflict) = without_conflict_marks(source);
         let note = Note::parse(&plain, "");
         let mut file = Self { has_conflict, ..Self::default() };
@@ -75,7 +75,7 @@ impl EntriesFile {
             file.entries.push(entry);
             file.spans.push(span);
         }
-        if shelf == EntryFile::Known {
+        if shelf == EntryFileKind::Known {
             file.wake();
         }
         file
@@ -161,7 +161,7 @@ pub(crate) fn made_id(text: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// When the file cannot be changed so.
 pub(crate) fn with_entries<'e>(
     source: &str,
-    shelf: EntryFile,
+    shelf: EntryFileKind,
     entries: impl Iterator<Item = &'e MemoryEntry>,
 ) -> Result<(String, Vec<String>), ItemEditError> {
     let file = changeable(source, shelf)?;
@@ -212,7 +212,7 @@ pub(crate) fn with_entries<'e>(
 /// When it is not there, or the file cannot be changed so.
 pub(crate) fn with_changed(
     source: &str,
-    shelf: EntryFile,
+    shelf: EntryFileKind,
     id: &str,
     entry: &MemoryEntry,
 ) -> Result<String, ItemEditError> {
@@ -235,7 +235,11 @@ pub(crate) fn with_changed(
 ///
 /// # Errors
 /// When the file cannot be changed so.
-pub(crate) fn without_entries(source: &str, shelf: EntryFile, ids: &HashSet<&str>) -> Result<String, ItemEditError> {
+pub(crate) fn without_entries(
+    source: &str,
+    shelf: EntryFileKind,
+    ids: &HashSet<&str>,
+) -> Result<String, ItemEditError> {
     if ids.is_empty() {
         return Ok(source.to_owned());
     }
@@ -280,7 +284,7 @@ fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
-pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFile) -> Result<String, ItemEditError> {
+pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFileKind) -> Result<String, ItemEditError> {
     let cited = |text: &str| {
         let file = EntriesFile::read(text, shelf);
         let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
@@ -311,7 +315,7 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFile) -> Resu
 ///
 /// # Errors
 /// When the frontmatter cannot be changed so.
-pub(crate) fn without_source(source: &str, shelf: EntryFile, path: &str) -> Result<String, ItemEditError> {
+pub(crate) fn without_source(source: &str, shelf: EntryFileKind, path: &str) -> Result<String, ItemEditError> {
     let listed = Note::parse(source, "").metadata.get("sources").cloned();
     let is_cited =
         || EntriesFile::read(source, shelf).entries.iter().any(|entry| entry.source_paths().any(|at| at == path));
@@ -331,7 +335,7 @@ fn line_of(entry: &MemoryEntry) -> Result<String, ItemEditError> {
     if line.len() > MAX_ENTRY_BYTES { Err(ItemEditError::Long) } else { Ok(line) }
 }
 
-fn changeable(source: &str, shelf: EntryFile) -> Result<EntriesFile, ItemEditError> {
+fn changeable(source: &str, shelf: EntryFileKind) -> Result<EntriesFile, ItemEditError> {
     let file = EntriesFile::read(source, shelf);
     if file.has_conflict { Err(ItemEditError::Conflict) } else { Ok(file) }
 }
@@ -364,7 +368,7 @@ mod tests {
 
     #[test]
     fn entries_are_items_of_outermost_lists() {
-        let file = EntriesFile::read(FILE, EntryFile::Known);
+        let file = EntriesFile::read(FILE, EntryFileKind::Known);
         let shown: Vec<String> = file
             .entries
             .iter()
@@ -380,20 +384,20 @@ mod tests {
         assert_eq!(file.problems, []);
         assert_eq!(file.get("e-2").unwrap().status, EntryStatus::Superseded("e-1".into()));
         assert_ne!(file.entries[1].id, file.entries[2].id);
-        assert_eq!(EntriesFile::read(FILE, EntryFile::Known), file);
+        assert_eq!(EntriesFile::read(FILE, EntryFileKind::Known), file);
     }
 
     #[test]
     fn line_ends_do_not_matter_and_a_name_given_twice_is_the_first_ones() {
         let ids = |text: &str| {
-            EntriesFile::read(text, EntryFile::Known)
+            EntriesFile::read(text, EntryFileKind::Known)
                 .entries
                 .iter()
                 .map(|entry| (entry.id.clone(), entry.text.clone()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(ids(FILE), ids(&FILE.replace('\n', "\r\n")));
-        let file = EntriesFile::read("-\ta ^e-1\n-\tb ^e-1\n", EntryFile::Known);
+        let file = EntriesFile::read("-\ta ^e-1\n-\tb ^e-1\n", EntryFileKind::Known);
         assert_eq!(file.get("e-1").unwrap().text, "a");
         assert_ne!(file.entries[1].id, "e-1");
         assert_eq!(file.problems.len(), 1);
@@ -404,7 +408,7 @@ mod tests {
         let superseded = |lines: &[(&str, &str)]| {
             let text: String =
                 lines.iter().map(|(id, by)| format!("- entry {id} (superseded by e-{by}) ^e-{id}\n")).collect();
-            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryFile::Known);
+            let file = EntriesFile::read(&(text + "- last ^e-9\n"), EntryFileKind::Known);
             let active = file.entries.iter().filter(|entry| entry.status == EntryStatus::Active);
             (active.map(|entry| entry.id.clone()).collect::<Vec<_>>(), file.problems.len())
         };
@@ -420,13 +424,13 @@ mod tests {
         }
         // A chain of thousands is followed once.
         let long: String = (0..20_000).map(|at| format!("- n{at} (superseded by e-{}) ^e-{at}\n", at + 1)).collect();
-        let file = EntriesFile::read(&long, EntryFile::Known);
+        let file = EntriesFile::read(&long, EntryFileKind::Known);
         assert_eq!(file.entries.iter().filter(|entry| entry.status == EntryStatus::Active).count(), 1);
     }
 
     #[test]
     fn both_sides_of_a_conflict_are_read() {
-        let file = EntriesFile::read("<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", EntryFile::Known);
+        let file = EntriesFile::read("<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", EntryFileKind::Known);
         assert!(file.has_conflict);
         assert_eq!(file.entries.len(), 2);
     }
@@ -441,24 +445,24 @@ mod tests_of_edits {
     use crate::base::config::MemoryKind;
     use crate::text::derive::entries::EntryStatus;
 
-    fn with_entry(source: &str, shelf: EntryFile, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
+    fn with_entry(source: &str, shelf: EntryFileKind, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
         let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
         Ok((text, names.into_iter().next().unwrap()))
     }
 
-    fn without_entry(source: &str, shelf: EntryFile, id: &str) -> Result<String, ItemEditError> {
+    fn without_entry(source: &str, shelf: EntryFileKind, id: &str) -> Result<String, ItemEditError> {
         without_entries(source, shelf, &HashSet::from([id]))
     }
 
     #[test]
     fn several_come_and_go_at_once() {
         let all = ["One", "Two", "One"].map(|text| MemoryEntry::new(crate::base::config::MemoryKind::Fact, text));
-        let (text, names) = with_entries("# K\n", EntryFile::Known, all.iter()).unwrap();
-        let file = EntriesFile::read(&text, EntryFile::Known);
+        let (text, names) = with_entries("# K\n", EntryFileKind::Known, all.iter()).unwrap();
+        let file = EntriesFile::read(&text, EntryFileKind::Known);
         assert_eq!(file.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>(), names);
         assert_ne!(names[0], names[2]);
         let goes = HashSet::from([names[0].as_str(), names[1].as_str(), "e-none"]);
-        let left = without_entries(&text, EntryFile::Known, &goes).unwrap();
+        let left = without_entries(&text, EntryFileKind::Known, &goes).unwrap();
         assert_eq!(left, format!("# K\n\n- [fact] One ^{}\n", names[2]));
     }
 
@@ -470,29 +474,29 @@ mod tests_of_edits {
 
     #[test]
     fn exactly_one_line_comes_becomes_another_or_goes() {
-        let (text, id) = with_entry(FILE, EntryFile::Known, &entry("Milk")).unwrap();
+        let (text, id) = with_entry(FILE, EntryFileKind::Known, &entry("Milk")).unwrap();
         assert_eq!(text, FILE.replace("  - because\n", &format!("  - because\n- [fact] Milk ^{id}\n")));
         let superseded = MemoryEntry { status: EntryStatus::Superseded("e-9".into()), ..entry("Tea") };
-        let text = with_changed(FILE, EntryFile::Known, "e-1", &superseded).unwrap();
+        let text = with_changed(FILE, EntryFileKind::Known, "e-1", &superseded).unwrap();
         assert_eq!(text, FILE.replace("- Tea ^e-1", "- [fact] Tea (superseded by e-9) ^e-1"));
-        assert_eq!(without_entry(FILE, EntryFile::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
-        let coffee = EntriesFile::read(FILE, EntryFile::Known).entries[1].id.clone();
-        assert_eq!(without_entry(FILE, EntryFile::Known, &coffee), Err(ItemEditError::Parent));
-        let named = with_changed(FILE, EntryFile::Known, &coffee, &entry("Coffee")).unwrap();
+        assert_eq!(without_entry(FILE, EntryFileKind::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
+        let coffee = EntriesFile::read(FILE, EntryFileKind::Known).entries[1].id.clone();
+        assert_eq!(without_entry(FILE, EntryFileKind::Known, &coffee), Err(ItemEditError::Parent));
+        let named = with_changed(FILE, EntryFileKind::Known, &coffee, &entry("Coffee")).unwrap();
         assert_eq!(named, FILE.replace("- Coffee\n", &format!("- [fact] Coffee ^{coffee}\n")));
         let crlf = FILE.replace('\n', "\r\n");
-        let (text, _) = with_entry(&crlf, EntryFile::Known, &entry("Milk")).unwrap();
+        let (text, _) = with_entry(&crlf, EntryFileKind::Known, &entry("Milk")).unwrap();
         assert!(text.ends_with("\r\n\r\nAfter.\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
-        let (text, id) = with_entry("", EntryFile::Known, &entry("Milk")).unwrap();
+        let (text, id) = with_entry("", EntryFileKind::Known, &entry("Milk")).unwrap();
         assert_eq!(text, format!("- [fact] Milk ^{id}\n"));
-        let (text, _) = with_entry(&text, EntryFile::Known, &entry("Milk")).unwrap();
-        assert_eq!(EntriesFile::read(&text, EntryFile::Known).entries.len(), 2);
+        let (text, _) = with_entry(&text, EntryFileKind::Known, &entry("Milk")).unwrap();
+        assert_eq!(EntriesFile::read(&text, EntryFileKind::Known).entries.len(), 2);
     }
 
     #[test]
     fn a_name_alone_keeps_no_entry() {
         let was = "- [fact] Moved to Bonn with Anna (source conversations/a.md#L3) ^e-1\n";
-        let before = EntriesFile::read(was, EntryFile::Known);
+        let before = EntriesFile::read(was, EntryFileKind::Known);
         assert_eq!(before.entries[0].sources, ["conversations/a.md#L3"]);
         for (now, is_lost) in [
             (was.to_owned(), false),
@@ -503,55 +507,55 @@ mod tests_of_edits {
             (was.replace(" (source conversations/a.md#L3)", "").replace("with Anna", "with Berta"), true),
             (String::new(), true),
         ] {
-            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryFile::Known)).len();
+            let lost = lost_entries(&before, &EntriesFile::read(&now, EntryFileKind::Known)).len();
             assert_eq!(lost == 1, is_lost, "{now}");
         }
     }
 
     #[test]
     fn the_name_of_one_that_is_gone_but_is_named_is_not_given_again() {
-        let (text, id) = with_entry("", EntryFile::Known, &entry("Green tea")).unwrap();
+        let (text, id) = with_entry("", EntryFileKind::Known, &entry("Green tea")).unwrap();
         let tea = format!("- [fact] Tea (superseded by {id}) ^e-1\n");
-        let (again, other) = with_entry(&tea, EntryFile::Known, &entry("Green tea")).unwrap();
+        let (again, other) = with_entry(&tea, EntryFileKind::Known, &entry("Green tea")).unwrap();
         assert_ne!(other, id);
-        assert_eq!(EntriesFile::read(&again, EntryFile::Known).get("e-1").unwrap().status, EntryStatus::Active);
-        assert!(EntriesFile::read(&tea, EntryFile::Known).is_taken(&id) && !text.is_empty());
+        assert_eq!(EntriesFile::read(&again, EntryFileKind::Known).get("e-1").unwrap().status, EntryStatus::Active);
+        assert!(EntriesFile::read(&tea, EntryFileKind::Known).is_taken(&id) && !text.is_empty());
     }
 
     #[test]
     fn what_is_for_a_person_is_left() {
         let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
-        assert_eq!(with_entry(conflict, EntryFile::Known, &entry("x")), Err(ItemEditError::Conflict));
-        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryFile::Known, "e-1"), Err(ItemEditError::Mixed));
-        assert_eq!(without_entry(FILE, EntryFile::Known, "e-7").unwrap(), FILE);
-        assert_eq!(with_entry(FILE, EntryFile::Known, &entry(" \n")), Err(ItemEditError::Empty));
-        assert_eq!(with_entry(FILE, EntryFile::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
+        assert_eq!(with_entry(conflict, EntryFileKind::Known, &entry("x")), Err(ItemEditError::Conflict));
+        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryFileKind::Known, "e-1"), Err(ItemEditError::Mixed));
+        assert_eq!(without_entry(FILE, EntryFileKind::Known, "e-7").unwrap(), FILE);
+        assert_eq!(with_entry(FILE, EntryFileKind::Known, &entry(" \n")), Err(ItemEditError::Empty));
+        assert_eq!(with_entry(FILE, EntryFileKind::Known, &entry(&"x".repeat(9000))), Err(ItemEditError::Long));
         for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {
             let source = "- a ^e-1\n- d %%x%% ^e-2\n";
-            match with_changed(source, EntryFile::Known, "e-1", &entry(text)) {
-                Ok(text) => assert!(EntriesFile::read(&text, EntryFile::Known).get("e-2").is_some(), "{text}"),
+            match with_changed(source, EntryFileKind::Known, "e-1", &entry(text)) {
+                Ok(text) => assert!(EntriesFile::read(&text, EntryFileKind::Known).get("e-2").is_some(), "{text}"),
                 Err(error) => assert_eq!(error, ItemEditError::Hidden),
             }
         }
-        assert_eq!(with_entry("```\n- code\n", EntryFile::Known, &entry("x")), Err(ItemEditError::Hidden));
+        assert_eq!(with_entry("```\n- code\n", EntryFileKind::Known, &entry("x")), Err(ItemEditError::Hidden));
     }
 
     #[test]
     fn sources_are_listed_while_an_entry_cites_them() {
         let cites = |path: &str| MemoryEntry { sources: vec![path.to_owned()], ..entry(path) };
-        let (one, first) = with_entry("# K\n", EntryFile::Known, &cites("notes/a.md#L1")).unwrap();
-        let one = with_sources(&one, "# K\n", EntryFile::Known).unwrap();
+        let (one, first) = with_entry("# K\n", EntryFileKind::Known, &cites("notes/a.md#L1")).unwrap();
+        let one = with_sources(&one, "# K\n", EntryFileKind::Known).unwrap();
         assert!(one.starts_with("---\nsources: [\"notes/a.md\"]\n---\n# K\n"), "{one}");
-        let (two, _) = with_entry(&one, EntryFile::Known, &cites("notes/b.md#L2-L3")).unwrap();
-        let two = with_sources(&two, &one, EntryFile::Known).unwrap();
+        let (two, _) = with_entry(&one, EntryFileKind::Known, &cites("notes/b.md#L2-L3")).unwrap();
+        let two = with_sources(&two, &one, EntryFileKind::Known).unwrap();
         assert!(two.contains("sources: [\"notes/a.md\",\"notes/b.md\"]"), "{two}");
         let by_hand = two.replace("\"notes/a.md\"", "mine.md, \"notes/a.md\"");
-        let without = without_entry(&by_hand, EntryFile::Known, &first).unwrap();
-        let without = with_sources(&without, &by_hand, EntryFile::Known).unwrap();
+        let without = without_entry(&by_hand, EntryFileKind::Known, &first).unwrap();
+        let without = with_sources(&without, &by_hand, EntryFileKind::Known).unwrap();
         assert!(without.contains("sources: [\"mine.md\",\"notes/b.md\"]"), "{without}");
         let odd = "+++\nx = 1\n+++\n";
-        let (text, _) = with_entry(odd, EntryFile::Known, &cites("notes/a.md")).unwrap();
-        assert_eq!(with_sources(&text, odd, EntryFile::Known), Err(ItemEditError::Frontmatter));
+        let (text, _) = with_entry(odd, EntryFileKind::Known, &cites("notes/a.md")).unwrap();
+        assert_eq!(with_sources(&text, odd, EntryFileKind::Known), Err(ItemEditError::Frontmatter));
     }
 
     proptest! {
@@ -562,11 +566,11 @@ mod tests_of_edits {
             source in "([-#*> ab:~`\\[\\]\n]|- a \\^e-1\n|## n\n|\r\n){0,30}",
             text in "\\PC{1,12}",
         ) {
-            if let Ok((with, id)) = with_entry(&source, EntryFile::Known, &entry(&text)) {
-                let file = EntriesFile::read(&with, EntryFile::Known);
+            if let Ok((with, id)) = with_entry(&source, EntryFileKind::Known, &entry(&text)) {
+                let file = EntriesFile::read(&with, EntryFileKind::Known);
                 prop_assert_eq!(&file.get(&id).unwrap().text, &entry(&text).text);
-                let without = without_entry(&with, EntryFile::Known, &id).unwrap();
-                let (was, now) = (EntriesFile::read(&source, EntryFile::Known), EntriesFile::read(&without, EntryFile::Known));
+                let without = without_entry(&with, EntryFileKind::Known, &id).unwrap();
+                let (was, now) = (EntriesFile::read(&source, EntryFileKind::Known), EntriesFile::read(&without, EntryFileKind::Known));
                 prop_assert_eq!(
                     was.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>(),
                     now.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! One list item as an entry: `[kind] text (details) #tag ^e-7f3a2b9c`, read and written.
 
-use super::entry::{EntryFile, EntryStatus, MemoryEntry, TrustLevel};
+use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, TrustLevel};
 use crate::base::config::MemoryKind;
 use crate::text::derive::facts::{Moment, Validity, is_block_id, without_tail};
 
@@ -32,7 +32,7 @@ enum Detail {
 
 impl EntryItem {
     /// Reads the text of an item, without its marker; `None` where it says nothing.
-    pub(super) fn read(text: &str, shelf: EntryFile) -> Option<Self> {
+    pub(super) fn read(text: &str, shelf: EntryFileKind) -> Option<Self> {
         let (rest, tags, own_id) = without_tail(text.trim());
         let (kind, rest) = without_kind(rest);
         let mut entry = MemoryEntry { tags, ..MemoryEntry::new(kind, "") };
@@ -76,11 +76,11 @@ impl EntryItem {
             return None;
         }
         entry.status = match (shelf, superseded, rejected) {
-            (EntryFile::Pending, ..) => EntryStatus::Pending,
-            (EntryFile::Archive, _, Some(reason)) => EntryStatus::Rejected(reason),
+            (EntryFileKind::Pending, ..) => EntryStatus::Pending,
+            (EntryFileKind::Archive, _, Some(reason)) => EntryStatus::Rejected(reason),
             (_, Some(id), _) => EntryStatus::Superseded(id),
-            (EntryFile::Archive, None, None) => EntryStatus::Archived,
-            (EntryFile::Known, ..) => EntryStatus::Active,
+            (EntryFileKind::Archive, None, None) => EntryStatus::Archived,
+            (EntryFileKind::Known, ..) => EntryStatus::Active,
         };
         entry.id = own_id.clone().unwrap_or_default();
         Some(Self { entry, own_id, problems })
@@ -238,7 +238,7 @@ mod tests {
     use crate::base::chance::proptest_config;
 
     fn read(text: &str) -> EntryItem {
-        EntryItem::read(text, EntryFile::Known).unwrap()
+        EntryItem::read(text, EntryFileKind::Known).unwrap()
     }
 
     #[test]
@@ -265,8 +265,8 @@ mod tests {
             assert_eq!((item.entry.text.as_str(), item.entry.kind), (text, MemoryKind::Fact));
             assert_eq!((item.entry.confidence, item.problems.len()), (1.0, 0), "{text}");
         }
-        assert!(EntryItem::read("[fact]", EntryFile::Known).is_none());
-        assert!(EntryItem::read("  ", EntryFile::Known).is_none());
+        assert!(EntryItem::read("[fact]", EntryFileKind::Known).is_none());
+        assert!(EntryItem::read("  ", EntryFileKind::Known).is_none());
     }
 
     #[test]
@@ -308,12 +308,12 @@ mod tests {
     fn a_shelf_says_what_became_of_it() {
         let of = |text: &str, shelf| EntryItem::read(text, shelf).unwrap().entry.status;
         let superseded = "Tea (superseded by e-1)";
-        assert_eq!(of(superseded, EntryFile::Known), EntryStatus::Superseded("e-1".into()));
-        assert_eq!(of(superseded, EntryFile::Archive), EntryStatus::Superseded("e-1".into()));
-        assert_eq!(of("Tea", EntryFile::Pending), EntryStatus::Pending);
-        assert_eq!(of("Tea", EntryFile::Archive), EntryStatus::Archived);
+        assert_eq!(of(superseded, EntryFileKind::Known), EntryStatus::Superseded("e-1".into()));
+        assert_eq!(of(superseded, EntryFileKind::Archive), EntryStatus::Superseded("e-1".into()));
+        assert_eq!(of("Tea", EntryFileKind::Pending), EntryStatus::Pending);
+        assert_eq!(of("Tea", EntryFileKind::Archive), EntryStatus::Archived);
         let rejected = "Tea (rejected: no, never)";
-        assert_eq!(of(rejected, EntryFile::Archive), EntryStatus::Rejected("no, never".into()));
+        assert_eq!(of(rejected, EntryFileKind::Archive), EntryStatus::Rejected("no, never".into()));
     }
 
     proptest! {
@@ -339,7 +339,7 @@ mod tests {
             if let Some(id) = superseded {
                 entry.status = EntryStatus::Superseded(id);
             }
-            let item = EntryItem::read(&written(&entry), EntryFile::Known).unwrap();
+            let item = EntryItem::read(&written(&entry), EntryFileKind::Known).unwrap();
             prop_assert_eq!(item.problems, Vec::<String>::new());
             prop_assert_eq!(item.entry, entry);
         }

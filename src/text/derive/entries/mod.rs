@@ -12,7 +12,7 @@ mod item;
 mod verify;
 
 pub(crate) use entry::{
-    EntryFile, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, entry_key, entry_key_of, is_trace_of, one_line,
+    EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, entry_key, entry_key_of, is_trace_of, one_line,
     shelf_name, shelf_of, source_path, trace_source, traced, traces_of,
 };
 pub(crate) use file::{
