@@ -9,7 +9,9 @@ use clap::{Args, Subcommand};
 use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, path_named};
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark, remark_behind, say, stderr, stdout};
+use super::terminal::{
+    DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, say, stderr, stdout,
+};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
@@ -23,29 +25,19 @@ use crate::serve::wire::{
 /// change in an editor.
 #[derive(Debug, Args)]
 pub(super) struct LogCommand {
-    /// Maximum number of changes.
-    #[arg(long, short = 'n', default_value_t = 100)]
-    limit: usize,
-    /// Only changes of this note, or of a folder that ends in `/`.
-    #[arg(long)]
-    path: Option<String>,
-    /// Only changes since: a date (2026-01-05), yesterday, a time or how long ago (7d).
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: ChangesParams,
 }
 
 impl LogCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = match self.path {
+        let path = match self.which.path {
             Some(path) if !path.ends_with('/') => Some(path_named(&path, &home(vault)?)?),
             path => path,
         };
-        let params = ChangesParams { limit: Some(self.limit), path, since: self.since };
+        let params = ChangesParams { path, ..self.which };
         let found = Backend::without_model(vault)?.ask(&endpoints::forgotten::CHANGES, &params)?;
-        answer(self.json, &found, !found.changes.is_empty(), |out| {
+        answer(&found, !found.changes.is_empty(), |out| {
             for change in &found.changes {
                 let lines = match (change.line_start, change.line_end) {
                     (Some(first), Some(last)) if first == last => format!(":{first}"),
@@ -57,9 +49,7 @@ impl LogCommand {
                 let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
                 out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)])?;
             }
-            if found.changes.is_empty() {
-                remark!("vault: nothing was changed");
-            }
+            remark_none(!found.changes.is_empty(), "nothing was changed");
             Ok(())
         })
     }
@@ -71,18 +61,15 @@ impl LogCommand {
 /// change; the ID of an import undoes the whole import.
 #[derive(Debug, Args)]
 pub(super) struct CheckpointsCommand {
-    /// Only changes of this note.
-    path: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: CheckpointsParams,
 }
 
 impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = self.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
+        let path = self.which.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
         let found = Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
-        answer(self.json, &found, !found.checkpoints.is_empty(), |out| {
+        answer(&found, !found.checkpoints.is_empty(), |out| {
             for checkpoint in &found.checkpoints {
                 let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
                 let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
@@ -91,9 +78,7 @@ impl CheckpointsCommand {
                 let (id, path) = (&checkpoint.id, &checkpoint.path);
                 out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)])?;
             }
-            if found.checkpoints.is_empty() {
-                remark!("vault: there is nothing to undo");
-            }
+            remark_none(!found.checkpoints.is_empty(), "there is nothing to undo");
             Ok(())
         })
     }
@@ -108,12 +93,8 @@ pub(super) struct RestoreCommand {
     /// The checkpoints to undo.
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Overwrite later edits.
-    #[arg(long)]
-    force: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: RestoreParams,
 }
 
 impl RestoreCommand {
@@ -131,8 +112,8 @@ impl RestoreCommand {
 
     /// Undoes one change, and notes what undoes that, unless it is told as JSON.
     fn restore(&self, id: &str, backend: &mut Backend, undo: &mut Vec<String>) -> anyhow::Result<()> {
-        let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &RestoreParams { force: self.force })?;
-        if self.json {
+        let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &self.how)?;
+        if is_in_json() {
             return Ok(stdout().json(&restored)?);
         }
         remark_behind(restored.searchable);
@@ -169,74 +150,58 @@ pub(super) struct ForgetCommand {
     /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for
     /// a fact with its whole history.
     what: String,
-    /// The memory scope of a fact.
-    #[arg(long)]
-    scope: Option<String>,
-    /// Show what would be removed, and change nothing.
-    #[arg(long)]
-    dry_run: bool,
-    /// Remove it permanently, beyond undo.
-    #[arg(long)]
-    purge: bool,
-    /// Also remove the notes made from it.
-    #[arg(long, conflicts_with = "keep_derived")]
-    derived: bool,
+    #[command(flatten)]
+    how: ForgetParams,
     /// Keep the notes made from it, and do not ask.
     #[arg(long)]
     keep_derived: bool,
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ForgetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        if let Some(name) = self.what.strip_prefix("fact:") {
-            let fact =
-                ForgetParams { fact: Some(name.to_owned()), scope: self.scope.clone(), ..ForgetParams::default() };
-            return self.forget(vault, fact);
+        let mut params = self.how;
+        let (dry_run, derived) = (params.dry_run, params.derived);
+        match self.what.strip_prefix("fact:") {
+            Some(name) => params.fact = Some(name.to_owned()),
+            None => {
+                params.scope = None;
+                match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
+                    CommandTarget::Hash(hash) => params.hash = Some(hash),
+                    CommandTarget::Note(path, lines) => {
+                        params.path = Some(path.into());
+                        (params.line_start, params.line_end) = lines.unzip();
+                    }
+                }
+            }
         }
-        let params = match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
-            CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
-            CommandTarget::Note(path, lines) => ForgetParams {
-                path: Some(path.into()),
-                line_start: lines.map(|(first, _)| first),
-                line_end: lines.map(|(_, last)| last),
-                ..ForgetParams::default()
-            },
-        };
-        self.forget(vault, params)
-    }
-
-    fn forget(self, vault: Option<&Path>, mut params: ForgetParams) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        (params.purge, params.dry_run) = (self.purge, true);
+        (params.dry_run, params.derived) = (true, false);
         let found = backend.ask(&endpoints::writes::FORGET, &params)?;
-        if self.dry_run {
-            return answer(self.json, &found, true, |out| Ok(show(&found, out)?));
+        if dry_run {
+            return answer(&found, true, |out| Ok(show(&found, out)?));
         }
         if !self.yes {
             if std::io::stdin().is_terminal() {
                 show(&found, &mut stderr())?;
-                if !agreed(if self.purge { "Remove it permanently?" } else { "Remove it?" })? {
+                if !agreed(if params.purge { "Remove it permanently?" } else { "Remove it?" })? {
                     remark!("vault: nothing was changed");
                     return Ok(Outcome::Done);
                 }
-            } else if self.purge {
+            } else if params.purge {
                 bail!("--purge cannot be undone and needs your confirmation; add --yes");
             }
         }
-        params.derived = self.derived;
-        if !found.derived.is_empty() && !self.derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
+        params.derived = derived;
+        if !found.derived.is_empty() && !derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
             params.derived = agreed("Remove them too?")?;
         }
         params.dry_run = false;
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
         let forgotten = backend.ask(&endpoints::writes::FORGET, &params)?;
-        answer(self.json, &forgotten, true, |out| {
+        answer(&forgotten, true, |out| {
             remark_behind(forgotten.searchable);
             Ok(tell(&forgotten, out)?)
         })
@@ -334,18 +299,11 @@ pub(super) struct ForgottenCommand {
 enum ForgottenAction {
     /// List what was forgotten: when, and in which note, or in which folder if the note is gone; what was left out because of it; and
     /// what is in notes again, where it stays.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Let something forgotten come back.
     Lift {
         /// Its number, as in `vault forgotten list`.
         id: i64,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -353,23 +311,21 @@ impl ForgottenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::without_model(vault)?;
         match self.action {
-            ForgottenAction::List { json } => {
+            ForgottenAction::List => {
                 backend.catch_up(false)?;
                 let found = backend.ask(&endpoints::forgotten::FORGOTTEN, &())?;
-                answer(json, &found, !found.forgotten.is_empty(), |out| Ok(show_forgotten(&found, out)?))
+                answer(&found, !found.forgotten.is_empty(), |out| Ok(show_forgotten(&found, out)?))
             }
-            ForgottenAction::Lift { id, json } => {
+            ForgottenAction::Lift { id } => {
                 let lifted = backend.ask_of(&endpoints::forgotten::LIFT, &id.to_string(), &())?;
-                answer(json, &lifted, true, |out| Ok(writeln!(out, "{id} may come back")?))
+                answer(&lifted, true, |out| Ok(writeln!(out, "{id} may come back")?))
             }
         }
     }
 }
 
 fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
-    if found.forgotten.is_empty() {
-        remark!("vault: nothing is permanently forgotten");
-    }
+    remark_none(!found.forgotten.is_empty(), "nothing is permanently forgotten");
     for tombstone in &found.forgotten {
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];
         let parts: Vec<String> =

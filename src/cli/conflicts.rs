@@ -23,9 +23,6 @@ use crate::serve::wire::{ConflictChoice, ConflictParams, ConflictSide, KeepParam
 pub(super) struct ConflictsCommand {
     #[command(subcommand)]
     action: Option<ConflictsAction>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,9 +32,6 @@ enum ConflictsAction {
     Show {
         /// The copy, or the file that has one copy or conflict markers.
         path: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Keep one side, or both. The other is moved to `.trash/`, and `vault restore` undoes this.
     Keep {
@@ -45,9 +39,6 @@ enum ConflictsAction {
         path: String,
         #[command(flatten)]
         side: SideArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -78,22 +69,22 @@ impl SideArgs {
 impl ConflictsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.action {
-            None => list(&mut Backend::reading(vault)?, self.json),
-            Some(ConflictsAction::Show { path, json }) => {
+            None => list(&mut Backend::reading(vault)?),
+            Some(ConflictsAction::Show { path }) => {
                 let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
-                show(&mut Backend::caught_up(vault)?, &params, json)
+                show(&mut Backend::caught_up(vault)?, &params)
             }
-            Some(ConflictsAction::Keep { path, side, json }) => {
+            Some(ConflictsAction::Keep { path, side }) => {
                 let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
-                keep(&mut Backend::caught_up(vault)?, &params, json)
+                keep(&mut Backend::caught_up(vault)?, &params)
             }
         }
     }
 }
 
-fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
+fn list(backend: &mut Backend) -> anyhow::Result<Outcome> {
     let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
-    answer(json, &found, !found.conflicts.is_empty(), |out| {
+    answer(&found, !found.conflicts.is_empty(), |out| {
         for copy in &found.conflicts {
             out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
         }
@@ -127,9 +118,9 @@ fn described(path: &str, side: Option<&ConflictSide>) -> String {
     }
 }
 
-fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::Result<Outcome> {
+fn show(backend: &mut Backend, params: &ConflictParams) -> anyhow::Result<Outcome> {
     let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
-    answer(json, &found, true, |out| {
+    answer(&found, true, |out| {
         if found.theirs.is_some() {
             let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
             out.write_all(described(&found.conflict.of, ours).as_bytes())?;
@@ -149,9 +140,9 @@ fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::R
     })
 }
 
-fn keep(backend: &mut Backend, params: &KeepParams, json: bool) -> anyhow::Result<Outcome> {
+fn keep(backend: &mut Backend, params: &KeepParams) -> anyhow::Result<Outcome> {
     let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
-    let done = answer(json, &settled, true, |out| {
+    let done = answer(&settled, true, |out| {
         let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it")).unwrap_or_default();
         writeln!(out, "{} is kept{beside}", settled.path)?;
         Ok(writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "))?)

@@ -20,7 +20,7 @@ use super::backend::{Backend, home};
 use super::changes::agreed;
 use super::exit::Outcome;
 use super::service;
-use super::terminal::{DIM, PLAIN, TITLE, answer, remark, say, stdout};
+use super::terminal::{DIM, PLAIN, TITLE, answer, is_in_json, remark, say, stdout};
 use crate::access::policy::agent_file;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{AgentParams, AgentRules};
@@ -60,9 +60,6 @@ pub(super) struct ConnectCommand {
     /// Do not ask.
     #[arg(long)]
     yes: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ConnectCommand {
@@ -104,7 +101,7 @@ impl ConnectCommand {
         }
         let as_json = |(program, file, ours): &(&Program, SettingsFile, bool)| json!({ "program": program.name(), "file": file.path, "connected": ours });
         let programs: Vec<Value> = found.iter().map(as_json).collect();
-        answer(self.json, &json!({ "programs": programs }), true, |out| {
+        answer(&json!({ "programs": programs }), true, |out| {
             for (program, file, ours) in &found {
                 let state = if *ours { "set up" } else { "not set up" };
                 out.row(&[(TITLE, &program.name()), (PLAIN, state), (DIM, &file.path.display().to_string())])?;
@@ -125,7 +122,7 @@ impl ConnectCommand {
         let snippet = file.snippet(&own)?;
         if self.print {
             let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
-            return answer(self.json, &entry, true, |out| {
+            return answer(&entry, true, |out| {
                 remark!("vault: add to {}:", file.path.display());
                 Ok(writeln!(out, "{}", snippet.trim_end())?)
             });
@@ -187,7 +184,7 @@ impl ConnectCommand {
         let (name, copy) = (program.name(), file.copy());
         let copy = copy.exists().then_some(copy);
         let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
-        answer(self.json, &told, true, |out| {
+        answer(&told, true, |out| {
             writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display())?;
             if made && !self.allow {
                 writeln!(out, "it reads none of your notes yet: vault agent allow {agent}")?;
@@ -230,7 +227,7 @@ impl ConnectCommand {
             file.write(&now, &without)?;
         }
         let taken_out = json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was });
-        answer(self.json, &taken_out, true, |out| {
+        answer(&taken_out, true, |out| {
             let path = file.path.display();
             if as_it_was {
                 return Ok(writeln!(out, "{path} is as before")?);
@@ -270,7 +267,7 @@ impl ConnectCommand {
                     (answer, format!("with {tools} tools, "))
                 }
             };
-            if !self.json {
+            if !is_in_json() {
                 let notes = &answer["notes"];
                 say!("{name}: answers, {with}and sees {notes} notes")?;
                 if *notes == 0 {
@@ -279,7 +276,7 @@ impl ConnectCommand {
             }
             answers.push(answer);
         }
-        if self.json {
+        if is_in_json() {
             stdout().json(&json!({ "programs": answers }))?;
         }
         Ok(Outcome::Done)

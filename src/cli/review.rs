@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 
 use super::backend::Backend;
 use super::exit::Outcome;
-use super::memory::open;
-use super::terminal::{BAD, DIM, MATCH, Out, TITLE, count, remark, say, say_archived, say_undo, stdout};
+use super::terminal::{
+    BAD, DIM, MATCH, Out, TITLE, answer, count, is_in_json, remark, say, say_archived, say_undo, stdout,
+};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
@@ -30,15 +31,8 @@ pub(super) struct ReviewCommand {
     /// List the proposals, and ask nothing.
     #[arg(long)]
     list: bool,
-    /// Only proposals for this agent's memory.
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
-    /// Only proposals from this note.
-    #[arg(long, value_name = "PATH")]
-    source: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: ReviewParams,
 }
 
 #[derive(Debug, Subcommand)]
@@ -68,9 +62,6 @@ enum ReviewAction {
         /// The agent whose memory it is for; default: yours.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -88,9 +79,6 @@ struct ReviewWhich {
     /// The agent whose memory it is for; default: yours.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ReviewWhich {
@@ -106,35 +94,29 @@ impl ReviewWhich {
 
 impl ReviewCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = open(vault)?;
-        let decided = |backend: &mut Backend, decisions, json| {
+        let mut backend = Backend::caught_up(vault)?;
+        let decided = |backend: &mut Backend, decisions| {
             let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
-            if json {
-                stdout().json(&done)?
-            } else {
-                told(&done)?
-            }
-            let is_nothing = done.accepted.is_empty() && done.rejected.is_empty();
-            Ok(if is_nothing { Outcome::NothingFound } else { Outcome::Done })
+            answer(&done, !(done.accepted.is_empty() && done.rejected.is_empty()), |_| told(&done))
         };
         match self.action {
             Some(ReviewAction::Accept { which, supersedes }) => {
                 let accepted = ReviewDecision { accept: true, supersedes, ..ReviewDecision::default() };
-                decided(&mut backend, which.decisions(&accepted), which.json)
+                decided(&mut backend, which.decisions(&accepted))
             }
             Some(ReviewAction::Reject { which, reason }) => {
                 let rejected = ReviewDecision { reason, ..ReviewDecision::default() };
-                decided(&mut backend, which.decisions(&rejected), which.json)
+                decided(&mut backend, which.decisions(&rejected))
             }
-            Some(ReviewAction::Edit { id, text, agent, json }) => {
+            Some(ReviewAction::Edit { id, text, agent }) => {
                 let edited =
                     ReviewDecision { id: Some(id), agent, accept: true, text: Some(text), ..ReviewDecision::default() };
-                decided(&mut backend, vec![edited], json)
+                decided(&mut backend, vec![edited])
             }
             None => {
-                let asked_for = ReviewParams { agent: self.agent, source: self.source, limit: Some(MOST_SHOWN) };
+                let asked_for = ReviewParams { limit: Some(MOST_SHOWN), ..self.which };
                 let found = backend.ask(&endpoints::entries::LIST_PROPOSALS, &asked_for)?;
-                if self.json {
+                if is_in_json() {
                     stdout().json(&found)?;
                 } else if self.list {
                     found.proposals.iter().try_for_each(|proposal| show(proposal, &mut stdout()))?;
@@ -149,7 +131,7 @@ impl ReviewCommand {
                 if let Some(degraded) = &found.degraded {
                     remark!("vault: {degraded}");
                 }
-                if self.list || self.json {
+                if self.list || is_in_json() {
                     return Ok(Outcome::Done);
                 }
                 if !std::io::stdin().is_terminal() {

@@ -25,21 +25,11 @@ use crate::serve::wire::{AnnotateParams, SaveParams};
 pub(super) struct SaveCommand {
     /// The text. Without one, or with -, it is read from standard input.
     text: Vec<String>,
-    /// The note's title; default: the first line of the text.
-    #[arg(long)]
-    title: Option<String>,
-    /// The top-level folder to save it in; default: snippets.
-    #[arg(long, short)]
-    collection: Option<String>,
-    /// A tag, without #; may be given more than once.
-    #[arg(long = "tag", short, value_name = "TAG")]
-    tags: Vec<String>,
+    #[command(flatten)]
+    note: SaveParams,
     /// Another frontmatter property; may be given more than once.
     #[arg(long = "meta", value_name = "KEY=VALUE")]
     metadata: Vec<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl SaveCommand {
@@ -50,15 +40,9 @@ impl SaveCommand {
             None => bail!("--meta takes KEY=VALUE, and `{pair}` has no ="),
         });
         let metadata: Map<String, Value> = metadata.collect::<anyhow::Result<_>>()?;
-        let params = SaveParams {
-            content,
-            title: self.title,
-            collection: self.collection,
-            tags: (!self.tags.is_empty()).then_some(self.tags),
-            metadata: (!metadata.is_empty()).then_some(metadata),
-        };
+        let params = SaveParams { content, metadata: (!metadata.is_empty()).then_some(metadata), ..self.note };
         let saved = Backend::caught_up(vault)?.ask(&endpoints::writes::SAVE, &params)?;
-        answer(self.json, &saved, true, |out| {
+        answer(&saved, true, |out| {
             if saved.redacted {
                 remark!("vault: secrets were removed from the text; `[capture] redact = false` keeps them");
             }
@@ -94,9 +78,6 @@ pub(super) struct AnnotateCommand {
     what: String,
     /// The remark. Without one, or with -, it is read from standard input.
     note: Vec<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl AnnotateCommand {
@@ -111,7 +92,7 @@ impl AnnotateCommand {
             }
         };
         let annotated = Backend::caught_up(vault)?.ask(&endpoints::writes::ANNOTATE, &params)?;
-        answer(self.json, &annotated, true, |out| {
+        answer(&annotated, true, |out| {
             remark_behind(annotated.searchable);
             writeln!(out, "{}", annotated.path)?;
             remark_undo(annotated.checkpoint_id.as_deref());

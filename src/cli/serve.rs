@@ -18,7 +18,7 @@ use super::client::{Client, PATIENCE};
 use super::exit;
 use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{count, remark, say, shell_quoted, stdout};
+use super::terminal::{count, is_in_json, remark, say, shell_quoted, stdout};
 use crate::base::config::Config;
 use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
@@ -160,9 +160,6 @@ pub(super) struct OpenCommand {
     /// Print the address instead of opening it.
     #[arg(long)]
     print: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Whoever opens a browser has said within that time when it cannot.
@@ -197,7 +194,7 @@ impl OpenCommand {
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = stdout();
         let opened = !self.print && open(&url);
-        if self.json {
+        if is_in_json() {
             out.json(&json!({ "address": url, "opened": opened }))?;
         } else if !opened {
             writeln!(out, "{url}")?;

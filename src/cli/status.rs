@@ -11,7 +11,7 @@ use super::backend::Backend;
 use super::conflicts::about;
 use super::exit::Outcome;
 use super::progress::Bar;
-use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, remark, say, stdout};
+use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, is_in_json, remark, say, stdout};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
@@ -19,11 +19,7 @@ use crate::serve::wire::{ChatState, Model, ReindexParams};
 
 /// Show what is indexed, what is pending, and what cannot be indexed and why.
 #[derive(Debug, Args)]
-pub(super) struct StatusCommand {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct StatusCommand;
 
 /// Problems shown; `--json` has them all.
 const SHOWN: usize = 20;
@@ -37,7 +33,7 @@ impl StatusCommand {
         backend.catch_up(true)?;
         backend.warn_if_read_only();
         let (served, status) = (backend.is_served(), backend.status()?);
-        answer(self.json, &status, true, |out| Ok(print(&status, served, out)?))
+        answer(&status, true, |out| Ok(print(&status, served, out)?))
     }
 }
 
@@ -126,10 +122,7 @@ fn sessions(state: &wire::SessionsState) -> Vec<(String, bool)> {
 }
 
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
-    let mut line = |name: &str, value: &str| {
-        out.paint(DIM, &format!("{name:11}"))?;
-        writeln!(out, " {value}")
-    };
+    let mut line = |name: &str, value: &str| out.field(name, value);
     line("vault", &status.vault)?;
     match (&status.address, served) {
         (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
@@ -307,7 +300,8 @@ fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
 /// Compare every note with the index and repair differences, or rebuild the index.
 ///
 /// Safe while the daemon runs: the daemon does the work, and keeps answering. --full rebuilds the index from nothing; you can
-/// search by keyword again within seconds, and by meaning as passages are embedded.
+/// search by keyword again within seconds, and by meaning as passages are embedded. --json prints the status, as `vault status
+/// --json` has it.
 #[derive(Debug, Args)]
 pub(super) struct ReindexCommand {
     /// Rebuild everything from nothing.
@@ -316,9 +310,6 @@ pub(super) struct ReindexCommand {
     /// Do not wait until it has finished.
     #[arg(long)]
     no_wait: bool,
-    /// Print JSON: the status, as `vault status --json` has it.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ReindexCommand {
@@ -326,7 +317,7 @@ impl ReindexCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.ask(&endpoints::routes::REINDEX, &ReindexParams { full: self.full })?;
         if self.no_wait && backend.is_served() {
-            if self.json {
+            if is_in_json() {
                 stdout().json(&backend.status()?)?;
             }
             return Ok(Outcome::Done);
@@ -368,7 +359,7 @@ impl ReindexCommand {
         if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
             remark!("vault: a batch of {} is in progress; the daemon fetches it", count(batch.texts, "text"));
         }
-        answer(self.json, &status, true, |out| {
+        answer(&status, true, |out| {
             let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
             Ok(writeln!(out, "{notes}, {passages}, {} embedded", status.embedded)?)
         })
@@ -380,11 +371,7 @@ impl ReindexCommand {
 /// This does not check the notes themselves: they are the truth. The daemon does the same by itself after an unclean stop, and when a
 /// search finds damage, so use this command when you doubt your disk. Exit code 1: something was damaged.
 #[derive(Debug, Args)]
-pub(super) struct VerifyCommand {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct VerifyCommand;
 
 impl VerifyCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
@@ -394,7 +381,7 @@ impl VerifyCommand {
         let opened = if !backend.is_served() { backend.status()?.rebuilt } else { None };
         let mut verification = backend.ask(&endpoints::routes::VERIFY, &())?;
         verification.damage.splice(0..0, opened);
-        if self.json {
+        if is_in_json() {
             stdout().json(&verification)?;
         } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
@@ -416,7 +403,7 @@ impl VerifyCommand {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        if !self.json {
+        if !is_in_json() {
             say!("mended")?;
         }
         Ok(Outcome::Damaged)

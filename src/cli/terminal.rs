@@ -41,6 +41,19 @@ pub(super) use {remark, say};
 
 pub(super) use crate::serve::mcp::count;
 
+/// Whether the command is to answer in JSON.
+static IN_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Has the command answer in JSON.
+pub(super) fn answer_in_json() {
+    IN_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Whether the command answers in JSON.
+pub(super) fn is_in_json() -> bool {
+    IN_JSON.load(Ordering::Relaxed)
+}
+
 /// Whether JSON was printed.
 static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
 
@@ -122,6 +135,12 @@ impl Out {
             self.paint(*style, text)?;
         }
         self.stream.write_all(b"\n")
+    }
+
+    /// Prints a value behind its name.
+    pub(super) fn field(&mut self, name: &str, value: &str) -> io::Result<()> {
+        self.paint(DIM, &format!("{name:11}"))?;
+        writeln!(self, " {value}")
     }
 
     /// Prints a clickable text (OSC 8).
@@ -342,18 +361,31 @@ fn chain(error: &anyhow::Error) -> String {
 
 /// Prints an answer: as JSON, or in words. Where there is nothing in it, nothing was found.
 pub(super) fn answer(
-    json: bool,
     found: &impl Serialize,
     any: bool,
     in_words: impl FnOnce(&mut Out) -> anyhow::Result<()>,
 ) -> anyhow::Result<Outcome> {
     let mut out = stdout();
-    if json {
+    if is_in_json() {
         out.json(found)?
     } else {
         in_words(&mut out)?
     }
     Ok(Outcome::found(any))
+}
+
+/// Says below a list that there is nothing in it, or more than was asked for.
+pub(super) fn remark_end(any: bool, cut: bool, none: &str) {
+    match (any, cut) {
+        (false, _) => remark!("vault: {none}"),
+        (true, true) => remark!("vault: there are more; --limit shows them"),
+        (true, false) => {}
+    }
+}
+
+/// Says that there is nothing.
+pub(super) fn remark_none(any: bool, none: &str) {
+    remark_end(any, false, none);
 }
 
 /// A path as a shell takes it.

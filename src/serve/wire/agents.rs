@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use serde_with::skip_serializing_none;
@@ -11,38 +12,52 @@ use super::search::{SearchQuery, SearchResponse, object};
 use crate::access::policy::LogEntry;
 use crate::access::rules::{Session, WriteMode};
 
+/// Reads a mode on a command line.
+fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
+    serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
+}
+
 /// A new agent.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct AgentParams {
     /// Its name; its folder in `agents/` is named after it.
     pub name: String,
     /// The initial rules on its page.
     #[serde(default, deserialize_with = "object")]
+    #[command(flatten)]
     pub rules: AgentRules,
     /// The kind of chat, as in the rules of `[scope]`; default `direct` without `channel`.
+    #[arg(long)]
     pub chat_type: Option<String>,
     /// The channel (service) of its chats.
+    #[arg(long)]
     pub channel: Option<String>,
 }
 
 /// The rules for an agent's page; absent fields stay unchanged.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentRules {
     /// Whether it may read the owner's memory.
+    #[arg(skip)]
     pub can_read_user_memory: Option<bool>,
     /// The collections that it may read; `*` means all.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub collections: Option<Vec<String>>,
     /// Notes with one of these tags stay hidden.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub exclude_tags: Option<Vec<String>>,
     /// Globs of what it may read; with `!` in front, of what it must not read.
+    #[arg(long, value_delimiter = ',', value_name = "GLOBS")]
     pub paths: Option<Vec<String>>,
-    /// How it may write its own memory.
+    /// How it may write its own memory: hybrid, prompt-only, search-only or off.
+    #[arg(long, value_name = "MODE", value_parser = write_mode)]
     pub write_mode: Option<WriteMode>,
     /// The day on which its token expires, or an RFC 3339 time; empty for never.
+    #[arg(long, value_name = "DAY")]
     pub expires: Option<String>,
 }
 
@@ -121,12 +136,14 @@ pub struct AgentWithToken {
 
 /// The session to which a new token is bound; default as before.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct RotateParams {
     /// The kind of chat.
+    #[arg(long)]
     pub chat_type: Option<String>,
     /// The channel (service).
+    #[arg(long)]
     pub channel: Option<String>,
 }
 
@@ -151,7 +168,7 @@ pub struct AgentRemoved {
 }
 
 /// What to explain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ExplainParams {
@@ -171,13 +188,14 @@ pub struct Explained {
 }
 
 /// Part of the log.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LogParams {
     /// Maximum entries, 1 to 10,000; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 10_000)]
+    #[arg(short = 'n', long, default_value = "50")]
     pub limit: Option<usize>,
 }
 
@@ -353,22 +371,28 @@ pub(crate) struct TraceStored {
 
 /// Which events.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TracesParams {
-    /// Only this kind.
+    /// Only this kind: message_in, message_out, llm_call, tool_call, tool_result, reasoning, error, lifecycle.
+    #[arg(long)]
     pub kind: Option<String>,
     /// Only this channel.
+    #[arg(long, value_name = "ID")]
     pub channel_id: Option<String>,
     /// Only this trace.
+    #[arg(long, value_name = "ID")]
     pub trace_id: Option<String>,
     /// Only from this time: seconds since 1970, a date, a time, or how long ago.
+    #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
     /// Only until this time, likewise; a date includes its whole day.
+    #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
     /// Maximum events, 1 to 1,000; default 100.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(long, short = 'n', default_value = "100")]
     pub limit: Option<usize>,
 }
 
