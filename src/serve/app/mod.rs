@@ -1,6 +1,5 @@
 //! One vault, opened: its parts and their threads, and the requests that are made of it.
 
-mod documents;
 mod open;
 mod status;
 #[cfg(test)]
