@@ -23,7 +23,6 @@ fn state(text: &str) -> Result<EntryState, &'static str> {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` means all
     /// visible ones. Default `user`, for an agent its own first; with a `tag` all.
@@ -314,7 +313,6 @@ pub struct FactWrittenView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct EntriesParams {
     /// The agent whose memory it is, by its folder; default the owner's, for an agent its own first.
     #[arg(long, value_name = "NAME")]
@@ -551,7 +549,6 @@ pub struct EntryChanged {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct ReviewParams {
     /// Only for this agent's memory; default all, the owner's first.
     #[arg(long, value_name = "NAME")]

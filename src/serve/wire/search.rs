@@ -18,7 +18,6 @@ use crate::base::config::{MemoryLayer, Mode};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines

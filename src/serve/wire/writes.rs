@@ -11,7 +11,6 @@ use super::search::{ChunkView, whole};
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct DeleteParams {
     /// Also delete the note's checkpoints, its copies in `.trash/`, and the embeddings of the text. This cannot be undone.
     #[serde(default)]
@@ -197,7 +196,6 @@ pub struct PassageView {
 /// Which checkpoints to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
     /// Only those of this note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -341,7 +339,6 @@ pub struct ConflictsView {
 /// Which conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct ConflictParams {
     /// The copy, or the file that has one copy or conflict markers.
     pub path: String,
@@ -478,7 +475,6 @@ pub struct LiftedView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// Maximum changes, 1 to 10,000; default 100.
     #[param(minimum = 1, maximum = 10_000)]
