@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
-use super::caller::Asking;
+use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::memory::capture::Event as CapturedEvent;
 use crate::serve::app::App;
