@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::backend::home;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
+use super::terminal::{Bar, bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
 use crate::memory::capture::Capture;
 use crate::vault::backup;
 use crate::vault::backup::{Cancel, Repository, Trust};

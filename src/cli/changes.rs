@@ -1,21 +1,25 @@
-//! What was changed, undone and forgotten: `vault log`, `checkpoints`, `restore`, `forget` and `forgotten`.
+//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `checkpoints`, `restore`, `forget`, `forgotten` and `conflicts`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
 
 use super::backend::{Backend, home};
 use super::exit::Outcome;
-use super::note_named::{CommandTarget, NameFit, NoteNames, path_named};
+use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, say, stderr, stdout,
+    DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo, say,
+    stderr, stdout,
 };
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    ChangesParams, CheckpointsParams, DerivedNote, ForgetParams, Forgotten, ForgottenView, RestoreParams,
+    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
+    ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
 };
 
 /// List the changes this program made to your notes, newest first.
@@ -354,4 +358,230 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
         writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone)?;
     }
     Ok(())
+}
+
+/// Save a text as a note: from the arguments, or from standard input.
+///
+/// You can find it as soon as the command ends. Saving the same text again adds nothing. A note with the same title in `notes`
+/// gets the new text; `vault restore` brings back the old one.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
+)]
+pub(super) struct SaveCommand {
+    /// The text. Without one, or with -, it is read from standard input.
+    text: Vec<String>,
+    #[command(flatten)]
+    note: SaveParams,
+    /// Another frontmatter property; may be given more than once.
+    #[arg(long = "meta", value_name = "KEY=VALUE")]
+    metadata: Vec<String>,
+}
+
+impl SaveCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let content = text_of(&self.text)?;
+        let metadata = self.metadata.iter().map(|pair| match pair.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), Value::from(value))),
+            None => bail!("--meta takes KEY=VALUE, and `{pair}` has no ="),
+        });
+        let metadata: Map<String, Value> = metadata.collect::<anyhow::Result<_>>()?;
+        let params = SaveParams { content, metadata: (!metadata.is_empty()).then_some(metadata), ..self.note };
+        let saved = Backend::caught_up(vault)?.ask(&endpoints::writes::SAVE, &params)?;
+        answer(&saved, true, |out| {
+            if saved.redacted {
+                remark!("vault: secrets were removed from the text; `[capture] redact = false` keeps them");
+            }
+            remark_behind(saved.searchable);
+            writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
+            remark_undo(saved.checkpoint_id.as_deref());
+            Ok(())
+        })
+    }
+}
+
+/// The text of arguments; that of standard input, where there are none, or `-`.
+fn text_of(words: &[String]) -> anyhow::Result<String> {
+    if !(words.is_empty() || words == ["-"]) {
+        return Ok(words.join(" "));
+    }
+    if std::io::stdin().is_terminal() {
+        remark!("vault: type the text, and end with Ctrl-D");
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+    Ok(text)
+}
+
+/// Write a remark on a passage.
+///
+/// The remark becomes a note in annotations/. It quotes the passage, links to it, is shown with it, and finds it again when
+/// the passage moves. A remark on a private note is private.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
+pub(super) struct AnnotateCommand {
+    /// HASH, PATH or PATH:LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]].
+    what: String,
+    /// The remark. Without one, or with -, it is read from standard input.
+    note: Vec<String>,
+}
+
+impl AnnotateCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let target = NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)?;
+        let note = text_of(&self.note)?;
+        let params = match target {
+            CommandTarget::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
+            CommandTarget::Note(path, lines) => {
+                let line = lines.map(|(first, _)| u32::try_from(first).unwrap_or(u32::MAX));
+                AnnotateParams { path: Some(path.into()), line, note, ..AnnotateParams::default() }
+            }
+        };
+        let annotated = Backend::caught_up(vault)?.ask(&endpoints::writes::ANNOTATE, &params)?;
+        answer(&annotated, true, |out| {
+            remark_behind(annotated.searchable);
+            writeln!(out, "{}", annotated.path)?;
+            remark_undo(annotated.checkpoint_id.as_deref());
+            Ok(())
+        })
+    }
+}
+
+/// List files that were changed in two places, and resolve each conflict.
+///
+/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`) or another file, and a git merge
+/// leaves conflict markers in a note. vault merges nothing by itself: look at the difference, and keep one side or both. You can undo this.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault conflicts\n  vault conflicts show notes/plan.md\n  vault conflicts keep notes/plan.md --ours"
+)]
+pub(super) struct ConflictsCommand {
+    #[command(subcommand)]
+    action: Option<ConflictsAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConflictsAction {
+    /// Show how the two sides differ: `-` is the file, or the part above `=======`; `+` is the copy, or the part below. For files that are
+    /// not text, shows the size of each side and when it was changed.
+    Show {
+        /// The copy, or the file that has one copy or conflict markers.
+        path: String,
+    },
+    /// Keep one side, or both. The other is moved to `.trash/`, and `vault restore` undoes this.
+    Keep {
+        /// The copy, or the file that has one copy or conflict markers.
+        path: String,
+        #[command(flatten)]
+        side: SideArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct SideArgs {
+    /// Keep the file as it is; with conflict markers, the part above `=======`.
+    #[arg(long)]
+    ours: bool,
+    /// Keep the copy instead of the file; with conflict markers, the part below `=======`.
+    #[arg(long)]
+    theirs: bool,
+    /// Keep both: the copy becomes a separate file; with conflict markers, one part after the other.
+    #[arg(long)]
+    both: bool,
+}
+
+impl SideArgs {
+    fn side(&self) -> ConflictChoice {
+        match (self.ours, self.theirs) {
+            (true, _) => ConflictChoice::Ours,
+            (false, true) => ConflictChoice::Theirs,
+            (false, false) => ConflictChoice::Both,
+        }
+    }
+}
+
+impl ConflictsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        match self.action {
+            None => list_conflicts(&mut Backend::reading(vault)?),
+            Some(ConflictsAction::Show { path }) => {
+                let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
+                show_conflict(&mut Backend::caught_up(vault)?, &params)
+            }
+            Some(ConflictsAction::Keep { path, side }) => {
+                let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
+                keep_side(&mut Backend::caught_up(vault)?, &params)
+            }
+        }
+    }
+}
+
+fn list_conflicts(backend: &mut Backend) -> anyhow::Result<Outcome> {
+    let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
+    answer(&found, !found.conflicts.is_empty(), |out| {
+        for copy in &found.conflicts {
+            out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
+        }
+        match found.conflicts.is_empty() {
+            true => remark!("vault: no file was changed in two places"),
+            false => remark!(
+                "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
+            ),
+        }
+        Ok(())
+    })
+}
+
+/// What is said of a conflict behind its path.
+pub(super) fn about(copy: &crate::serve::wire::ConflictCopy) -> String {
+    match (copy.path == copy.of, copy.same) {
+        (true, _) => format!("conflict markers of {}", copy.made_by),
+        (false, true) => format!("of {}, by {}; it says the same", copy.of, copy.made_by),
+        (false, false) => match &copy.by_hand {
+            Some(why) => format!("of {}, by {}; {why}", copy.of, copy.made_by),
+            None => format!("of {}, by {}", copy.of, copy.made_by),
+        },
+    }
+}
+
+/// How one side of a conflict is that is no text.
+fn described(path: &str, side: Option<&ConflictSide>) -> String {
+    match side {
+        Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
+        None => format!("{path}  does not exist\n"),
+    }
+}
+
+fn show_conflict(backend: &mut Backend, params: &ConflictParams) -> anyhow::Result<Outcome> {
+    let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
+    answer(&found, true, |out| {
+        if found.theirs.is_some() {
+            let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
+            out.write_all(described(&found.conflict.of, ours).as_bytes())?;
+            out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
+            if found.conflict.same {
+                remark!("vault: both sides are the same, to the byte");
+            }
+        } else if found.diff.is_empty() {
+            remark!(
+                "vault: both sides have the same text; `vault conflicts keep {} --ours` moves the copy to .trash/",
+                found.conflict.path
+            );
+        } else {
+            out.write_all(found.diff.as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+fn keep_side(backend: &mut Backend, params: &KeepParams) -> anyhow::Result<Outcome> {
+    let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
+    let done = answer(&settled, true, |out| {
+        let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it")).unwrap_or_default();
+        writeln!(out, "{} is kept{beside}", settled.path)?;
+        Ok(writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "))?)
+    });
+    remark_behind(settled.searchable);
+    done
 }

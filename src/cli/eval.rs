@@ -11,9 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
 use super::exit::Outcome;
-use super::progress::Bar;
 use super::search::joined;
-use super::terminal::{DIM, Out, TITLE, answer, count, is_in_json, remark, say};
+use super::terminal::{Bar, DIM, Out, TITLE, answer, count, is_in_json, remark, say};
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
 use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};

@@ -7,7 +7,6 @@ mod browse;
 mod changes;
 mod client;
 mod completions;
-mod conflicts;
 mod connect;
 mod context;
 mod eval;
@@ -19,11 +18,7 @@ mod mcp;
 mod memory;
 mod model;
 mod note_named;
-mod profile;
-mod progress;
 mod qmd;
-mod review;
-mod save;
 mod search;
 mod serve;
 mod service;
@@ -84,7 +79,7 @@ commands! {
     Search(search::SearchCommand),
     Get(browse::GetCommand),
     Ls(browse::LsCommand),
-    Save(save::SaveCommand),
+    Save(changes::SaveCommand),
     Forget(changes::ForgetCommand),
     Restore(changes::RestoreCommand),
     Status(status::StatusCommand),
@@ -99,17 +94,17 @@ commands! {
     Collections(browse::CollectionsCommand),
     // Memory.
     Memory(memory::MemoryCommand),
-    Review(review::ReviewCommand),
+    Review(memory::ReviewCommand),
     Fact(fact::FactCommand),
-    Profile(profile::ProfileCommand),
+    Profile(summaries::ProfileCommand),
     Summaries(summaries::SummariesCommand),
     Digest(summaries::DigestCommand),
     // Changes.
-    Annotate(save::AnnotateCommand),
+    Annotate(changes::AnnotateCommand),
     Log(changes::LogCommand),
     Checkpoints(changes::CheckpointsCommand),
     Forgotten(changes::ForgottenCommand),
-    Conflicts(conflicts::ConflictsCommand),
+    Conflicts(changes::ConflictsCommand),
     // Programs.
     Connect(connect::ConnectCommand),
     Mcp(mcp::McpCommand),

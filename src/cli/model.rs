@@ -16,8 +16,7 @@ use self::choose::{config_of, find};
 use super::backend::{Backend, home};
 use super::eval::EvalCommand;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{BAD, DIM, Out, PLAIN, TITLE, answer, bytes, count};
+use super::terminal::{BAD, Bar, DIM, Out, PLAIN, TITLE, answer, bytes, count};
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
 use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelConfig, model_file, models_folder, read_model_file,

@@ -8,10 +8,9 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
-use super::conflicts::about;
+use super::changes::about;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, is_in_json, remark, say, stdout};
+use super::terminal::{BAD, Bar, DIM, Out, PLAIN, answer, bytes, count, is_in_json, remark, say, stdout};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
