@@ -80,43 +80,43 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
 }
 
 /// What a person should know of the chat model of the memory; the first of them is named.
-fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
+fn processing(memory: &wire::ProcessingState) -> Vec<String> {
     let since =
         memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
     let mut lines = vec![match &memory.model {
-        None => (format!("no model reads conversations; {asked}"), true),
-        Some(model) => (format!("{model}, {}; {asked}", memory.state), true),
+        None => format!("no model reads conversations; {asked}"),
+        Some(model) => format!("{model}, {}; {asked}", memory.state),
     }];
-    lines.extend(memory.reason.clone().map(|reason| (reason, false)));
+    lines.extend(memory.reason.clone());
     if memory.model.is_some() && memory.queued + memory.dead + memory.withheld > 0 {
         let waiting = count(memory.queued, "session");
         let aside = format!("{} set aside (`vault memory processing`)", memory.dead);
-        lines.push((format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld), false));
+        lines.push(format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld));
     }
     lines
 }
 
 /// What a person should know of the sessions of other programs; the first of them is named.
-fn sessions(state: &wire::SessionsState) -> Vec<(String, bool)> {
+fn sessions(state: &wire::SessionsState) -> Vec<String> {
     let by = match &state.reason {
         _ if state.by.is_empty() => "not checked yet".to_owned(),
         None => format!("noticed by {}", state.by),
         Some(reason) => format!("noticed by {}: {reason}", state.by),
     };
-    let mut lines = vec![(format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file")), true)];
+    let mut lines = vec![format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file"))];
     let more = [
         (state.gone, "gone: the notes made from them stay"),
         (state.begun_anew, "started over: what was stored of them before stays in separate notes"),
         (state.cut_short, "shorter than before: what was stored of them stays"),
     ];
     let files = more.into_iter().filter(|(files, _)| *files > 0);
-    lines.extend(files.map(|(files, what)| (format!("{} {what}", count(files, "file")), false)));
+    lines.extend(files.map(|(files, what)| format!("{} {what}", count(files, "file"))));
     if state.edited > 0 {
-        lines.push((format!("{} edited by you: new turns are added", count(state.edited, "note")), false));
+        lines.push(format!("{} edited by you: new turns are added", count(state.edited, "note")));
     }
     let problems = state.problems.iter().take(SHOWN);
-    lines.extend(problems.map(|problem| (format!("{}: {}", problem.path, problem.reason), false)));
+    lines.extend(problems.map(|problem| format!("{}: {}", problem.path, problem.reason)));
     lines
 }
 
@@ -197,10 +197,8 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
             line("", trouble)?;
         }
     }
-    if let Some(memory) = &status.processing {
-        for text in processing(memory) {
-            line(if text.1 { "memory" } else { "" }, &text.0)?;
-        }
+    for (at, text) in status.processing.iter().flat_map(processing).enumerate() {
+        line(if at == 0 { "memory" } else { "" }, &text)?;
     }
     if served {
         for (name, value) in watching(&status.watching) {
@@ -235,8 +233,8 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
         line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
     }
-    for (text, is_first) in status.sessions.iter().flat_map(sessions) {
-        line(if is_first { "sessions" } else { "" }, &text)?;
+    for (at, text) in status.sessions.iter().flat_map(sessions).enumerate() {
+        line(if at == 0 { "sessions" } else { "" }, &text)?;
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));

@@ -68,14 +68,15 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))
-        .merge(events::context_routes())
+        .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
     let declared = endpoints::all().routes();
     Router::new()
         .route("/health", get(health))
-        .merge(events::capture_routes())
+        // Programs with a capture token have it, too.
+        .route("/api/user-memory/events", post(events::capture))
         .merge(declared)
         .merge(readers)
         .with_state(app)
