@@ -28,10 +28,10 @@ pub struct AgentParams {
     #[serde(default, deserialize_with = "object")]
     #[command(flatten)]
     pub rules: AgentRules,
-    /// The kind of chat, as in the rules of `[scope]`; default `direct` without `channel`.
+    /// The kind of chat, as in the rules of `[scope]`: direct, group, channel; default `direct` without `channel`.
     #[arg(long)]
     pub chat_type: Option<String>,
-    /// The channel (service) of its chats.
+    /// The channel (service) of its chats: slack, telegram.
     #[arg(long)]
     pub channel: Option<String>,
 }
@@ -170,6 +170,7 @@ pub struct AgentRemoved {
 /// What to explain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ExplainParams {
     /// A note's path, or a passage's hash.
     pub what: String,
@@ -189,6 +190,7 @@ pub struct Explained {
 /// Part of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct LogParams {
     /// Maximum entries, 1 to 10,000; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,6 +226,7 @@ pub(crate) struct AgentStatus {
 /// A search as an agent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AgentSearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub q: String,
@@ -370,6 +373,7 @@ pub(crate) struct TraceStored {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct TracesParams {
     /// Only this kind: message_in, message_out, llm_call, tool_call, tool_result, reasoning, error, lifecycle.
     #[arg(long)]

@@ -23,6 +23,7 @@ fn state(text: &str) -> Result<EntryState, &'static str> {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` means all
     /// visible ones. Default `user`, for an agent its own first; with a `tag` all.
@@ -232,7 +233,7 @@ pub struct FactSetParams {
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Tags of the fact, replacing its present ones.
-    #[arg(long = "tag", value_name = "TAG")]
+    #[arg(long = "tag", value_name = "TAG", help = "A tag; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// Where it was learned: `notes/api.md#L12`.
     #[arg(long, value_name = "PLACE")]
@@ -313,6 +314,7 @@ pub struct FactWrittenView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct EntriesParams {
     /// The agent whose memory it is, by its folder; default the owner's, for an agent its own first.
     #[arg(long, value_name = "NAME")]
@@ -423,7 +425,7 @@ pub struct EntryAddParams {
     #[arg(long, value_name = "N")]
     pub confidence: Option<f64>,
     /// Its tags.
-    #[arg(long = "tag", value_name = "TAG")]
+    #[arg(long = "tag", value_name = "TAG", help = "A tag; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// From when it is true: a date, a time, or 0.
     #[arg(long, value_name = "TIME")]
@@ -432,7 +434,11 @@ pub struct EntryAddParams {
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
-    #[arg(long = "source", value_name = "PLACE")]
+    #[arg(
+        long = "source",
+        value_name = "PLACE",
+        help = "Where it was learned: notes/api.md#L12; may be given more than once"
+    )]
     pub sources: Option<Vec<String>>,
 }
 
@@ -549,6 +555,7 @@ pub struct EntryChanged {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ReviewParams {
     /// Only for this agent's memory; default all, the owner's first.
     #[arg(long, value_name = "NAME")]

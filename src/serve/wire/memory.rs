@@ -292,6 +292,7 @@ pub struct UserSet {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct SummariesParams {
     /// Only the summary of this conversation: its path.
     #[arg(long, value_name = "CONVERSATION")]
@@ -397,6 +398,7 @@ pub struct EditedFile {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct DigestParams {
     /// A day, `2026-11-21`; default today.
     pub day: Option<String>,

@@ -18,6 +18,7 @@ use crate::text::note::Node;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct BrowseParams {
     /// Only this collection.
     pub collection: Option<String>,
@@ -118,6 +119,7 @@ pub(crate) struct Listing {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct NotesParams {
     /// Only notes of this collection, or in this folder or one below it: `notes/daily`.
     pub folder: Option<String>,
@@ -197,6 +199,7 @@ pub struct TagCount {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct RelatedParams {
     /// Its path in the vault.
     pub path: String,
@@ -263,6 +266,7 @@ pub enum Linked {
 /// A note by its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
@@ -330,6 +334,7 @@ pub struct PassageSpan {
 /// A note by its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
@@ -405,6 +410,7 @@ pub struct Backlink {
 /// How many broken links to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Maximum links, 1 to 1,000; default 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -440,6 +446,7 @@ pub struct UnresolvedLink {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct GraphParams {
     /// The note at the centre: its title, its file's name, an alias, or its path. If there is none, a prefix of names.
     pub name: Option<String>,

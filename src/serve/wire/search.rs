@@ -18,6 +18,7 @@ use crate::base::config::{MemoryLayer, Mode};
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
@@ -326,7 +327,7 @@ pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D)
 pub struct ContextParams {
     /// The question to the model; without it, general context is returned.
     pub query: Option<String>,
-    /// The agent that it is for: the owner may name any agent, an agent only itself.
+    /// The agent that it is for; default who asks. The owner may name any agent, an agent only itself.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Maximum tokens, 50 to 100,000; default `[memory] context_tokens`, in full mode the sum of the sections.
@@ -335,7 +336,7 @@ pub struct ContextParams {
     #[arg(long, value_name = "N")]
     pub budget: Option<usize>,
     /// Only these sections, whatever the question.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help = "Only these sections, separated by commas")]
     pub sections: Option<Vec<ContextPart>>,
     /// `gate` chooses layers by the question, or none; `full` returns all layers within their budgets, the default without a question.
     #[arg(long, value_name = "MODE")]

@@ -11,6 +11,7 @@ use super::search::{ChunkView, whole};
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct DeleteParams {
     /// Also delete the note's checkpoints, its copies in `.trash/`, and the embeddings of the text. This cannot be undone.
     #[serde(default)]
@@ -54,7 +55,7 @@ pub struct ForgetParams {
     #[serde(default)]
     #[arg(long)]
     pub dry_run: bool,
-    /// Also remove what was made from it, as listed in `derived`.
+    /// Also remove the notes, facts and summary made from it.
     #[serde(default)]
     #[arg(long, conflicts_with = "keep_derived")]
     pub derived: bool,
@@ -196,6 +197,7 @@ pub struct PassageView {
 /// Which checkpoints to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
     /// Only those of this note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,7 +276,7 @@ pub struct SaveParams {
     #[arg(long, short)]
     pub collection: Option<String>,
     /// Tags, without `#`.
-    #[arg(long = "tag", short, value_name = "TAG")]
+    #[arg(long = "tag", short, value_name = "TAG", help = "A tag, without #; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// Other fields for the frontmatter.
     #[arg(skip)]
@@ -339,6 +341,7 @@ pub struct ConflictsView {
 /// Which conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ConflictParams {
     /// The copy, or the file that has one copy or conflict markers.
     pub path: String,
@@ -475,6 +478,7 @@ pub struct LiftedView {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// Maximum changes, 1 to 10,000; default 100.
     #[param(minimum = 1, maximum = 10_000)]
