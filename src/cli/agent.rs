@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, say, stdout};
+use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, remark_none, say};
 use crate::access::request::rfc3339;
-use crate::access::rules::{WriteMode, is_agents};
+use crate::access::rules::is_agents;
 use crate::base::clock::{local, local_time};
 use crate::memory::capture::CaptureTokens;
 use crate::serve::api::endpoints;
@@ -35,39 +35,25 @@ enum AgentAction {
     ///
     /// The agent has its own memory from the start, and reads none of yours unless you pass --allow.
     Add {
-        /// Its name.
-        name: String,
+        #[command(flatten)]
+        agent: AgentParams,
         /// Let it read your memory, except private notes.
         #[arg(long)]
         allow: bool,
-        #[command(flatten)]
-        rules: RuleArgs,
-        #[command(flatten)]
-        session: SessionArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// List the agents.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Show what an agent may do.
     Show {
         /// Its name, as in `vault agent list`.
         name: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Let an agent read your memory, or change which parts.
     Allow {
         /// Its name.
         name: String,
         #[command(flatten)]
-        rules: RuleArgs,
+        rules: AgentRules,
     },
     /// Stop an agent from reading your memory. It keeps its own.
     Deny {
@@ -79,10 +65,7 @@ enum AgentAction {
         /// Its name.
         name: String,
         #[command(flatten)]
-        session: SessionArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        session: RotateParams,
     },
     /// Remove an agent: its token stops working, and its page is moved to .trash/. Its memory stays.
     Remove {
@@ -93,104 +76,47 @@ enum AgentAction {
     Explain {
         /// Its name.
         name: String,
-        /// The note's path, or the hash of a passage.
-        what: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        note: ExplainParams,
     },
     /// Show what an agent asked and which notes it got, newest first.
     Log {
         /// Its name.
         name: String,
-        /// Maximum number of entries.
-        #[arg(short = 'n', long, default_value_t = 50)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        which: LogParams,
     },
-}
-
-/// What an agent's page is to say.
-#[derive(Debug, Args)]
-struct RuleArgs {
-    /// The top-level folders it may read; default: all.
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    collections: Option<Vec<String>>,
-    /// Notes with one of these tags stay hidden.
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    exclude_tags: Option<Vec<String>>,
-    /// Globs of paths it may read; with a leading !, of paths it must not.
-    #[arg(long, value_delimiter = ',', value_name = "GLOBS")]
-    paths: Option<Vec<String>>,
-    /// How it may write its own memory: hybrid, prompt-only, search-only or off.
-    #[arg(long, value_name = "MODE", value_parser = write_mode)]
-    write_mode: Option<WriteMode>,
-    /// The day its token expires: 2027-01-31.
-    #[arg(long, value_name = "DAY")]
-    expires: Option<String>,
-}
-
-/// The session that a token is bound to.
-#[derive(Debug, Args)]
-struct SessionArgs {
-    /// The kind of chat it is in, as in the rules of [scope] in memory.toml: direct, group, channel.
-    #[arg(long)]
-    chat_type: Option<String>,
-    /// The service it talks through: slack, telegram.
-    #[arg(long)]
-    channel: Option<String>,
-}
-
-fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
-    serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
-}
-
-impl RuleArgs {
-    fn with(self, can_read: Option<bool>) -> AgentRules {
-        AgentRules {
-            can_read_user_memory: can_read,
-            collections: self.collections,
-            exclude_tags: self.exclude_tags,
-            paths: self.paths,
-            write_mode: self.write_mode,
-            expires: self.expires,
-        }
-    }
 }
 
 impl AgentCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
         match self.action {
-            AgentAction::Add { name, allow, rules, session, json } => {
-                let rules = rules.with(allow.then_some(true));
-                let SessionArgs { chat_type, channel } = session;
-                let added = backend.ask(&endpoints::agents::ADD, &AgentParams { name, rules, chat_type, channel })?;
+            AgentAction::Add { mut agent, allow } => {
+                agent.rules.can_read_user_memory = allow.then_some(true);
+                let added = backend.ask(&endpoints::agents::ADD, &agent)?;
                 warn_of_empty(&added.agent, &mut backend)?;
-                with_token(&added, json)
+                with_token(&added)
             }
-            AgentAction::List { json } => {
+            AgentAction::List => {
                 let found = backend.ask(&endpoints::agents::LIST, &())?;
-                let listed = answer(json, &found, !found.agents.is_empty(), |out| {
+                let listed = answer(&found, !found.agents.is_empty(), |out| {
                     for agent in &found.agents {
                         let token = if agent.token_since.is_some() { "" } else { ", has no token" };
                         out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))])?;
                     }
                     Ok(())
                 });
-                if found.agents.is_empty() {
-                    remark!("vault: there are no agents; `vault agent add NAME` adds one");
-                }
+                remark_none(!found.agents.is_empty(), "there are no agents; `vault agent add NAME` adds one");
                 listed
             }
-            AgentAction::Show { name, json } => {
+            AgentAction::Show { name } => {
                 let agent = backend.ask_of(&endpoints::agents::SHOW, &name, &())?;
-                answer(json, &agent, true, |out| show(&agent, out))
+                answer(&agent, true, |out| show(&agent, out))
             }
             AgentAction::Allow { name, rules } => {
-                let agent = backend.ask_of(&endpoints::agents::CHANGE, &name, &rules.with(Some(true)))?;
+                let rules = AgentRules { can_read_user_memory: Some(true), ..rules };
+                let agent = backend.ask_of(&endpoints::agents::CHANGE, &name, &rules)?;
                 warn_of_empty(&agent, &mut backend)?;
                 changed(&agent)
             }
@@ -198,12 +124,8 @@ impl AgentCommand {
                 let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
                 changed(&backend.ask_of(&endpoints::agents::CHANGE, &name, &rules)?)
             }
-            AgentAction::Rotate { name, session, json } => {
-                let SessionArgs { chat_type, channel } = session;
-                with_token(
-                    &backend.ask_of(&endpoints::agents::ROTATE, &name, &RotateParams { chat_type, channel })?,
-                    json,
-                )
+            AgentAction::Rotate { name, session } => {
+                with_token(&backend.ask_of(&endpoints::agents::ROTATE, &name, &session)?)
             }
             AgentAction::Remove { name } => {
                 let removed = backend.ask_of(&endpoints::agents::REMOVE, &name, &())?;
@@ -213,22 +135,22 @@ impl AgentCommand {
                 }
                 Ok(Outcome::Done)
             }
-            AgentAction::Explain { name, what, json } => {
+            AgentAction::Explain { name, note: ExplainParams { what } } => {
                 let what = match NoteNames::of(&home(vault)?)?.target(&what, NameFit::Near) {
                     Ok(CommandTarget::Note(path, _)) => path.into(),
                     // Of what is not there it is said as well why it is not seen.
                     _ => what,
                 };
                 let explained = backend.ask_of(&endpoints::agents::EXPLAIN, &name, &ExplainParams { what })?;
-                answer(json, &explained, explained.visible, |out| {
+                answer(&explained, explained.visible, |out| {
                     let sees = if explained.visible { "sees" } else { "does not see" };
                     writeln!(out, "{name} {sees} {}:", explained.path)?;
                     Ok(explained.because.iter().try_for_each(|because| writeln!(out, "- {because}"))?)
                 })
             }
-            AgentAction::Log { name, limit, json } => {
-                let log = backend.ask_of(&endpoints::agents::LOG, &name, &LogParams { limit: Some(limit) })?;
-                let listed = answer(json, &log, !log.entries.is_empty(), |out| {
+            AgentAction::Log { name, which } => {
+                let log = backend.ask_of(&endpoints::agents::LOG, &name, &which)?;
+                let listed = answer(&log, !log.entries.is_empty(), |out| {
                     for entry in &log.entries {
                         let query = match &entry.changed[..] {
                             [] => entry.query.clone(),
@@ -242,36 +164,31 @@ impl AgentCommand {
                     }
                     Ok(())
                 });
-                if log.entries.is_empty() {
-                    remark!("vault: `{name}` has not asked for anything yet");
-                }
+                remark_none(!log.entries.is_empty(), &format!("`{name}` has not asked for anything yet"));
                 listed
             }
         }
     }
 }
 
-fn with_token(made: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
-    if json {
-        stdout().json(made)?;
-        return Ok(Outcome::Done);
-    }
-    let AgentWithToken { agent, token, inherits } = made;
-    if !inherits.is_empty() {
+fn with_token(made: &AgentWithToken) -> anyhow::Result<Outcome> {
+    answer(made, true, |out| {
+        let AgentWithToken { agent, token, inherits } = made;
+        if !inherits.is_empty() {
+            remark!(
+                "vault: an agent called `{}` existed before: the new one inherits what is in {}; move that away if you do not want this",
+                agent.slug,
+                inherits.join(" and ")
+            );
+        }
         remark!(
-            "vault: an agent called `{}` existed before: the new one inherits what is in {}; move that away if you do not want this",
+            "`{}` {}. What it may do is in {}. This is its token; it is not shown again:",
             agent.slug,
-            inherits.join(" and ")
+            reads(agent),
+            agent.path
         );
-    }
-    remark!(
-        "`{}` {}. What it may do is in {}. This is its token; it is not shown again:",
-        agent.slug,
-        reads(agent),
-        agent.path
-    );
-    say!("{token}")?;
-    Ok(Outcome::Done)
+        Ok(writeln!(out, "{token}")?)
+    })
 }
 
 /// A collection without notes may be one that is yet to be filled, or a name that was mistyped.
@@ -341,11 +258,7 @@ enum TokenAction {
         capture: String,
     },
     /// List the programs that have a token.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Revoke a token: it stops working at once.
     Remove {
         /// The program that has it.
@@ -362,16 +275,15 @@ impl TokenCommand {
                 remark!("With this token `{capture}` can send events, and read nothing. vault does not show it again.");
                 say!("{}", token.reveal())?;
             }
-            TokenAction::List { json } => {
+            TokenAction::List => {
                 let tokens = tokens.list()?;
                 let shown = tokens.iter().map(
                     |token| json!({ "name": token.name, "sends": "events", "since": token.created_at.to_string() }),
                 );
                 let shown = json!({ "tokens": shown.collect::<Vec<_>>() });
-                return answer(json, &shown, !tokens.is_empty(), |out| {
-                    if tokens.is_empty() {
-                        remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
-                    }
+                return answer(&shown, !tokens.is_empty(), |out| {
+                    let none = "no program has a token; `vault token add --capture NAME` makes one";
+                    remark_none(!tokens.is_empty(), none);
                     for token in &tokens {
                         writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at))?;
                     }
@@ -399,34 +311,14 @@ const SAID: usize = 120;
 pub(super) struct TraceCommand {
     /// The agent: its folder's name in `agents/`.
     agent: String,
-    /// Only of this kind: message_in, message_out, llm_call, tool_call, tool_result, reasoning, error, lifecycle.
-    #[arg(long)]
-    kind: Option<String>,
-    /// Only of this channel.
-    #[arg(long, value_name = "ID")]
-    channel_id: Option<String>,
-    /// Only of this trace.
-    #[arg(long, value_name = "ID")]
-    trace_id: Option<String>,
-    /// Only since: a date (2026-01-05), a time, how long ago (7d), or seconds since 1970.
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// Only until, in the same forms; a date includes its whole day.
-    #[arg(long, value_name = "WHEN")]
-    until: Option<String>,
-    /// Maximum number of events, up to 1000.
-    #[arg(long, short = 'n', default_value_t = 100)]
-    limit: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: TracesParams,
 }
 
 impl TraceCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let Self { agent, kind, channel_id, trace_id, since, until, limit, json } = self;
-        let params = TracesParams { kind, channel_id, trace_id, since, until, limit: Some(limit) };
-        let found = Backend::without_model(vault)?.ask_of(&endpoints::traces::LIST_TRACES, &agent, &params)?;
+        let Self { agent, which } = self;
+        let found = Backend::without_model(vault)?.ask_of(&endpoints::traces::LIST_TRACES, &agent, &which)?;
         if let Some(damaged) = found.damaged {
             let are = if damaged == 1 { "is" } else { "are" };
             remark!("vault: {} of the files read {are} damaged", count(damaged, "line"));
@@ -434,7 +326,7 @@ impl TraceCommand {
         if found.cut.is_some() {
             remark!("vault: there are more events; narrow the filters, or use an earlier --until");
         }
-        answer(json, &found, !found.events.is_empty(), |out| {
+        answer(&found, !found.events.is_empty(), |out| {
             for event in &found.events {
                 let at = event["created_at"].as_f64().map(|seconds| local(&rfc3339((seconds * 1000.0) as i64)));
                 let kind = format!("{:<11}", event["kind"].as_str().unwrap_or_default());
@@ -443,9 +335,7 @@ impl TraceCommand {
                 write!(out, "  {}", said(event))?;
                 out.row(&[(DIM, &format!("  {}", event["id"].as_str().unwrap_or_default()))])?;
             }
-            if found.events.is_empty() {
-                remark!("vault: `{agent}` has no such events");
-            }
+            remark_none(!found.events.is_empty(), &format!("`{agent}` has no such events"));
             Ok(())
         })
     }

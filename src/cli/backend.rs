@@ -3,16 +3,14 @@
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use serde_json::Value;
 
 use super::client::{Client, PATIENCE};
-use super::progress::Bar;
-use super::terminal::remark;
+use super::terminal::{follow_embeddings, follow_files, remark};
 use crate::base::config::{Config, FILE_NAME};
-use crate::index::sync::SyncProgress;
 use crate::serve::api::{alone, endpoints};
 use crate::serve::app::App;
 use crate::serve::wire::{ContextParams, ContextView, EventsAccepted, SearchQuery, SearchResponse, Status};
@@ -163,31 +161,11 @@ impl Backend {
         if app.is_read_only() {
             return Ok(());
         }
-        let bar = Bar::files();
-        let progress = loop {
-            let progress =
-                shared.wait(Duration::from_millis(100), |progress| progress.caught_up || progress.failure.is_some());
-            bar.show(progress.files_done, progress.pending_files);
-            if progress.caught_up || progress.failure.is_some() {
-                break progress;
-            }
-        };
-        bar.finish();
-        if let Some(failure) = progress.failure {
+        if let Some(failure) = follow_files(shared).failure {
             return Err(anyhow!(failure));
         }
         if embed {
-            let bar = Bar::embeddings();
-            let deadline = Instant::now() + EMBED_WAIT;
-            let done = |progress: &SyncProgress| progress.is_complete() || progress.failure.is_some();
-            while Instant::now() < deadline {
-                let progress = shared.wait(Duration::from_millis(100), done);
-                bar.show_passages(shared);
-                if done(&progress) {
-                    break;
-                }
-            }
-            bar.finish();
+            follow_embeddings(shared, EMBED_WAIT);
         }
         Ok(())
     }

@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::backend::home;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{bytes, count, pipe, remark, say, stderr, stdout};
+use super::terminal::{Bar, bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
 use crate::memory::capture::Capture;
 use crate::vault::backup;
 use crate::vault::backup::{Cancel, Repository, Trust};
@@ -31,9 +30,6 @@ pub(super) struct BackupCommand {
     /// The commit message; default: a summary of the changes.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl BackupCommand {
@@ -50,7 +46,7 @@ impl BackupCommand {
         let mut report = repository.commit(self.message.as_deref())?;
         let pushed = if self.push { repository.push().map(Some) } else { Ok(None) };
         report.pushed = pushed.as_ref().ok().cloned().flatten();
-        if self.json {
+        if is_in_json() {
             let failure = pushed.as_ref().err().map(ToString::to_string);
             let mut value = serde_json::to_value(&report)?;
             value["push_failure"] = json!(failure);
@@ -84,7 +80,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The file is a tar archive compressed with Zstandard. It holds every file of the folder with times and permissions, including
 /// `.trash/` and the git repository, but nothing of `.vault/`: no index, no token, no checkpoints. `vault import` turns it into a
 /// vault again, and so does `tar --zstd -xf FILE -C DIR`. The file appears only when it is complete. It is not encrypted, and only
-/// you can read it.
+/// you can read it. Where it goes to standard output, --json prints to standard error.
 #[derive(Debug, Args)]
 pub(super) struct ExportCommand {
     /// The new file (FILE.tar.zst), outside the vault; `-` for standard output.
@@ -99,9 +95,6 @@ pub(super) struct ExportCommand {
     /// Leave out the git repository.
     #[arg(long)]
     no_git: bool,
-    /// Print JSON; to standard error where the archive goes to standard output.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ExportCommand {
@@ -128,7 +121,7 @@ impl ExportCommand {
         };
         bar.finish();
         let exported = exported?;
-        match (self.json, to_stdout) {
+        match (is_in_json(), to_stdout) {
             (true, false) => stdout().json(&exported)?,
             (true, true) => stderr().json(&exported)?,
             (false, true) => {}

@@ -10,7 +10,7 @@ use super::backend::{Backend, home};
 use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, meant, without_brackets};
 use super::search::place_names;
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark};
+use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark, remark_end, remark_none};
 use crate::access::request::RequestError;
 use crate::base::clock::local_day;
 use crate::base::path::AttachmentKind;
@@ -24,39 +24,27 @@ use crate::text::note::Lines;
 /// List notes with their titles, newest first.
 #[derive(Debug, Args)]
 pub(super) struct LsCommand {
-    /// Only this collection, or this folder and its subfolders.
-    folder: Option<String>,
-    /// Only notes with this tag, or one below it.
-    #[arg(long)]
-    tag: Option<String>,
-    /// Only notes updated since: 2026-01-05, yesterday, or 7d for the last seven days.
-    #[arg(long)]
-    since: Option<String>,
+    #[command(flatten)]
+    which: NotesParams,
     /// List the attachments instead (PDF, Word documents, web pages, pictures), and why any of them is not searched.
     #[arg(long, conflicts_with_all = ["tag", "since", "limit"])]
     attachments: bool,
-    /// Maximum number of notes; default 50.
-    #[arg(short = 'n', long, value_name = "N")]
-    limit: Option<usize>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl LsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::reading(vault)?;
-        let folder = self.folder.map(|folder| folder.trim_start_matches("./").to_owned());
+        let folder = self.which.folder.map(|folder| folder.trim_start_matches("./").to_owned());
         if self.attachments {
-            return attachments(&mut backend, folder.as_deref(), self.json);
+            return attachments(&mut backend, folder.as_deref());
         }
-        let none = match self.tag.is_some() || self.since.is_some() {
+        let none = match self.which.tag.is_some() || self.which.since.is_some() {
             true => "no note matches",
             false => "there are no notes yet",
         };
-        let params = NotesParams { folder, tag: self.tag, since: self.since, limit: self.limit, offset: None };
+        let params = NotesParams { folder, ..self.which };
         let found = backend.ask(&endpoints::links::NOTES_IN, &params)?;
-        answer(self.json, &found, !found.notes.is_empty(), |out| {
+        answer(&found, !found.notes.is_empty(), |out| {
             for note in &found.notes {
                 out.row(&[(DIM, &local_day(&note.updated_at)), (TITLE, &note.path), (PLAIN, &note.title)])?;
             }
@@ -70,13 +58,13 @@ impl LsCommand {
     }
 }
 
-fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyhow::Result<Outcome> {
+fn attachments(backend: &mut Backend, folder: Option<&str>) -> anyhow::Result<Outcome> {
     let mut found = backend.ask(&endpoints::attachments::ATTACHMENTS, &())?;
     if let Some(folder) = folder.map(|folder| folder.trim_matches('/')) {
         let is_in = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         found.attachments.retain(|attachment| is_in(&attachment.path));
     }
-    answer(json, &found, !found.attachments.is_empty(), |out| {
+    answer(&found, !found.attachments.is_empty(), |out| {
         for attachment in &found.attachments {
             let mut state = match attachment.state {
                 AttachmentState::Searched => count(attachment.passages, "passage"),
@@ -105,9 +93,6 @@ pub(super) struct TagsCommand {
     /// One line per tag, the most frequent first, without the tags below it.
     #[arg(long)]
     flat: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl TagsCommand {
@@ -119,7 +104,7 @@ impl TagsCommand {
             // Sorting keeps the alphabet among those that are as frequent.
             tags.tags.sort_by_key(|tag| std::cmp::Reverse(tag.notes));
         }
-        answer(self.json, &tags, any, |out| {
+        answer(&tags, any, |out| {
             let shown = |tag: &str| match tag.rsplit_once('/').filter(|_| !self.flat) {
                 Some((above, name)) => format!("{}{name}", "  ".repeat(above.matches('/').count() + 1)),
                 None => tag.to_owned(),
@@ -129,9 +114,7 @@ impl TagsCommand {
                 let notes = if self.flat { tag.notes } else { tag.with_below };
                 out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))])?;
             }
-            if tags.tags.is_empty() {
-                remark!("vault: no note has a tag");
-            }
+            remark_none(any, "no note has a tag");
             Ok(())
         })
     }
@@ -144,16 +127,12 @@ fn column(number: usize, thing: &str) -> String {
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
-pub(super) struct CollectionsCommand {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct CollectionsCommand;
 
 impl CollectionsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let collections = Backend::reading(vault)?.ask(&endpoints::routes::STATS, &())?.details;
-        answer(self.json, &collections, true, |out| {
+        answer(&collections, true, |out| {
             let width = collections.keys().map(|name| name.chars().count()).max().unwrap_or(0);
             for (name, collection) in &collections {
                 let (notes, passages) = (column(collection.files, "note"), column(collection.chunks, "passage"));
@@ -161,9 +140,7 @@ impl CollectionsCommand {
                 let day = local_day(&collection.updated_at);
                 out.row(&[(TITLE, &format!("{name:width$}")), (PLAIN, &numbers), (DIM, &day)])?;
             }
-            if collections.is_empty() {
-                remark!("vault: there are no notes yet");
-            }
+            remark_none(!collections.is_empty(), "there are no notes yet");
             Ok(())
         })
     }
@@ -178,9 +155,6 @@ impl CollectionsCommand {
 pub(super) struct GetCommand {
     /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#page=PAGE, NAME, NAME#HEADING, [[LINK]] or HASH.
     what: String,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl GetCommand {
@@ -209,7 +183,7 @@ impl GetCommand {
             "path": name, "line_start": first, "line_end": until, "content": text,
             "citation": passage_citation(name, page, first as u32, until as u32),
         });
-        answer(self.json, &value, true, |out| {
+        answer(&value, true, |out| {
             out.write_all(text.as_bytes())?;
             if !text.ends_with('\n') {
                 writeln!(out)?;
@@ -221,7 +195,7 @@ impl GetCommand {
     fn passage(&self, hash: &str, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let chunk = endpoints::routes::CHUNK.answering::<ChunkView>();
         let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to print")?;
-        answer(self.json, &chunk, true, |out| Ok(writeln!(out, "{}", chunk.content)?))
+        answer(&chunk, true, |out| Ok(writeln!(out, "{}", chunk.content)?))
     }
 }
 
@@ -240,9 +214,6 @@ pub(super) struct LinksCommand {
     /// Maximum number of links of each kind.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl LinksCommand {
@@ -252,7 +223,7 @@ impl LinksCommand {
         let (path, _) = meant(note, &home(vault)?, &mut backend)?;
         let links = backend.ask(&endpoints::links::LINKS, &LinksParams { path, limit: self.limit })?;
         let any = !(links.outgoing.is_empty() && links.incoming.is_empty() && links.unresolved.is_empty());
-        answer(self.json, &links, any, |out| {
+        answer(&links, any, |out| {
             let path = &links.path;
             section("links to", &links.outgoing, out, |link| {
                 let shown = link.path.clone().unwrap_or_default();
@@ -262,11 +233,7 @@ impl LinksCommand {
             section("leads nowhere", &links.unresolved, out, |link| {
                 (format!("{}{}", link.target, part(link)), line(path, link.line), &link.text)
             })?;
-            match (any, links.cut) {
-                (false, _) => remark!("vault: {path} has no links, and no note links to it"),
-                (true, true) => remark!("vault: there are more; --limit shows them"),
-                (true, false) => {}
-            }
+            remark_end(any, links.cut, &format!("{path} has no links, and no note links to it"));
             Ok(())
         })
     }
@@ -274,7 +241,7 @@ impl LinksCommand {
     /// Prints the links of all notes that lead nowhere.
     fn unresolved(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         let found = backend.ask(&endpoints::links::UNRESOLVED_LINKS, &UnresolvedParams { limit: self.limit })?;
-        answer(self.json, &found, !found.links.is_empty(), |out| {
+        answer(&found, !found.links.is_empty(), |out| {
             for link in &found.links {
                 out.row(&[(TITLE, &link.citation), (PLAIN, &link.target)])?;
                 out.row(&[(DIM, &format!("    {}", link.text))])?;
@@ -331,9 +298,6 @@ pub(super) struct RelatedCommand {
     /// Maximum number of notes.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl RelatedCommand {
@@ -342,7 +306,7 @@ impl RelatedCommand {
         backend.catch_up(true)?;
         let (path, line) = meant(&self.note, &home(vault)?, &mut backend)?;
         let found = backend.ask(&endpoints::links::RELATED, &RelatedParams { path, line, limit: self.limit })?;
-        answer(self.json, &found, !found.results.is_empty(), |out| {
+        answer(&found, !found.results.is_empty(), |out| {
             match &found.degraded {
                 Some(degraded) => remark!("vault: {degraded}"),
                 None => backend.warn_if_read_only(),
@@ -363,9 +327,7 @@ impl RelatedCommand {
                     writeln!(out, "    {line}")?;
                 }
             }
-            if found.results.is_empty() {
-                remark!("vault: no note is similar to {}", found.path);
-            }
+            remark_none(!found.results.is_empty(), &format!("no note is similar to {}", found.path));
             Ok(())
         })
     }
@@ -384,46 +346,23 @@ impl RelatedCommand {
     vault graph --type project\n  vault graph --relation manages --expired"
 )]
 pub(super) struct GraphCommand {
-    /// The note's title, its file's name, an alias, or its path.
-    name: Option<String>,
-    /// How many steps away from it, 1 to 5; default 2.
-    #[arg(long, value_name = "N")]
-    depth: Option<usize>,
-    /// Only relations of this name.
-    #[arg(long)]
-    relation: Option<String>,
-    /// Only notes with this `type`: person, company, place, project, tool, concept, event, or any other.
-    #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<String>,
-    /// What was true at this time: a date or a time.
-    #[arg(long, value_name = "TIME")]
-    as_of: Option<String>,
-    /// Include past and future relations.
-    #[arg(long)]
-    expired: bool,
-    /// Maximum number of relations, up to 1,000; default 200.
-    #[arg(short = 'n', long, value_name = "N")]
-    limit: Option<usize>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: GraphParams,
 }
 
 impl GraphCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let Self { name, depth, relation, kind, as_of, expired, limit, json } = self;
-        let expired = expired.then_some(true);
-        let name = name.map(|name| match without_brackets(&name) {
+        let mut params = self.which;
+        params.name = params.name.map(|name| match without_brackets(&name) {
             bare if bare == name => name,
             link => link.split('#').next().unwrap_or_default().to_owned(),
         });
-        let params = GraphParams { name, relation, kind, depth, as_of, expired, limit };
         let found = Backend::reading(vault)?.ask(&endpoints::graph::NOTES_AROUND, &params)?;
         let any = match params.name.is_none() && params.relation.is_some() {
             true => !found.edges.is_empty(),
             false => !found.entities.is_empty(),
         };
-        answer(json, &found, any, |out| {
+        answer(&found, any, |out| {
             for entity in found.entities.iter().filter(|entity| entity.distance == 0) {
                 out.row(&[(TITLE, &entity.title), (PLAIN, &entity.types.join(", ")), (DIM, &entity.path)])?;
             }

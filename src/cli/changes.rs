@@ -1,19 +1,25 @@
-//! What was changed, undone and forgotten: `vault log`, `checkpoints`, `restore`, `forget` and `forgotten`.
+//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `checkpoints`, `restore`, `forget`, `forgotten` and `conflicts`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
 
 use super::backend::{Backend, home};
 use super::exit::Outcome;
-use super::note_named::{CommandTarget, NameFit, NoteNames, path_named};
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark, remark_behind, say, stderr, stdout};
+use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
+use super::terminal::{
+    DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo, say,
+    stderr, stdout,
+};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    ChangesParams, CheckpointsParams, DerivedNote, ForgetParams, Forgotten, ForgottenView, RestoreParams,
+    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
+    ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
 };
 
 /// List the changes this program made to your notes, newest first.
@@ -23,29 +29,19 @@ use crate::serve::wire::{
 /// change in an editor.
 #[derive(Debug, Args)]
 pub(super) struct LogCommand {
-    /// Maximum number of changes.
-    #[arg(long, short = 'n', default_value_t = 100)]
-    limit: usize,
-    /// Only changes of this note, or of a folder that ends in `/`.
-    #[arg(long)]
-    path: Option<String>,
-    /// Only changes since: a date (2026-01-05), yesterday, a time or how long ago (7d).
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: ChangesParams,
 }
 
 impl LogCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = match self.path {
+        let path = match self.which.path {
             Some(path) if !path.ends_with('/') => Some(path_named(&path, &home(vault)?)?),
             path => path,
         };
-        let params = ChangesParams { limit: Some(self.limit), path, since: self.since };
+        let params = ChangesParams { path, ..self.which };
         let found = Backend::without_model(vault)?.ask(&endpoints::forgotten::CHANGES, &params)?;
-        answer(self.json, &found, !found.changes.is_empty(), |out| {
+        answer(&found, !found.changes.is_empty(), |out| {
             for change in &found.changes {
                 let lines = match (change.line_start, change.line_end) {
                     (Some(first), Some(last)) if first == last => format!(":{first}"),
@@ -57,9 +53,7 @@ impl LogCommand {
                 let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
                 out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)])?;
             }
-            if found.changes.is_empty() {
-                remark!("vault: nothing was changed");
-            }
+            remark_none(!found.changes.is_empty(), "nothing was changed");
             Ok(())
         })
     }
@@ -71,18 +65,15 @@ impl LogCommand {
 /// change; the ID of an import undoes the whole import.
 #[derive(Debug, Args)]
 pub(super) struct CheckpointsCommand {
-    /// Only changes of this note.
-    path: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    which: CheckpointsParams,
 }
 
 impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = self.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
+        let path = self.which.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
         let found = Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
-        answer(self.json, &found, !found.checkpoints.is_empty(), |out| {
+        answer(&found, !found.checkpoints.is_empty(), |out| {
             for checkpoint in &found.checkpoints {
                 let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
                 let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
@@ -91,9 +82,7 @@ impl CheckpointsCommand {
                 let (id, path) = (&checkpoint.id, &checkpoint.path);
                 out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)])?;
             }
-            if found.checkpoints.is_empty() {
-                remark!("vault: there is nothing to undo");
-            }
+            remark_none(!found.checkpoints.is_empty(), "there is nothing to undo");
             Ok(())
         })
     }
@@ -108,12 +97,8 @@ pub(super) struct RestoreCommand {
     /// The checkpoints to undo.
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Overwrite later edits.
-    #[arg(long)]
-    force: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: RestoreParams,
 }
 
 impl RestoreCommand {
@@ -131,8 +116,8 @@ impl RestoreCommand {
 
     /// Undoes one change, and notes what undoes that, unless it is told as JSON.
     fn restore(&self, id: &str, backend: &mut Backend, undo: &mut Vec<String>) -> anyhow::Result<()> {
-        let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &RestoreParams { force: self.force })?;
-        if self.json {
+        let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &self.how)?;
+        if is_in_json() {
             return Ok(stdout().json(&restored)?);
         }
         remark_behind(restored.searchable);
@@ -169,74 +154,58 @@ pub(super) struct ForgetCommand {
     /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for
     /// a fact with its whole history.
     what: String,
-    /// The memory scope of a fact.
-    #[arg(long)]
-    scope: Option<String>,
-    /// Show what would be removed, and change nothing.
-    #[arg(long)]
-    dry_run: bool,
-    /// Remove it permanently, beyond undo.
-    #[arg(long)]
-    purge: bool,
-    /// Also remove the notes made from it.
-    #[arg(long, conflicts_with = "keep_derived")]
-    derived: bool,
+    #[command(flatten)]
+    how: ForgetParams,
     /// Keep the notes made from it, and do not ask.
     #[arg(long)]
     keep_derived: bool,
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ForgetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        if let Some(name) = self.what.strip_prefix("fact:") {
-            let fact =
-                ForgetParams { fact: Some(name.to_owned()), scope: self.scope.clone(), ..ForgetParams::default() };
-            return self.forget(vault, fact);
+        let mut params = self.how;
+        let (dry_run, derived) = (params.dry_run, params.derived);
+        match self.what.strip_prefix("fact:") {
+            Some(name) => params.fact = Some(name.to_owned()),
+            None => {
+                params.scope = None;
+                match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
+                    CommandTarget::Hash(hash) => params.hash = Some(hash),
+                    CommandTarget::Note(path, lines) => {
+                        params.path = Some(path.into());
+                        (params.line_start, params.line_end) = lines.unzip();
+                    }
+                }
+            }
         }
-        let params = match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
-            CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
-            CommandTarget::Note(path, lines) => ForgetParams {
-                path: Some(path.into()),
-                line_start: lines.map(|(first, _)| first),
-                line_end: lines.map(|(_, last)| last),
-                ..ForgetParams::default()
-            },
-        };
-        self.forget(vault, params)
-    }
-
-    fn forget(self, vault: Option<&Path>, mut params: ForgetParams) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        (params.purge, params.dry_run) = (self.purge, true);
+        (params.dry_run, params.derived) = (true, false);
         let found = backend.ask(&endpoints::writes::FORGET, &params)?;
-        if self.dry_run {
-            return answer(self.json, &found, true, |out| Ok(show(&found, out)?));
+        if dry_run {
+            return answer(&found, true, |out| Ok(show(&found, out)?));
         }
         if !self.yes {
             if std::io::stdin().is_terminal() {
                 show(&found, &mut stderr())?;
-                if !agreed(if self.purge { "Remove it permanently?" } else { "Remove it?" })? {
+                if !agreed(if params.purge { "Remove it permanently?" } else { "Remove it?" })? {
                     remark!("vault: nothing was changed");
                     return Ok(Outcome::Done);
                 }
-            } else if self.purge {
+            } else if params.purge {
                 bail!("--purge cannot be undone and needs your confirmation; add --yes");
             }
         }
-        params.derived = self.derived;
-        if !found.derived.is_empty() && !self.derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
+        params.derived = derived;
+        if !found.derived.is_empty() && !derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
             params.derived = agreed("Remove them too?")?;
         }
         params.dry_run = false;
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
         let forgotten = backend.ask(&endpoints::writes::FORGET, &params)?;
-        answer(self.json, &forgotten, true, |out| {
+        answer(&forgotten, true, |out| {
             remark_behind(forgotten.searchable);
             Ok(tell(&forgotten, out)?)
         })
@@ -334,18 +303,11 @@ pub(super) struct ForgottenCommand {
 enum ForgottenAction {
     /// List what was forgotten: when, and in which note, or in which folder if the note is gone; what was left out because of it; and
     /// what is in notes again, where it stays.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Let something forgotten come back.
     Lift {
         /// Its number, as in `vault forgotten list`.
         id: i64,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -353,23 +315,21 @@ impl ForgottenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::without_model(vault)?;
         match self.action {
-            ForgottenAction::List { json } => {
+            ForgottenAction::List => {
                 backend.catch_up(false)?;
                 let found = backend.ask(&endpoints::forgotten::FORGOTTEN, &())?;
-                answer(json, &found, !found.forgotten.is_empty(), |out| Ok(show_forgotten(&found, out)?))
+                answer(&found, !found.forgotten.is_empty(), |out| Ok(show_forgotten(&found, out)?))
             }
-            ForgottenAction::Lift { id, json } => {
+            ForgottenAction::Lift { id } => {
                 let lifted = backend.ask_of(&endpoints::forgotten::LIFT, &id.to_string(), &())?;
-                answer(json, &lifted, true, |out| Ok(writeln!(out, "{id} may come back")?))
+                answer(&lifted, true, |out| Ok(writeln!(out, "{id} may come back")?))
             }
         }
     }
 }
 
 fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
-    if found.forgotten.is_empty() {
-        remark!("vault: nothing is permanently forgotten");
-    }
+    remark_none(!found.forgotten.is_empty(), "nothing is permanently forgotten");
     for tombstone in &found.forgotten {
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];
         let parts: Vec<String> =
@@ -398,4 +358,230 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
         writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone)?;
     }
     Ok(())
+}
+
+/// Save a text as a note: from the arguments, or from standard input.
+///
+/// You can find it as soon as the command ends. Saving the same text again adds nothing. A note with the same title in `notes`
+/// gets the new text; `vault restore` brings back the old one.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
+)]
+pub(super) struct SaveCommand {
+    /// The text. Without one, or with -, it is read from standard input.
+    text: Vec<String>,
+    #[command(flatten)]
+    note: SaveParams,
+    /// Another frontmatter property; may be given more than once.
+    #[arg(long = "meta", value_name = "KEY=VALUE")]
+    metadata: Vec<String>,
+}
+
+impl SaveCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let content = text_of(&self.text)?;
+        let metadata = self.metadata.iter().map(|pair| match pair.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), Value::from(value))),
+            None => bail!("--meta takes KEY=VALUE, and `{pair}` has no ="),
+        });
+        let metadata: Map<String, Value> = metadata.collect::<anyhow::Result<_>>()?;
+        let params = SaveParams { content, metadata: (!metadata.is_empty()).then_some(metadata), ..self.note };
+        let saved = Backend::caught_up(vault)?.ask(&endpoints::writes::SAVE, &params)?;
+        answer(&saved, true, |out| {
+            if saved.redacted {
+                remark!("vault: secrets were removed from the text; `[capture] redact = false` keeps them");
+            }
+            remark_behind(saved.searchable);
+            writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
+            remark_undo(saved.checkpoint_id.as_deref());
+            Ok(())
+        })
+    }
+}
+
+/// The text of arguments; that of standard input, where there are none, or `-`.
+fn text_of(words: &[String]) -> anyhow::Result<String> {
+    if !(words.is_empty() || words == ["-"]) {
+        return Ok(words.join(" "));
+    }
+    if std::io::stdin().is_terminal() {
+        remark!("vault: type the text, and end with Ctrl-D");
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+    Ok(text)
+}
+
+/// Write a remark on a passage.
+///
+/// The remark becomes a note in annotations/. It quotes the passage, links to it, is shown with it, and finds it again when
+/// the passage moves. A remark on a private note is private.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
+pub(super) struct AnnotateCommand {
+    /// HASH, PATH or PATH:LINE, as search prints them; the note's NAME, NAME#HEADING or [[LINK]].
+    what: String,
+    /// The remark. Without one, or with -, it is read from standard input.
+    note: Vec<String>,
+}
+
+impl AnnotateCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let target = NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)?;
+        let note = text_of(&self.note)?;
+        let params = match target {
+            CommandTarget::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
+            CommandTarget::Note(path, lines) => {
+                let line = lines.map(|(first, _)| u32::try_from(first).unwrap_or(u32::MAX));
+                AnnotateParams { path: Some(path.into()), line, note, ..AnnotateParams::default() }
+            }
+        };
+        let annotated = Backend::caught_up(vault)?.ask(&endpoints::writes::ANNOTATE, &params)?;
+        answer(&annotated, true, |out| {
+            remark_behind(annotated.searchable);
+            writeln!(out, "{}", annotated.path)?;
+            remark_undo(annotated.checkpoint_id.as_deref());
+            Ok(())
+        })
+    }
+}
+
+/// List files that were changed in two places, and resolve each conflict.
+///
+/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`) or another file, and a git merge
+/// leaves conflict markers in a note. vault merges nothing by itself: look at the difference, and keep one side or both. You can undo this.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault conflicts\n  vault conflicts show notes/plan.md\n  vault conflicts keep notes/plan.md --ours"
+)]
+pub(super) struct ConflictsCommand {
+    #[command(subcommand)]
+    action: Option<ConflictsAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConflictsAction {
+    /// Show how the two sides differ: `-` is the file, or the part above `=======`; `+` is the copy, or the part below. For files that are
+    /// not text, shows the size of each side and when it was changed.
+    Show {
+        /// The copy, or the file that has one copy or conflict markers.
+        path: String,
+    },
+    /// Keep one side, or both. The other is moved to `.trash/`, and `vault restore` undoes this.
+    Keep {
+        /// The copy, or the file that has one copy or conflict markers.
+        path: String,
+        #[command(flatten)]
+        side: SideArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct SideArgs {
+    /// Keep the file as it is; with conflict markers, the part above `=======`.
+    #[arg(long)]
+    ours: bool,
+    /// Keep the copy instead of the file; with conflict markers, the part below `=======`.
+    #[arg(long)]
+    theirs: bool,
+    /// Keep both: the copy becomes a separate file; with conflict markers, one part after the other.
+    #[arg(long)]
+    both: bool,
+}
+
+impl SideArgs {
+    fn side(&self) -> ConflictChoice {
+        match (self.ours, self.theirs) {
+            (true, _) => ConflictChoice::Ours,
+            (false, true) => ConflictChoice::Theirs,
+            (false, false) => ConflictChoice::Both,
+        }
+    }
+}
+
+impl ConflictsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        match self.action {
+            None => list_conflicts(&mut Backend::reading(vault)?),
+            Some(ConflictsAction::Show { path }) => {
+                let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
+                show_conflict(&mut Backend::caught_up(vault)?, &params)
+            }
+            Some(ConflictsAction::Keep { path, side }) => {
+                let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
+                keep_side(&mut Backend::caught_up(vault)?, &params)
+            }
+        }
+    }
+}
+
+fn list_conflicts(backend: &mut Backend) -> anyhow::Result<Outcome> {
+    let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
+    answer(&found, !found.conflicts.is_empty(), |out| {
+        for copy in &found.conflicts {
+            out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
+        }
+        match found.conflicts.is_empty() {
+            true => remark!("vault: no file was changed in two places"),
+            false => remark!(
+                "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
+            ),
+        }
+        Ok(())
+    })
+}
+
+/// What is said of a conflict behind its path.
+pub(super) fn about(copy: &crate::serve::wire::ConflictCopy) -> String {
+    match (copy.path == copy.of, copy.same) {
+        (true, _) => format!("conflict markers of {}", copy.made_by),
+        (false, true) => format!("of {}, by {}; it says the same", copy.of, copy.made_by),
+        (false, false) => match &copy.by_hand {
+            Some(why) => format!("of {}, by {}; {why}", copy.of, copy.made_by),
+            None => format!("of {}, by {}", copy.of, copy.made_by),
+        },
+    }
+}
+
+/// How one side of a conflict is that is no text.
+fn described(path: &str, side: Option<&ConflictSide>) -> String {
+    match side {
+        Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
+        None => format!("{path}  does not exist\n"),
+    }
+}
+
+fn show_conflict(backend: &mut Backend, params: &ConflictParams) -> anyhow::Result<Outcome> {
+    let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
+    answer(&found, true, |out| {
+        if found.theirs.is_some() {
+            let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
+            out.write_all(described(&found.conflict.of, ours).as_bytes())?;
+            out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
+            if found.conflict.same {
+                remark!("vault: both sides are the same, to the byte");
+            }
+        } else if found.diff.is_empty() {
+            remark!(
+                "vault: both sides have the same text; `vault conflicts keep {} --ours` moves the copy to .trash/",
+                found.conflict.path
+            );
+        } else {
+            out.write_all(found.diff.as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+fn keep_side(backend: &mut Backend, params: &KeepParams) -> anyhow::Result<Outcome> {
+    let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
+    let done = answer(&settled, true, |out| {
+        let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it")).unwrap_or_default();
+        writeln!(out, "{} is kept{beside}", settled.path)?;
+        Ok(writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "))?)
+    });
+    remark_behind(settled.searchable);
+    done
 }

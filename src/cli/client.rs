@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use axum::Router;
+use axum::body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::SendRequest;
@@ -220,25 +221,23 @@ impl Client {
         let patience = self.patience_for(asked);
         let Connection { runtime, answers } = &mut self.connection;
         let exchanged = async {
-            let torn = |error: axum::BoxError| CallError::Torn(anyhow!(error));
-            match answers {
+            let response = match answers {
                 Answers::Daemon(sender) => {
                     sender.ready().await.map_err(|error| CallError::Lost { is_sent: false, why: error.into() })?;
                     let response = sender.try_send_request(request).await.map_err(|mut error| CallError::Lost {
                         is_sent: error.take_message().is_none(),
                         why: error.into_error().into(),
                     })?;
-                    let status = response.status();
-                    let body = response.into_body().collect().await.map_err(|error| torn(error.into()))?;
-                    Ok((status, body.to_bytes()))
+                    response.map(Body::new)
                 }
                 Answers::Here(router) => {
                     let Ok(response) = router.call(request).await;
-                    let status = response.status();
-                    let body = response.into_body().collect().await.map_err(|error| torn(error.into()))?;
-                    Ok((status, body.to_bytes()))
+                    response
                 }
-            }
+            };
+            let status = response.status();
+            let body = response.into_body().collect().await.map_err(|error| CallError::Torn(anyhow!(error)))?;
+            Ok((status, body.to_bytes()))
         };
         let answer = runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
         Ok(answer.unwrap_or(Err(CallError::Late)))

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::command;
 use super::exit::Outcome;
 use super::terminal::{say, stdout};
 use crate::base::fs::create_dir;
@@ -26,7 +26,7 @@ impl CompletionsCommand {
     pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         // It panics where what it writes to is closed.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "vault", &mut script);
+        clap_complete::generate(self.shell, &mut command(), "vault", &mut script);
         stdout().write_all(&script)?;
         Ok(Outcome::Done)
     }
@@ -42,7 +42,7 @@ pub(super) struct ManCommand {
 impl ManCommand {
     pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         create_dir(&self.folder)?;
-        clap_mangen::generate_to(Cli::command(), &self.folder)?;
+        clap_mangen::generate_to(command(), &self.folder)?;
         say!("{}", self.folder.display())?;
         Ok(Outcome::Done)
     }

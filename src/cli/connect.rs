@@ -1,26 +1,25 @@
 //! `vault connect`
 
-mod programs;
 mod settings;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use directories::BaseDirs;
 use serde_json::{Value, json};
 
-use self::programs::{PROGRAMS, Program, ProgramName};
-use self::settings::SettingsFile;
+use self::settings::{SettingsFile, SettingsFormat};
 use super::backend::{Backend, home};
 use super::changes::agreed;
 use super::exit::Outcome;
 use super::service;
-use super::terminal::{DIM, PLAIN, TITLE, answer, remark, say, stdout};
+use super::terminal::{DIM, PLAIN, TITLE, answer, is_in_json, remark, say, stdout};
 use crate::access::policy::agent_file;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{AgentParams, AgentRules};
@@ -60,9 +59,6 @@ pub(super) struct ConnectCommand {
     /// Do not ask.
     #[arg(long)]
     yes: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ConnectCommand {
@@ -104,7 +100,7 @@ impl ConnectCommand {
         }
         let as_json = |(program, file, ours): &(&Program, SettingsFile, bool)| json!({ "program": program.name(), "file": file.path, "connected": ours });
         let programs: Vec<Value> = found.iter().map(as_json).collect();
-        answer(self.json, &json!({ "programs": programs }), true, |out| {
+        answer(&json!({ "programs": programs }), true, |out| {
             for (program, file, ours) in &found {
                 let state = if *ours { "set up" } else { "not set up" };
                 out.row(&[(TITLE, &program.name()), (PLAIN, state), (DIM, &file.path.display().to_string())])?;
@@ -125,7 +121,7 @@ impl ConnectCommand {
         let snippet = file.snippet(&own)?;
         if self.print {
             let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
-            return answer(self.json, &entry, true, |out| {
+            return answer(&entry, true, |out| {
                 remark!("vault: add to {}:", file.path.display());
                 Ok(writeln!(out, "{}", snippet.trim_end())?)
             });
@@ -187,7 +183,7 @@ impl ConnectCommand {
         let (name, copy) = (program.name(), file.copy());
         let copy = copy.exists().then_some(copy);
         let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
-        answer(self.json, &told, true, |out| {
+        answer(&told, true, |out| {
             writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display())?;
             if made && !self.allow {
                 writeln!(out, "it reads none of your notes yet: vault agent allow {agent}")?;
@@ -230,7 +226,7 @@ impl ConnectCommand {
             file.write(&now, &without)?;
         }
         let taken_out = json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was });
-        answer(self.json, &taken_out, true, |out| {
+        answer(&taken_out, true, |out| {
             let path = file.path.display();
             if as_it_was {
                 return Ok(writeln!(out, "{path} is as before")?);
@@ -270,7 +266,7 @@ impl ConnectCommand {
                     (answer, format!("with {tools} tools, "))
                 }
             };
-            if !self.json {
+            if !is_in_json() {
                 let notes = &answer["notes"];
                 say!("{name}: answers, {with}and sees {notes} notes")?;
                 if *notes == 0 {
@@ -279,7 +275,7 @@ impl ConnectCommand {
             }
             answers.push(answer);
         }
-        if self.json {
+        if is_in_json() {
             stdout().json(&json!({ "programs": answers }))?;
         }
         Ok(Outcome::Done)
@@ -454,5 +450,183 @@ fn request(
             bail!("the answer to `{method}` is an error: {error}");
         }
         return Ok(answer["result"].take());
+    }
+}
+
+/// A program, as it is named on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProgramName {
+    /// Claude Code
+    ClaudeCode,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Codex
+    Codex,
+    /// Cursor
+    Cursor,
+    /// Moltis
+    Moltis,
+    /// OpenClaw
+    Openclaw,
+    /// taOS, which reads an address from its environment
+    Taos,
+    /// VS Code
+    Vscode,
+}
+
+/// Where a program has its settings.
+#[derive(Debug, Clone, Copy)]
+enum SettingsLocation {
+    /// Below the home folder, or in the folder that an environment variable names; which, and the path in it.
+    Home(&'static [&'static str], Option<(&'static str, &'static str)>),
+    /// Below the user's folder of configurations, as the system names it.
+    Config(&'static str),
+    /// In its environment.
+    Environment,
+}
+
+/// A program.
+#[derive(Debug)]
+struct Program {
+    named: ProgramName,
+    /// What it is called.
+    title: &'static str,
+    /// The agent that it asks as, when nobody says.
+    agent: &'static str,
+    place: SettingsLocation,
+    /// A variable that names the file itself.
+    file_in: Option<&'static str>,
+    format: SettingsFormat,
+    /// Where in the file MCP servers stand, each under its name.
+    servers: &'static [&'static str],
+    /// Whether an entry says that it is one of standard input and output.
+    says_stdio: bool,
+    /// What has to be done then.
+    then: &'static str,
+}
+
+/// What most of them have in common: servers under `mcpServers` in a file of JSON.
+const USUAL: Program = Program {
+    named: ProgramName::ClaudeCode,
+    title: "",
+    agent: "",
+    place: SettingsLocation::Environment,
+    file_in: None,
+    format: SettingsFormat::Json,
+    servers: &["mcpServers"],
+    says_stdio: false,
+    then: "",
+};
+
+/// All of them, by name.
+const PROGRAMS: &[Program] = &[
+    Program {
+        named: ProgramName::ClaudeCode,
+        title: "Claude Code",
+        agent: "claude",
+        place: SettingsLocation::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
+        says_stdio: true,
+        then: "its next session uses it",
+        ..USUAL
+    },
+    Program {
+        named: ProgramName::ClaudeDesktop,
+        title: "Claude Desktop",
+        agent: "claude",
+        place: SettingsLocation::Config("Claude/claude_desktop_config.json"),
+        then: "restart it",
+        ..USUAL
+    },
+    Program {
+        named: ProgramName::Codex,
+        title: "Codex",
+        agent: "codex",
+        place: SettingsLocation::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
+        format: SettingsFormat::Toml,
+        servers: &["mcp_servers"],
+        then: "its next session uses it",
+        ..USUAL
+    },
+    Program {
+        named: ProgramName::Cursor,
+        title: "Cursor",
+        agent: "cursor",
+        place: SettingsLocation::Home(&[".cursor", "mcp.json"], None),
+        then: "switch it on in its settings, under MCP",
+        ..USUAL
+    },
+    Program {
+        named: ProgramName::Moltis,
+        title: "Moltis",
+        agent: "moltis",
+        place: SettingsLocation::Home(
+            &[".config", "moltis", "moltis.toml"],
+            Some(("MOLTIS_CONFIG_DIR", "moltis.toml")),
+        ),
+        format: SettingsFormat::Toml,
+        servers: &["mcp", "servers"],
+        then: "restart its gateway",
+        ..USUAL
+    },
+    Program {
+        named: ProgramName::Openclaw,
+        title: "OpenClaw",
+        agent: "openclaw",
+        place: SettingsLocation::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
+        file_in: Some("OPENCLAW_CONFIG_PATH"),
+        servers: &["mcp", "servers"],
+        then: "restart its gateway",
+        ..USUAL
+    },
+    Program { named: ProgramName::Taos, title: "taOS", agent: "taos", ..USUAL },
+    Program {
+        named: ProgramName::Vscode,
+        title: "VS Code",
+        agent: "vscode",
+        place: SettingsLocation::Config("Code/User/mcp.json"),
+        servers: &["servers"],
+        says_stdio: true,
+        then: "start it there with `MCP: List Servers`",
+        ..USUAL
+    },
+];
+
+impl Program {
+    /// The program of a name.
+    fn of(name: ProgramName) -> &'static Self {
+        PROGRAMS.iter().find(|program| program.named == name).expect("each name has a program")
+    }
+
+    /// Its name on the command line.
+    fn name(&self) -> String {
+        self.named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Its settings; `None` where they are its environment.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    fn settings(&self) -> anyhow::Result<Option<SettingsFile>> {
+        let dirs = BaseDirs::new().context("you have no home folder, so programs have no settings")?;
+        let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = match self.place {
+            SettingsLocation::Environment => return Ok(None),
+            SettingsLocation::Config(path) => dirs.config_dir().join(path),
+            SettingsLocation::Home(path, folder) => folder
+                .and_then(|(variable, path)| Some(named(variable)?.join(path)))
+                .unwrap_or_else(|| path.iter().fold(dirs.home_dir().to_owned(), |folder, part| folder.join(part))),
+        };
+        let path = self.file_in.and_then(named).unwrap_or(path);
+        Ok(Some(SettingsFile::new(path, self.format, self.servers)))
+    }
+
+    /// What stands in its settings for this vault.
+    fn entry(&self, command: &Path, root: &Path, agent: &str) -> Value {
+        let (command, root) = (command.to_string_lossy(), root.to_string_lossy());
+        let args = json!(["mcp", "--vault", root, "--agent", agent]);
+        match self.says_stdio {
+            true => json!({ "type": "stdio", "command": command, "args": args }),
+            false => json!({ "command": command, "args": args }),
+        }
     }
 }

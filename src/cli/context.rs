@@ -10,13 +10,12 @@ use serde_json::{Value, json};
 use super::backend::Backend;
 use super::exit::Outcome;
 use super::import::{BATCH, BATCH_BYTES};
-use super::one_of;
 use super::terminal::{answer, count, remark, stdout};
 use crate::access::agents::no_agent;
 use crate::access::request::{ErrorKind, RequestError};
 use crate::memory::imports::{SourceKind, said};
 use crate::serve::api::endpoints;
-use crate::serve::wire::{ContextMode, ContextParams, ContextPart};
+use crate::serve::wire::{ContextMode, ContextParams};
 
 /// Print what a model should know for a question: a few cited lines of your memory, or nothing.
 ///
@@ -29,42 +28,16 @@ use crate::serve::wire::{ContextMode, ContextParams, ContextPart};
         vault context --agent claude --hook < event.json"
 )]
 pub(super) struct ContextCommand {
-    /// The question to the model; without one, prints what is always worth knowing.
-    query: Option<String>,
-    /// As this agent sees it; default: as you see it, including private notes.
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
-    /// All layers within their budgets (full), or what the gate chooses for the question (gate).
-    #[arg(long, value_name = "MODE", value_parser = one_of::<ContextMode>(&["gate", "full"]))]
-    mode: Option<ContextMode>,
-    /// Maximum number of tokens; default `[memory] context_tokens`.
-    #[arg(long, value_name = "N")]
-    budget: Option<usize>,
-    /// Only these sections, separated by commas.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = one_of::<ContextPart>(&PARTS))]
-    sections: Vec<ContextPart>,
+    #[command(flatten)]
+    params: ContextParams,
     /// Act as a hook of Claude Code: read an event as JSON from standard input, and answer in its format. Never fails.
     #[arg(long, conflicts_with_all = ["query", "json"])]
     hook: bool,
-    /// Print JSON, with the receipt.
-    #[arg(long)]
-    json: bool,
 }
-
-/// The sections that can be asked for.
-const PARTS: [&str; 7] = ["profile", "entries", "relations", "summaries", "transcript", "excerpts", "memories"];
 
 impl ContextCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let params = ContextParams {
-            query: self.query,
-            agent: self.agent,
-            budget: self.budget,
-            sections: Some(self.sections).filter(|sections| !sections.is_empty()),
-            mode: self.mode,
-            unasked: self.hook.then_some(true),
-            session_start: None,
-        };
+        let params = ContextParams { unasked: self.hook.then_some(true), ..self.params };
         if self.hook {
             return run_hook(vault, params);
         }
@@ -74,7 +47,7 @@ impl ContextCommand {
             (Err(error), Some(name)) => return Err(absent(name, &mut backend).unwrap_or(error)),
             (view, _) => view?,
         };
-        answer(self.json, &view, !view.text.is_empty(), |out| {
+        answer(&view, !view.text.is_empty(), |out| {
             let receipt = &view.receipt;
             if view.text.is_empty() {
                 remark!("vault: no memory fits: {}", receipt.why);

@@ -11,9 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::search::{NarrowArgs, joined};
-use super::terminal::{DIM, Out, TITLE, answer, count, remark, say};
+use super::search::joined;
+use super::terminal::{Bar, DIM, Out, TITLE, answer, count, is_in_json, remark, say};
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
 use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};
@@ -50,8 +49,15 @@ pub(super) struct EvalCommand {
     /// Only the questions under the heading with this name.
     #[arg(long, value_name = "HEADING")]
     section: Option<String>,
-    #[command(flatten)]
-    within: NarrowArgs,
+    /// Only this collection (a top-level folder).
+    #[arg(long)]
+    collection: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only notes whose path in the vault starts with this.
+    #[arg(long)]
+    path: Option<String>,
     /// Override a key of `[search]` in memory.toml: per_file=1. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -64,9 +70,6 @@ pub(super) struct EvalCommand {
     /// Print questions instead: an agent's searches with the passages it got, for you to correct.
     #[arg(long, value_name = "AGENT", conflicts_with_all = ["files", "section", "set", "against", "misses"])]
     from_log: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// As many hits of each search are looked at.
@@ -98,8 +101,8 @@ impl EvalCommand {
     }
 
     /// All questions of files, in the modes and with the settings that are usual.
-    pub(super) fn of(files: Vec<PathBuf>, json: bool) -> Self {
-        Self { files, json, ..Self::default() }
+    pub(super) fn of(files: Vec<PathBuf>) -> Self {
+        Self { files, ..Self::default() }
     }
 
     /// Measures and prints.
@@ -143,7 +146,7 @@ impl EvalCommand {
         }
         bar.finish();
         let measured = self.as_json(&runs, &with, without.len());
-        answer(self.json, &measured, true, |out| Ok(self.print(&runs, &with, without.len(), out)?))
+        answer(&measured, true, |out| Ok(self.print(&runs, &with, without.len(), out)?))
     }
 
     /// The modes that are measured.
@@ -187,7 +190,10 @@ impl EvalCommand {
             context: Some(0),
             set: run.settings.clone(),
             fresh: Some(false),
-            ..self.within.query()
+            collection: self.collection.clone(),
+            tag: self.tag.clone(),
+            path: self.path.clone(),
+            ..SearchQuery::default()
         })?;
         run.took_ms.extend(found.took_ms);
         let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
@@ -218,7 +224,7 @@ impl EvalCommand {
             remark!("vault: {agent} has not searched yet");
             return Ok(Outcome::NothingFound);
         }
-        if self.json {
+        if is_in_json() {
             let line = |(query, given): &(&str, Vec<&str>)| json!({ "query": query, "relevant": given }).to_string();
             asked.iter().map(line).try_for_each(|line| say!("{line}"))?;
             return Ok(Outcome::Done);

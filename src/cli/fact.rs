@@ -7,9 +7,9 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use super::backend::Backend;
 use super::exit::Outcome;
-use super::memory::open;
-use super::terminal::{DIM, Out, TITLE, remark, say, shell_quoted, stdout};
+use super::terminal::{DIM, Out, TITLE, answer, remark, remark_end, say_undo, shell_quoted};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
     FactNameParams, FactNear, FactProblem, FactRetractParams, FactSetParams, FactState, FactView, FactWrittenView,
@@ -44,9 +44,6 @@ enum FactAction {
         scopes: FactScopes,
         #[command(flatten)]
         when: FactTimes,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Set a fact: in its line, or as a new one.
     Set {
@@ -54,64 +51,14 @@ enum FactAction {
         name: String,
         /// Its value; with --yaml a list or a map: `[a, b]`.
         value: String,
-        /// The memory scope: `user`, `project:mech`, `agent-type:coding`, `system`, …
-        #[arg(long)]
-        scope: Option<String>,
-        /// When it becomes true: a date or a time; 0 for always. Default: now.
-        #[arg(long, value_name = "TIME")]
-        from: Option<String>,
-        /// When it ends, exclusive.
-        #[arg(long, value_name = "TIME")]
-        until: Option<String>,
-        /// A tag of the fact; may be given more than once.
-        #[arg(long = "tag", value_name = "TAG")]
-        tags: Vec<String>,
-        /// Where it was learned: notes/api.md#L12.
-        #[arg(long, value_name = "PLACE")]
-        source: Option<String>,
-        /// Correct a mistake: the value before was never true.
-        #[arg(long)]
-        correct: bool,
-        /// Only if this is the value now; "" for no value.
-        #[arg(long, value_name = "VALUE")]
-        if_value: Option<String>,
+        #[command(flatten)]
+        fact: FactSetParams,
         /// Read the value as YAML.
         #[arg(long)]
         yaml: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// List facts.
-    List {
-        /// The namespace; default: all.
-        namespace: Option<String>,
-        #[command(flatten)]
-        scopes: FactScopes,
-        #[command(flatten)]
-        when: FactTimes,
-        /// Their key, in any namespace.
-        #[arg(long)]
-        key: Option<String>,
-        /// The beginning of `namespace/key`.
-        #[arg(long)]
-        prefix: Option<String>,
-        /// Only facts with this tag.
-        #[arg(long)]
-        tag: Option<String>,
-        /// Changed since: a date, a time, or how long ago (7d).
-        #[arg(long, value_name = "TIME")]
-        changed_since: Option<String>,
-        /// Include past and future facts.
-        #[arg(long)]
-        expired: bool,
-        /// Maximum number of facts, up to 1,000; default 200, or 10 for a tag in all scopes.
-        #[arg(short = 'n', long, value_name = "N")]
-        limit: Option<usize>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List(FactsParams),
     /// Show the history of a fact.
     History {
         /// Its name: `namespace/key`.
@@ -121,20 +68,13 @@ enum FactAction {
         /// Only what was known at this time.
         #[arg(long, value_name = "TIME")]
         known_at: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Remove a fact from its file: it is no longer true.
     Unset {
         /// Its name: `namespace/key`.
         name: String,
-        /// The memory scope.
-        #[arg(long)]
-        scope: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        fact: FactNameParams,
     },
     /// Retract a fact: it was never true.
     ///
@@ -142,18 +82,8 @@ enum FactAction {
     Retract {
         /// Its name: `namespace/key`.
         name: String,
-        /// The memory scope.
-        #[arg(long)]
-        scope: Option<String>,
-        /// From when it was not true: a date or a time; 0 for always.
-        #[arg(long, value_name = "TIME", requires = "until")]
-        from: Option<String>,
-        /// When it ends, exclusive.
-        #[arg(long, value_name = "TIME", requires = "from")]
-        until: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        fact: FactRetractParams,
     },
 }
 
@@ -185,16 +115,13 @@ fn name(text: &str) -> (Option<String>, String) {
 
 impl FactCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = open(vault)?;
+        let mut backend = Backend::caught_up(vault)?;
         match self.action {
-            FactAction::Get { name: named, scopes, when, json } => {
+            FactAction::Get { name: named, scopes, when } => {
                 let (namespace, key) = name(&named);
                 let asked = params(scopes, when, namespace, Some(key));
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
-                if json {
-                    stdout().json(&found)?;
-                } else {
-                    let mut out = stdout();
+                answer(&found, !found.facts.is_empty(), |out| {
                     for fact in &found.facts {
                         writeln!(out, "{}", shown(&fact.value))?;
                     }
@@ -203,79 +130,43 @@ impl FactCommand {
                     }
                     // A file that cannot be read might have had another answer.
                     unread(&found);
-                }
-                Ok(outcome(&found))
+                    Ok(())
+                })
             }
-            FactAction::List { namespace, scopes, when, key, prefix, tag, changed_since, expired, limit, json } => {
-                let found = backend.ask(
-                    &endpoints::facts::LIST_FACTS,
-                    &FactsParams {
-                        prefix,
-                        tag,
-                        changed_since,
-                        expired: expired.then_some(true),
-                        limit,
-                        ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), key)
-                    },
-                )?;
-                if json {
-                    stdout().json(&found)?
-                } else {
-                    list(&found)?
-                }
-                Ok(outcome(&found))
+            FactAction::List(mut asked) => {
+                asked.namespace = asked.namespace.map(|namespace| namespace.to_lowercase());
+                let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
+                answer(&found, !found.facts.is_empty(), |out| list(&found, out))
             }
-            FactAction::History { name: named, scopes, known_at, json } => {
+            FactAction::History { name: named, scopes, known_at } => {
                 let (namespace, key) = name(&named);
                 let when = FactTimes { as_of: None, known_at };
                 let asked = FactsParams { history: Some(true), ..params(scopes, when, namespace, Some(key)) };
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
-                if json {
-                    stdout().json(&found)?;
-                } else {
-                    found.facts.iter().try_for_each(|fact| changes(fact, &mut stdout()))?;
+                answer(&found, !found.facts.is_empty(), |out| {
+                    found.facts.iter().try_for_each(|fact| changes(fact, out))?;
                     if found.facts.is_empty() {
                         absent(&format!("there never was a fact `{named}`"), &asked, &found);
                     }
-                }
-                Ok(outcome(&found))
+                    Ok(())
+                })
             }
-            FactAction::Set { name: named, value, scope, from, until, tags, source, correct, if_value, yaml, json } => {
-                let (namespace, key) = name(&named);
-                let value = if yaml {
-                    read_value(&value).map_err(|reason| anyhow!("the value is not valid YAML: {reason}"))?
-                } else {
-                    Value::String(value)
+            FactAction::Set { name: named, value, mut fact, yaml } => {
+                (fact.namespace, fact.key) = name(&named);
+                fact.value = match yaml {
+                    true => read_value(&value).map_err(|reason| anyhow!("the value is not valid YAML: {reason}"))?,
+                    false => Value::String(value),
                 };
-                let written = backend.ask(
-                    &endpoints::facts::SET_FACT,
-                    &FactSetParams {
-                        scope,
-                        namespace,
-                        key,
-                        value,
-                        from,
-                        until,
-                        tags: Some(tags).filter(|tags| !tags.is_empty()),
-                        source,
-                        correct: correct.then_some(true),
-                        if_value,
-                    },
-                )?;
-                told(&written, json, if correct { "corrected" } else { "set" })
+                let what = if fact.correct == Some(true) { "corrected" } else { "set" };
+                told(&backend.ask(&endpoints::facts::SET_FACT, &fact)?, what)
             }
-            FactAction::Unset { name: named, scope, json } => {
-                let (namespace, key) = name(&named);
-                told(
-                    &backend.ask(&endpoints::facts::UNSET_FACT, &FactNameParams { scope, namespace, key })?,
-                    json,
-                    "unset",
-                )
+            FactAction::Unset { name: named, mut fact } => {
+                (fact.namespace, fact.key) = name(&named);
+                told(&backend.ask(&endpoints::facts::UNSET_FACT, &fact)?, "unset")
             }
-            FactAction::Retract { name: named, scope, from, until, json } => {
-                let (namespace, key) = name(&named);
-                let meant = FactRetractParams { scope, namespace, key, from, until };
-                told(&backend.ask(&endpoints::facts::RETRACT_FACT, &meant)?, json, "retracted")
+            FactAction::Retract { name: named, mut fact } => {
+                (fact.namespace, fact.key) = name(&named);
+                told(&backend.ask(&endpoints::facts::RETRACT_FACT, &fact)?, "retracted")
             }
         }
     }
@@ -285,10 +176,6 @@ fn params(scopes: FactScopes, when: FactTimes, namespace: Option<String>, key: O
     let FactScopes { scope, resolve } = scopes;
     let FactTimes { as_of, known_at } = when;
     FactsParams { scope, resolve, namespace, key, as_of, known_at, ..FactsParams::default() }
-}
-
-fn outcome(found: &FactsView) -> Outcome {
-    if found.facts.is_empty() { Outcome::NothingFound } else { Outcome::Done }
 }
 
 /// Says that nothing was found, and what may have been meant.
@@ -327,8 +214,7 @@ fn named(fact: &FactView) -> String {
     full_name(&fact.namespace, &fact.key)
 }
 
-fn list(found: &FactsView) -> anyhow::Result<()> {
-    let mut out = stdout();
+fn list(found: &FactsView, out: &mut Out) -> anyhow::Result<()> {
     let mut scope = None;
     let is_of_one = found.facts.iter().all(|fact| fact.scope == found.facts[0].scope);
     for fact in &found.facts {
@@ -354,11 +240,7 @@ fn list(found: &FactsView) -> anyhow::Result<()> {
         writeln!(out)?;
     }
     problems(found.problems.iter());
-    match (found.facts.is_empty(), found.cut) {
-        (true, _) => remark!("vault: no such facts; `vault fact set` adds one"),
-        (false, true) => remark!("vault: there are more; --limit shows them"),
-        (false, false) => {}
-    }
+    remark_end(!found.facts.is_empty(), found.cut, "no such facts; `vault fact set` adds one");
     Ok(())
 }
 
@@ -409,21 +291,16 @@ fn changes(fact: &FactView, out: &mut Out) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(written: &FactWrittenView, json: bool, what: &str) -> anyhow::Result<Outcome> {
-    if json {
-        stdout().json(written)?;
-        return Ok(Outcome::Done);
-    }
-    let name = full_name(&written.namespace, &written.key);
-    say!("{what} {name} in {}", written.path)?;
-    if let Some(before) = &written.before {
-        say!("    it was {before}")?;
-    }
-    if written.redacted {
-        say!("    secrets were removed from it")?;
-    }
-    if let Some(checkpoint) = &written.checkpoint_id {
-        say!("    undo: vault restore {checkpoint}")?;
-    }
-    Ok(Outcome::Done)
+fn told(written: &FactWrittenView, what: &str) -> anyhow::Result<Outcome> {
+    answer(written, true, |out| {
+        let name = full_name(&written.namespace, &written.key);
+        writeln!(out, "{what} {name} in {}", written.path)?;
+        if let Some(before) = &written.before {
+            writeln!(out, "    it was {before}")?;
+        }
+        if written.redacted {
+            writeln!(out, "    secrets were removed from it")?;
+        }
+        Ok(say_undo(written.checkpoint_id.as_slice())?)
+    })
 }

@@ -20,8 +20,7 @@ use serde_json::Value;
 use super::backend::{Backend, home};
 use super::exit::{Outcome, told};
 use super::init;
-use super::progress::Bar;
-use super::terminal::{Out, answer, bytes, count, remark, say, shell_quoted};
+use super::terminal::{Bar, Out, answer, bytes, count, is_in_json, remark, say, shell_quoted};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
 use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
@@ -70,9 +69,6 @@ pub(super) struct ImportCommand {
     /// Leave out the git repository.
     #[arg(long, conflicts_with = "from")]
     no_git: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// What `--from` takes.
@@ -84,7 +80,7 @@ impl ImportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.from.as_deref().and_then(SourceKind::of) {
             Some(kind) if self.adopt => self.adopt(kind),
-            Some(kind) => import_from(vault, kind, &self.file, self.dry_run, self.watch, self.json),
+            Some(kind) => import_from(vault, kind, &self.file, self.dry_run, self.watch),
             None => self.unpack(vault),
         }
     }
@@ -119,7 +115,7 @@ impl ImportCommand {
         };
         bar.finish();
         let imported = imported?;
-        answer(self.json, &imported, true, |out| {
+        answer(&imported, true, |out| {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
             writeln!(out, "{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes))?;
             Ok(writeln!(out, "    vault serve --vault {}", shell_quoted(&imported.vault))?)
@@ -175,7 +171,6 @@ pub(super) fn import_from(
     path: &Path,
     dry_run: bool,
     watch: bool,
-    json: bool,
 ) -> anyhow::Result<Outcome> {
     let absolute = std::path::absolute(path)?;
     refuse_own(vault, path)?;
@@ -199,7 +194,7 @@ pub(super) fn import_from(
         }
         bar.finish();
         was_read?;
-        return report(sending, tally, kind, source, dry_run, json);
+        return report(sending, tally, kind, source, dry_run);
     };
     sending.flush()?;
     bar.finish();
@@ -211,10 +206,10 @@ pub(super) fn import_from(
         }
     }
     repeats.settle();
-    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), json)?;
+    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), is_in_json())?;
     sending.finish()?;
     repeats.tell(&mut tally);
-    report(sending, tally, kind, source, dry_run, json)
+    report(sending, tally, kind, source, dry_run)
 }
 
 /// Refuses what lies in the vault: what is made of it would lie there as well.
@@ -238,7 +233,6 @@ fn report(
     kind: SourceKind,
     source: String,
     dry_run: bool,
-    json: bool,
 ) -> anyhow::Result<Outcome> {
     let Sending { taken, refused, .. } = sending;
     let ImportTally { conversations, turns, bookmarks, notes, mut left_out, remarks } = tally;
@@ -267,7 +261,7 @@ fn report(
     };
     let was_taken = report.added + report.updated > 0;
     let is_empty = report.conversations + report.bookmarks + report.notes == 0 && !was_taken;
-    answer(json, &report, !is_empty, |out| shown(&report, out))
+    answer(&report, !is_empty, |out| shown(&report, out))
 }
 
 fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {

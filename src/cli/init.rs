@@ -28,9 +28,6 @@ pub(super) struct InitCommand {
     /// Do not make a git repository.
     #[arg(long)]
     no_git: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Makes a vault of a folder, as it is.
@@ -38,7 +35,7 @@ pub(super) struct InitCommand {
 /// # Errors
 /// When it is none that can be one.
 pub(super) fn adopt(dir: &Path) -> anyhow::Result<Outcome> {
-    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true, json: false }.run(None)
+    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true }.run(None)
 }
 
 /// The vault in which a folder is, or would be.
@@ -72,7 +69,7 @@ impl InitCommand {
         }
         let root = home.root().display();
         let made = json!({ "vault": root.to_string(), "adopted": self.adopt, "made_repository": has_repository });
-        answer(self.json, &made, true, |out| {
+        answer(&made, true, |out| {
             let quoted = shell_quoted(home.root());
             writeln!(out, "{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
             if self.adopt {

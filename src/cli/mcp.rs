@@ -99,16 +99,6 @@ pub(super) trait AnswersMessages: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = bool> + Send;
 }
 
-impl AnswersMessages for DaemonLink {
-    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
-        self.ask(message).await
-    }
-
-    async fn close(&self) -> bool {
-        self.end().await
-    }
-}
-
 /// Answers each line until standard input ends, nobody reads the answers any more, or a signal says so. Tells whether the
 /// stores could be closed in time, where this process had them open.
 pub(super) async fn answer_lines<L: AnswersMessages>(link: Arc<L>) -> anyhow::Result<bool> {

@@ -7,7 +7,6 @@ mod browse;
 mod changes;
 mod client;
 mod completions;
-mod conflicts;
 mod connect;
 mod context;
 mod eval;
@@ -19,11 +18,7 @@ mod mcp;
 mod memory;
 mod model;
 mod note_named;
-mod profile;
-mod progress;
 mod qmd;
-mod review;
-mod save;
 mod search;
 mod serve;
 mod service;
@@ -34,9 +29,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use serde::de::DeserializeOwned;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::access::request::RequestError;
 use exit::Outcome;
@@ -86,7 +79,7 @@ commands! {
     Search(search::SearchCommand),
     Get(browse::GetCommand),
     Ls(browse::LsCommand),
-    Save(save::SaveCommand),
+    Save(changes::SaveCommand),
     Forget(changes::ForgetCommand),
     Restore(changes::RestoreCommand),
     Status(status::StatusCommand),
@@ -101,17 +94,17 @@ commands! {
     Collections(browse::CollectionsCommand),
     // Memory.
     Memory(memory::MemoryCommand),
-    Review(review::ReviewCommand),
+    Review(memory::ReviewCommand),
     Fact(fact::FactCommand),
-    Profile(profile::ProfileCommand),
+    Profile(summaries::ProfileCommand),
     Summaries(summaries::SummariesCommand),
     Digest(summaries::DigestCommand),
     // Changes.
-    Annotate(save::AnnotateCommand),
+    Annotate(changes::AnnotateCommand),
     Log(changes::LogCommand),
     Checkpoints(changes::CheckpointsCommand),
     Forgotten(changes::ForgottenCommand),
-    Conflicts(conflicts::ConflictsCommand),
+    Conflicts(changes::ConflictsCommand),
     // Programs.
     Connect(connect::ConnectCommand),
     Mcp(mcp::McpCommand),
@@ -134,11 +127,42 @@ commands! {
     ReadAttachment(completions::ReadAttachmentCommand),
 }
 
-/// Takes one of these names, as JSON has it.
-fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
-    names: &'static [&'static str],
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names).try_map(|name| serde_json::from_value(name.into()))
+/// The commands that print nothing for programs to read, and `qmd`, which says so itself.
+const WITHOUT_JSON: [&str; 13] = [
+    "serve",
+    "mcp",
+    "qmd",
+    "completions",
+    "man",
+    crate::vault::attachments::COMMAND,
+    "agent allow",
+    "agent deny",
+    "agent remove",
+    "token add",
+    "token remove",
+    "service install",
+    "service remove",
+];
+
+/// All commands; each that prints something takes `--json`.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        with_json(command, &name)
+    })
+}
+
+fn with_json(command: clap::Command, path: &str) -> clap::Command {
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON");
+    match command.has_subcommands() {
+        _ if WITHOUT_JSON.contains(&path) => command,
+        false => command.arg(json),
+        true if command.is_subcommand_required_set() => command.mut_subcommands(|below| {
+            let path = format!("{path} {}", below.get_name());
+            with_json(below, &path)
+        }),
+        true => command.arg(json.global(true)),
+    }
 }
 
 /// Default filter of the log. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -155,29 +179,31 @@ pub fn main() -> ! {
     exit::at_once(code)
 }
 
-/// What was asked, by the name of `vault` or by that of `qmd`, and whether `vault` is to answer in JSON.
-fn parsed() -> Result<(Cli, bool), clap::Error> {
+/// What was asked, by the name of `vault` or by that of `qmd`.
+fn parsed() -> Result<Cli, clap::Error> {
     if qmd::is_called(std::env::args_os().take(1)) {
         let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 0))?;
-        return Ok((Cli { vault: None, command: Command::Qmd(asked) }, false));
+        return Ok(Cli { vault: None, command: Command::Qmd(asked) });
     }
     if qmd::is_called(std::env::args_os()) {
-        return Ok((Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1))?, false));
+        return Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1));
     }
-    let matches = matched(search::dashed_query_last(Cli::command(), std::env::args_os(), 0, false))?;
+    let matches = matched(search::dashed_query_last(command(), std::env::args_os(), 0, false))?;
     let mut asked = &matches;
     while let Some((_, below)) = asked.subcommand() {
         asked = below;
     }
-    let in_json = matches!(asked.try_get_one::<bool>("json"), Ok(Some(true)));
-    Ok((Cli::from_arg_matches(&matches)?, in_json))
+    if let Ok(Some(true)) = asked.try_get_one::<bool>("json") {
+        terminal::answer_in_json();
+    }
+    Cli::from_arg_matches(&matches)
 }
 
 fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
-    Cli::command().try_get_matches_from(&args).or_else(|error| {
-        let root = Cli::command();
+    command().try_get_matches_from(&args).or_else(|error| {
+        let root = command();
         match note_named::listing(&error, &args, &root) {
-            Some(args) => Cli::command().try_get_matches_from(args),
+            Some(args) => command().try_get_matches_from(args),
             None => Err(note_named::suggested(error, &args, &root)),
         }
     })
@@ -187,8 +213,8 @@ fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
 fn run() -> u8 {
     crate::base::allocator::configure();
     terminal::tell_panics();
-    let (cli, in_json) = match parsed() {
-        Ok(parsed) => parsed,
+    let cli = match parsed() {
+        Ok(cli) => cli,
         Err(ended) => return terminal::parsing_ended(&ended),
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
@@ -205,9 +231,8 @@ fn run() -> u8 {
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if terminal::is_broken_pipe(&error) => 0,
         Err(error) => {
-            let in_json = in_json && !terminal::has_printed_json();
-            let in_json = in_json && terminal::stdout().json(&terminal::error_as_json(&error)).is_ok();
-            if !in_json {
+            let in_json = terminal::is_in_json() && !terminal::has_printed_json();
+            if !in_json || terminal::stdout().json(&terminal::error_as_json(&error)).is_err() {
                 terminal::remark!("vault: {}", terminal::explain(&error));
             }
             error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())

@@ -16,9 +16,7 @@ use self::choose::{config_of, find};
 use super::backend::{Backend, home};
 use super::eval::EvalCommand;
 use super::exit::Outcome;
-use super::one_of;
-use super::progress::Bar;
-use super::terminal::{BAD, DIM, Out, PLAIN, TITLE, answer, bytes, count};
+use super::terminal::{BAD, Bar, DIM, Out, PLAIN, TITLE, answer, bytes, count};
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
 use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelConfig, model_file, models_folder, read_model_file,
@@ -45,11 +43,7 @@ pub(super) struct ModelCommand {
 #[derive(Debug, Subcommand)]
 enum ModelAction {
     /// List the installed models, the one in use, and others known to work.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Make this vault use an installed model. A running daemon switches to it at once.
     ///
     /// Writes its name, prefixes and pooling to memory.toml; comments there stay. "none" means search by words only.
@@ -58,9 +52,6 @@ enum ModelAction {
         name: String,
         #[command(flatten)]
         shape: ShapeArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Check a GGUF file, copy it to the folder of models, and make this vault use it.
     ///
@@ -73,9 +64,6 @@ enum ModelAction {
         keep: bool,
         #[command(flatten)]
         shape: ShapeArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Download a GGUF file, check it, and make this vault use it.
     ///
@@ -91,18 +79,11 @@ enum ModelAction {
         keep: bool,
         #[command(flatten)]
         shape: ShapeArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Delete the stored vectors of models that are not in use.
     ///
     /// They are kept so that you can switch back to a model at once. `vault status` shows how many there are.
-    Gc {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Gc,
     /// Time a model: time to load, passages per second, and time per query.
     ///
     /// Each passage is 500 characters of English, each query 60. A service is called over the network, and may cost money.
@@ -115,24 +96,21 @@ enum ModelAction {
         /// Also embed the whole vault with it, in a separate index, and run `vault eval` on this file; not while a daemon runs.
         #[arg(long, value_name = "FILE")]
         questions: Vec<PathBuf>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
     },
 }
 
 impl ModelCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.action {
-            ModelAction::List { json } => list(vault, json),
-            ModelAction::Use { name, shape, json } => choose::use_model(vault, &name, shape, json),
-            ModelAction::Gc { json } => gc(vault, json),
-            ModelAction::Import { file, keep, shape, json } => choose::import(vault, &file, !keep, shape, json),
-            ModelAction::Pull { address, sha256, keep, shape, json } => {
-                choose::pull(vault, &address, sha256.as_deref(), !keep, shape, json)
+            ModelAction::List => list(vault),
+            ModelAction::Use { name, shape } => choose::use_model(vault, &name, shape),
+            ModelAction::Gc => gc(vault),
+            ModelAction::Import { file, keep, shape } => choose::import(vault, &file, !keep, shape),
+            ModelAction::Pull { address, sha256, keep, shape } => {
+                choose::pull(vault, &address, sha256.as_deref(), !keep, shape)
             }
-            ModelAction::Bench { name, passages, questions, json } => {
-                bench(vault, name.as_deref(), passages as usize, questions, json)
+            ModelAction::Bench { name, passages, questions } => {
+                bench(vault, name.as_deref(), passages as usize, questions)
             }
         }
     }
@@ -148,7 +126,7 @@ pub(super) struct ShapeArgs {
     #[arg(long, value_name = "TEXT")]
     pub(super) document_prefix: Option<String>,
     /// How the vectors of a text's tokens become one.
-    #[arg(long, value_parser = one_of::<PoolingChoice>(&["auto", "mean", "cls", "last"]))]
+    #[arg(long)]
     pub(super) pooling: Option<PoolingChoice>,
 }
 
@@ -228,7 +206,7 @@ impl ListedModel {
     }
 }
 
-pub(super) fn list(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+pub(super) fn list(vault: Option<&Path>) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let config = Config::load(home.root())?.embed;
     let folder = models_folder();
@@ -248,7 +226,7 @@ pub(super) fn list(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> 
         models.push(ListedModel::file(config.model, used, true));
     }
     let list = ModelList { folder, models, known: &KNOWN_MODELS };
-    answer(json, &list, true, |out| print(&list, out))
+    answer(&list, true, |out| print(&list, out))
 }
 
 /// The models in a folder, by name.
@@ -282,11 +260,11 @@ fn print(list: &ModelList, out: &mut Out) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn gc(vault: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+pub(super) fn gc(vault: Option<&Path>) -> anyhow::Result<Outcome> {
     let mut backend = Backend::open(vault, |_| {})?;
     backend.catch_up(true)?;
     let dropped = backend.ask(&endpoints::routes::DROP_KEPT_VECTORS, &())?;
-    answer(json, &dropped, true, |out| match dropped.dropped {
+    answer(&dropped, true, |out| match dropped.dropped {
         0 => Ok(writeln!(out, "there are no vectors of other models")?),
         some => Ok(writeln!(out, "deleted {} of other models", count(some, "vector"))?),
     })
@@ -303,7 +281,6 @@ pub(super) fn bench(
     name: Option<&str>,
     passages: usize,
     questions: Vec<PathBuf>,
-    json: bool,
 ) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let config = match name {
@@ -357,7 +334,7 @@ pub(super) fn bench(
             "query_p50_ms": milliseconds(half),
             "query_p95_ms": milliseconds(most),
     });
-    let done = answer(json, &measured, true, |out| {
+    let done = answer(&measured, true, |out| {
         let computed =
             model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
         let [loaded, half, most] = [loaded, half, most].map(milliseconds);
@@ -370,7 +347,7 @@ pub(super) fn bench(
     })?;
     drop(model);
     match lock {
-        Some(lock) => answers(home, config.embed, lock, questions, json),
+        Some(lock) => answers(home, config.embed, lock, questions),
         None => Ok(done),
     }
 }
@@ -381,12 +358,12 @@ fn alone(home: &Home) -> anyhow::Result<Lock> {
 }
 
 /// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
-fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>, json: bool) -> anyhow::Result<Outcome> {
+fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>) -> anyhow::Result<Outcome> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder for another index")?;
     let mut config = Config { embed, ..Config::load(home.root())? };
     folder.path().clone_into(&mut config.index.dir);
     let mut backend = Backend::of(App::start(home, config, lock, false)?)?;
-    EvalCommand::of(questions, json).measure(&mut backend)
+    EvalCommand::of(questions).measure(&mut backend)
 }
 
 /// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.

@@ -9,9 +9,9 @@ use clap::{Arg, Args, Command};
 
 use super::backend::{Backend, home, shown_by};
 use super::exit::Outcome;
-use super::terminal::{DIM, MATCH, Out, TITLE, answer, remark, stdout};
+use super::terminal::{DIM, MATCH, Out, TITLE, answer, is_in_json, remark, stdout};
 use crate::access::request::{MAY_LACK_THE_NEWEST, RequestError};
-use crate::base::config::{Citations, MemoryLayer, Mode};
+use crate::base::config::{Citations, Mode};
 use crate::base::path::VaultPath;
 use crate::index::search::{Highlighter, snippet};
 use crate::serve::wire::{HitView, SearchQuery, percent_encode_path, source_line};
@@ -37,44 +37,11 @@ pub(super) struct SearchCommand {
     /// What to look for.
     #[arg(required = true)]
     query: Vec<String>,
-    /// Search by words, by meaning, or both.
-    #[arg(long, value_enum)]
-    mode: Option<Mode>,
     #[command(flatten)]
-    within: NarrowArgs,
-    /// Only notes of these memory scopes, each with an optional weight: project:mech,system=0.4.
-    #[arg(long, value_name = "SCOPES")]
-    scope: Option<String>,
-    /// Like --scope: memory scopes, the most specific first.
-    #[arg(long, value_name = "SCOPES", conflicts_with = "scope")]
-    resolve: Option<String>,
-    /// Only one layer of the memory; summaries not older than `[memory] summary_retention_days`.
-    #[arg(long, value_enum)]
-    layer: Option<MemoryLayer>,
-    /// Only notes with this `topic`; all notes if fewer than three hits have it.
-    #[arg(long)]
-    topic: Option<String>,
-    /// Only notes updated since: 2026-01-05, yesterday, or 7d for the last seven days.
-    #[arg(long)]
-    since: Option<String>,
-    /// Only notes updated until then.
-    #[arg(long)]
-    until: Option<String>,
-    /// Maximum number of hits.
-    #[arg(short = 'n', long, value_name = "N")]
-    limit: Option<usize>,
-    /// Only hits at least this likely to answer, 0 to 1; those below `[search] min_score` are marked "perhaps".
-    #[arg(long, value_name = "SHARE")]
-    min_score: Option<f64>,
-    /// How long to wait for the models, 1 to 60000 ms; after that, the search uses words only and says so.
-    #[arg(long, value_name = "MS")]
-    timeout_ms: Option<u64>,
+    how: SearchQuery,
     /// Override a key of `[search]` in memory.toml for this search: fusion=rrf. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Passages shown before and after a hit; in conversations, turns (default 2).
-    #[arg(long, value_name = "N")]
-    context: Option<usize>,
     /// Where to show the citation: above the passage, below it too, or not at all; default `[search] citations`. JSON always has it.
     #[arg(long, value_enum, value_name = "WHERE")]
     citations: Option<Citations>,
@@ -84,9 +51,6 @@ pub(super) struct SearchCommand {
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Maximum length of a query, in bytes. One that is much longer does not fit into the head of a request, and the daemon
@@ -217,7 +181,7 @@ impl SearchCommand {
             let message = format!("the query has {} bytes; the limit is {MAX_QUERY_BYTES}", query.len());
             return Err(RequestError::invalid(message).into());
         }
-        let by_words = self.mode == Some(Mode::Keyword);
+        let by_words = self.how.mode == Some(Mode::Keyword);
         let mut backend = Backend::open(vault, |config| {
             if by_words {
                 // Keyword search needs no model, and loading one takes longer than the search.
@@ -225,25 +189,11 @@ impl SearchCommand {
             }
         })?;
         backend.catch_up(!by_words)?;
-        let response = backend.search(&SearchQuery {
-            q: query,
-            mode: self.mode,
-            scope: self.scope,
-            resolve: self.resolve,
-            layer: self.layer,
-            topic: self.topic,
-            since: self.since,
-            until: self.until,
-            limit: self.limit,
-            min_score: self.min_score,
-            context: self.context,
-            timeout_ms: self.timeout_ms,
-            set: joined(&self.set),
-            // The daemon knows that it is asked over the socket; alone, all notes are read first.
-            ..self.within.query()
-        })?;
-        if self.json {
-            return answer(true, &response, !response.results.is_empty(), |_| Ok(()));
+        // The daemon knows that it is asked over the socket; alone, all notes are read first.
+        let asked = SearchQuery { q: query, set: joined(&self.set), ..self.how };
+        let response = backend.search(&asked)?;
+        if is_in_json() {
+            return answer(&response, !response.results.is_empty(), |_| Ok(()));
         }
         if response.without_topic {
             remark!("vault: fewer than three hits have that topic; these hits are from all topics");
@@ -258,7 +208,7 @@ impl SearchCommand {
         }
         let home = home(vault)?;
         let config = shown_by(&home);
-        let settings = config.search.with(&joined(&self.set).unwrap_or_default()).map_err(RequestError::invalid)?;
+        let settings = config.search.with(&asked.set.unwrap_or_default()).map_err(RequestError::invalid)?;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
@@ -377,32 +327,8 @@ fn indented(text: &str, matches: &[Range<usize>], out: &mut Out) -> io::Result<(
     Ok(())
 }
 
-/// Narrows searches to some notes.
-#[derive(Debug, Clone, Default, Args)]
-pub(super) struct NarrowArgs {
-    /// Only this collection (a top-level folder).
-    #[arg(long)]
-    pub(super) collection: Option<String>,
-    /// Only notes with this tag, or one below it.
-    #[arg(long)]
-    pub(super) tag: Option<String>,
-    /// Only notes whose path in the vault starts with this.
-    #[arg(long)]
-    pub(super) path: Option<String>,
-}
-
-impl NarrowArgs {
-    /// A search of these notes alone.
-    pub(super) fn query(&self) -> SearchQuery {
-        let Self { collection, tag, path } = self.clone();
-        SearchQuery { collection, tag, path, ..SearchQuery::default() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
@@ -420,7 +346,7 @@ mod tests {
             ("vault get -x", "vault get -x"),
             ("vault", "vault"),
         ] {
-            let words = dashed_query_last(super::super::Cli::command(), typed.split(' ').map(OsString::from), 0, false);
+            let words = dashed_query_last(super::super::command(), typed.split(' ').map(OsString::from), 0, false);
             assert_eq!(words.join(std::ffi::OsStr::new(" ")), parsed);
         }
     }

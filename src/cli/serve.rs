@@ -17,10 +17,9 @@ use super::backend::home;
 use super::client::{Client, PATIENCE};
 use super::exit;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{count, remark, say, shell_quoted, stdout};
+use super::terminal::{count, follow_embeddings, follow_files, is_in_json, remark, say, shell_quoted, stdout};
 use crate::base::config::Config;
-use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
+use crate::index::sync::{ModelStatus, Shared};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
 
@@ -111,21 +110,7 @@ fn start(home: &Home, config: &Config, allow_remote: bool) -> Result<Daemon, Dae
 
 /// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
 fn show_progress(shared: &Shared) {
-    let follow = |bar: Bar, until: fn(&SyncProgress) -> bool, show: fn(&Bar, &Shared, &SyncProgress)| {
-        loop {
-            let progress = shared.wait(Duration::from_millis(100), until);
-            show(&bar, shared, &progress);
-            if until(&progress) || progress.failure.is_some() || progress.phase == Phase::Stopped {
-                bar.finish();
-                return progress;
-            }
-        }
-    };
-    let read = follow(
-        Bar::files(),
-        |progress| progress.caught_up,
-        |bar, _, progress| bar.show(progress.files_done, progress.pending_files),
-    );
+    let read = follow_files(shared);
     if let Some(failure) = read.failure {
         return remark!("vault: {failure}");
     }
@@ -136,7 +121,7 @@ fn show_progress(shared: &Shared) {
     let its = if notes == 1 { "its" } else { "their" };
     // Whoever closed the pipe has no use for it.
     let _ = say!("{} can be found by {its} words", count(notes, "note"));
-    let done = follow(Bar::embeddings(), SyncProgress::is_complete, |bar, shared, _| bar.show_passages(shared));
+    let done = follow_embeddings(shared, Duration::MAX);
     if !done.is_complete() {
         return;
     }
@@ -160,9 +145,6 @@ pub(super) struct OpenCommand {
     /// Print the address instead of opening it.
     #[arg(long)]
     print: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Whoever opens a browser has said within that time when it cannot.
@@ -197,7 +179,7 @@ impl OpenCommand {
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = stdout();
         let opened = !self.print && open(&url);
-        if self.json {
+        if is_in_json() {
             out.json(&json!({ "address": url, "opened": opened }))?;
         } else if !opened {
             writeln!(out, "{url}")?;

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::backend::home;
 use super::exit::Outcome;
-use super::terminal::{remark, say, stdout};
+use super::terminal::{is_in_json, remark, say, stdout};
 use crate::base::fs::{create_dir, write_atomically};
 use crate::vault::disk::Home;
 
@@ -30,11 +30,7 @@ enum ServiceAction {
         print: bool,
     },
     /// Show whether it runs. Exit code 1: it does not.
-    Status {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
     /// Stop and remove it.
     Remove,
 }
@@ -56,9 +52,9 @@ impl ServiceCommand {
                 }
                 say!("installed {}\nlogs: {}", unit.file.display(), unit.logs())?;
             }
-            ServiceAction::Status { json } => {
+            ServiceAction::Status => {
                 let installed = unit.file.exists();
-                if json {
+                if is_in_json() {
                     let state = if installed { unit.state()? } else { "not installed".to_owned() };
                     let runs = state == "active";
                     let (name, file) = (&unit.name, unit.file.display().to_string());

@@ -8,10 +8,9 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
-use super::conflicts::about;
+use super::changes::about;
 use super::exit::Outcome;
-use super::progress::Bar;
-use super::terminal::{BAD, DIM, Out, PLAIN, answer, bytes, count, remark, say, stdout};
+use super::terminal::{BAD, Bar, DIM, Out, PLAIN, answer, bytes, count, is_in_json, remark, say, stdout};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
@@ -19,11 +18,7 @@ use crate::serve::wire::{ChatState, Model, ReindexParams};
 
 /// Show what is indexed, what is pending, and what cannot be indexed and why.
 #[derive(Debug, Args)]
-pub(super) struct StatusCommand {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct StatusCommand;
 
 /// Problems shown; `--json` has them all.
 const SHOWN: usize = 20;
@@ -37,7 +32,7 @@ impl StatusCommand {
         backend.catch_up(true)?;
         backend.warn_if_read_only();
         let (served, status) = (backend.is_served(), backend.status()?);
-        answer(self.json, &status, true, |out| Ok(print(&status, served, out)?))
+        answer(&status, true, |out| Ok(print(&status, served, out)?))
     }
 }
 
@@ -85,51 +80,48 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
 }
 
 /// What a person should know of the chat model of the memory; the first of them is named.
-fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
+fn processing(memory: &wire::ProcessingState) -> Vec<String> {
     let since =
         memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
     let mut lines = vec![match &memory.model {
-        None => (format!("no model reads conversations; {asked}"), true),
-        Some(model) => (format!("{model}, {}; {asked}", memory.state), true),
+        None => format!("no model reads conversations; {asked}"),
+        Some(model) => format!("{model}, {}; {asked}", memory.state),
     }];
-    lines.extend(memory.reason.clone().map(|reason| (reason, false)));
+    lines.extend(memory.reason.clone());
     if memory.model.is_some() && memory.queued + memory.dead + memory.withheld > 0 {
         let waiting = count(memory.queued, "session");
         let aside = format!("{} set aside (`vault memory processing`)", memory.dead);
-        lines.push((format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld), false));
+        lines.push(format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld));
     }
     lines
 }
 
 /// What a person should know of the sessions of other programs; the first of them is named.
-fn sessions(state: &wire::SessionsState) -> Vec<(String, bool)> {
+fn sessions(state: &wire::SessionsState) -> Vec<String> {
     let by = match &state.reason {
         _ if state.by.is_empty() => "not checked yet".to_owned(),
         None => format!("noticed by {}", state.by),
         Some(reason) => format!("noticed by {}: {reason}", state.by),
     };
-    let mut lines = vec![(format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file")), true)];
+    let mut lines = vec![format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file"))];
     let more = [
         (state.gone, "gone: the notes made from them stay"),
         (state.begun_anew, "started over: what was stored of them before stays in separate notes"),
         (state.cut_short, "shorter than before: what was stored of them stays"),
     ];
     let files = more.into_iter().filter(|(files, _)| *files > 0);
-    lines.extend(files.map(|(files, what)| (format!("{} {what}", count(files, "file")), false)));
+    lines.extend(files.map(|(files, what)| format!("{} {what}", count(files, "file"))));
     if state.edited > 0 {
-        lines.push((format!("{} edited by you: new turns are added", count(state.edited, "note")), false));
+        lines.push(format!("{} edited by you: new turns are added", count(state.edited, "note")));
     }
     let problems = state.problems.iter().take(SHOWN);
-    lines.extend(problems.map(|problem| (format!("{}: {}", problem.path, problem.reason), false)));
+    lines.extend(problems.map(|problem| format!("{}: {}", problem.path, problem.reason)));
     lines
 }
 
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
-    let mut line = |name: &str, value: &str| {
-        out.paint(DIM, &format!("{name:11}"))?;
-        writeln!(out, " {value}")
-    };
+    let mut line = |name: &str, value: &str| out.field(name, value);
     line("vault", &status.vault)?;
     match (&status.address, served) {
         (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
@@ -205,10 +197,8 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
             line("", trouble)?;
         }
     }
-    if let Some(memory) = &status.processing {
-        for text in processing(memory) {
-            line(if text.1 { "memory" } else { "" }, &text.0)?;
-        }
+    for (at, text) in status.processing.iter().flat_map(processing).enumerate() {
+        line(if at == 0 { "memory" } else { "" }, &text)?;
     }
     if served {
         for (name, value) in watching(&status.watching) {
@@ -243,8 +233,8 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
         line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
     }
-    for (text, is_first) in status.sessions.iter().flat_map(sessions) {
-        line(if is_first { "sessions" } else { "" }, &text)?;
+    for (at, text) in status.sessions.iter().flat_map(sessions).enumerate() {
+        line(if at == 0 { "sessions" } else { "" }, &text)?;
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
@@ -307,7 +297,8 @@ fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
 /// Compare every note with the index and repair differences, or rebuild the index.
 ///
 /// Safe while the daemon runs: the daemon does the work, and keeps answering. --full rebuilds the index from nothing; you can
-/// search by keyword again within seconds, and by meaning as passages are embedded.
+/// search by keyword again within seconds, and by meaning as passages are embedded. --json prints the status, as `vault status
+/// --json` has it.
 #[derive(Debug, Args)]
 pub(super) struct ReindexCommand {
     /// Rebuild everything from nothing.
@@ -316,9 +307,6 @@ pub(super) struct ReindexCommand {
     /// Do not wait until it has finished.
     #[arg(long)]
     no_wait: bool,
-    /// Print JSON: the status, as `vault status --json` has it.
-    #[arg(long)]
-    json: bool,
 }
 
 impl ReindexCommand {
@@ -326,7 +314,7 @@ impl ReindexCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.ask(&endpoints::routes::REINDEX, &ReindexParams { full: self.full })?;
         if self.no_wait && backend.is_served() {
-            if self.json {
+            if is_in_json() {
                 stdout().json(&backend.status()?)?;
             }
             return Ok(Outcome::Done);
@@ -368,7 +356,7 @@ impl ReindexCommand {
         if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
             remark!("vault: a batch of {} is in progress; the daemon fetches it", count(batch.texts, "text"));
         }
-        answer(self.json, &status, true, |out| {
+        answer(&status, true, |out| {
             let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
             Ok(writeln!(out, "{notes}, {passages}, {} embedded", status.embedded)?)
         })
@@ -380,11 +368,7 @@ impl ReindexCommand {
 /// This does not check the notes themselves: they are the truth. The daemon does the same by itself after an unclean stop, and when a
 /// search finds damage, so use this command when you doubt your disk. Exit code 1: something was damaged.
 #[derive(Debug, Args)]
-pub(super) struct VerifyCommand {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(super) struct VerifyCommand;
 
 impl VerifyCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
@@ -394,7 +378,7 @@ impl VerifyCommand {
         let opened = if !backend.is_served() { backend.status()?.rebuilt } else { None };
         let mut verification = backend.ask(&endpoints::routes::VERIFY, &())?;
         verification.damage.splice(0..0, opened);
-        if self.json {
+        if is_in_json() {
             stdout().json(&verification)?;
         } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
@@ -416,7 +400,7 @@ impl VerifyCommand {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        if !self.json {
+        if !is_in_json() {
             say!("mended")?;
         }
         Ok(Outcome::Damaged)

@@ -3,13 +3,16 @@
 //! own, and are handed over apart from the text.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracing::{Level, Metadata};
@@ -17,6 +20,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::exit::Outcome;
 use crate::access::request::{ErrorKind, RequestError};
+use crate::index::sync::{Phase, Shared, SyncProgress};
 
 pub(super) const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -40,6 +44,19 @@ macro_rules! remark {
 pub(super) use {remark, say};
 
 pub(super) use crate::serve::mcp::count;
+
+/// Whether the command is to answer in JSON.
+static IN_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Has the command answer in JSON.
+pub(super) fn answer_in_json() {
+    IN_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Whether the command answers in JSON.
+pub(super) fn is_in_json() -> bool {
+    IN_JSON.load(Ordering::Relaxed)
+}
 
 /// Whether JSON was printed.
 static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
@@ -122,6 +139,12 @@ impl Out {
             self.paint(*style, text)?;
         }
         self.stream.write_all(b"\n")
+    }
+
+    /// Prints a value behind its name.
+    pub(super) fn field(&mut self, name: &str, value: &str) -> io::Result<()> {
+        self.paint(DIM, &format!("{name:11}"))?;
+        writeln!(self, " {value}")
     }
 
     /// Prints a clickable text (OSC 8).
@@ -342,18 +365,31 @@ fn chain(error: &anyhow::Error) -> String {
 
 /// Prints an answer: as JSON, or in words. Where there is nothing in it, nothing was found.
 pub(super) fn answer(
-    json: bool,
     found: &impl Serialize,
     any: bool,
     in_words: impl FnOnce(&mut Out) -> anyhow::Result<()>,
 ) -> anyhow::Result<Outcome> {
     let mut out = stdout();
-    if json {
+    if is_in_json() {
         out.json(found)?
     } else {
         in_words(&mut out)?
     }
     Ok(Outcome::found(any))
+}
+
+/// Says below a list that there is nothing in it, or more than was asked for.
+pub(super) fn remark_end(any: bool, cut: bool, none: &str) {
+    match (any, cut) {
+        (false, _) => remark!("vault: {none}"),
+        (true, true) => remark!("vault: there are more; --limit shows them"),
+        (true, false) => {}
+    }
+}
+
+/// Says that there is nothing.
+pub(super) fn remark_none(any: bool, none: &str) {
+    remark_end(any, false, none);
 }
 
 /// A path as a shell takes it.
@@ -394,6 +430,130 @@ pub(super) fn remark_behind(searchable: bool) {
     if !searchable {
         remark!("vault: it is written, and the index does not have it yet; `vault status` says why");
     }
+}
+
+/// A bar on standard error with rate and time left; nothing when that is not a terminal. Its words are ours alone, so it needs
+/// not go the way of what may hold a note's.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    /// Where it is drawn, until it is for the first time.
+    target: Cell<Option<ProgressDrawTarget>>,
+}
+
+/// Before that long nobody can tell how fast it is.
+const SETTLES_AFTER: Duration = Duration::from_secs(1);
+
+impl Bar {
+    /// Counts notes.
+    pub(super) fn files() -> Self {
+        Self::new("reading notes")
+    }
+
+    /// Counts passages.
+    pub(super) fn embeddings() -> Self {
+        Self::new("embedding passages")
+    }
+
+    /// Counts questions.
+    pub(super) fn questions() -> Self {
+        Self::new("asking")
+    }
+
+    /// Counts bytes.
+    pub(super) fn bytes(what: &'static str) -> Self {
+        Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {left}")
+    }
+
+    fn new(what: &'static str) -> Self {
+        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}  {rate}  {left}")
+    }
+
+    fn with_template(what: &'static str, template: &str) -> Self {
+        let told = |state: &ProgressState, tell: fn(&ProgressState) -> String, out: &mut dyn fmt::Write| {
+            // Writing into a text cannot fail.
+            let _ = out.write_str(&tell(state));
+        };
+        let style = ProgressStyle::with_template(template)
+            .expect("the template is well formed")
+            .with_key("rate", move |state: &ProgressState, out: &mut dyn fmt::Write| {
+                told(state, |state| rate(state.per_sec(), state.elapsed()), out);
+            })
+            .with_key("left", move |state: &ProgressState, out: &mut dyn fmt::Write| {
+                told(state, |state| left(state.eta(), state.elapsed()), out);
+            });
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(style);
+        bar.set_message(what);
+        Self { bar, target: Cell::new(Some(ProgressDrawTarget::stderr())) }
+    }
+
+    /// Shows so many done and so many left.
+    pub(super) fn show(&self, done: usize, left: usize) {
+        self.bar.set_length((done + left) as u64);
+        self.bar.set_position(done as u64);
+        if let Some(target) = self.target.take() {
+            // What was done before says nothing of how fast it is now.
+            self.bar.tick();
+            self.bar.reset_elapsed();
+            self.bar.set_draw_target(target);
+            self.bar.tick();
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Waits until every note has been read, or none can be, and shows how far that is.
+pub(super) fn follow_files(shared: &Shared) -> SyncProgress {
+    let show = |bar: &Bar, progress: &SyncProgress| bar.show(progress.files_done, progress.pending_files);
+    follow(&Bar::files(), shared, Duration::MAX, |progress| progress.caught_up, show)
+}
+
+/// The same until every passage is embedded, for so long at most.
+pub(super) fn follow_embeddings(shared: &Shared, patience: Duration) -> SyncProgress {
+    let show = |bar: &Bar, _: &SyncProgress| {
+        if let Some(snapshot) = shared.snapshot() {
+            let (embedded, of) = snapshot.embedded(None);
+            bar.show(embedded, of.saturating_sub(embedded));
+        }
+    };
+    follow(&Bar::embeddings(), shared, patience, SyncProgress::is_complete, show)
+}
+
+fn follow(
+    bar: &Bar,
+    shared: &Shared,
+    patience: Duration,
+    until: fn(&SyncProgress) -> bool,
+    show: impl Fn(&Bar, &SyncProgress),
+) -> SyncProgress {
+    let begun = Instant::now();
+    loop {
+        let is_over = |progress: &SyncProgress| until(progress) || progress.failure.is_some();
+        let progress = shared.wait(Duration::from_millis(100), is_over);
+        show(bar, &progress);
+        if is_over(&progress) || progress.phase == Phase::Stopped || begun.elapsed() >= patience {
+            bar.finish();
+            return progress;
+        }
+    }
+}
+
+fn rate(per_second: f64, elapsed: Duration) -> String {
+    match per_second {
+        _ if elapsed < SETTLES_AFTER => String::new(),
+        0.05..10.0 => format!("{per_second:.1}/s"),
+        10.0.. => format!("{}/s", HumanCount(per_second.round() as u64)),
+        _ => String::new(),
+    }
+}
+
+/// indicatif says 0 where it does not know.
+fn left(left: Duration, elapsed: Duration) -> String {
+    if left.is_zero() || elapsed < SETTLES_AFTER { String::new() } else { format!("{:#} left", HumanDuration(left)) }
 }
 
 #[cfg(test)]
@@ -493,5 +653,24 @@ mod tests_of_output {
     #[test]
     fn bytes_are_told_in_a_unit_that_fits() {
         assert_eq!((bytes(999), bytes(25_279_584)), ("999 B".into(), "25.3 MB".into()));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_bars {
+    use super::*;
+
+    #[test]
+    fn rates_are_rounded_and_what_nobody_knows_yet_is_not_told() {
+        let (early, late) = (Duration::from_millis(200), Duration::from_secs(3));
+        for (per_second, told) in
+            [(12.2674, "12/s"), (1234.5, "1,235/s"), (3.0519, "3.1/s"), (0.0, ""), (f64::NAN, ""), (-1.0, "")]
+        {
+            assert_eq!(rate(per_second, late), told);
+            assert_eq!(rate(per_second, early), "");
+        }
+        assert_eq!(left(Duration::ZERO, late), "");
+        assert_eq!(left(Duration::from_secs(90), early), "");
+        assert_eq!(left(Duration::from_secs(42), late), "42s left");
     }
 }

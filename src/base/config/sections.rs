@@ -200,7 +200,7 @@ impl EmbedConfig {
 }
 
 /// How token vectors become one vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolingChoice {
     /// As the model file says.

@@ -95,10 +95,7 @@ impl SettingsFile {
             // As whoever wrote it has laid it out.
             return Ok(text.to_owned());
         }
-        let changed = as_written(text, |text| match self.format {
-            SettingsFormat::Json => self.with_members(text, entry),
-            SettingsFormat::Toml => with_table(text, &self.keys, entry),
-        });
+        let changed = as_written(text, |text| self.with_parts(text, entry));
         let changed = changed.with_context(|| self.path.display().to_string())?;
         // Whatever this made of it, the entry is there now and the rest is what it was.
         if said(self.value(&changed)?) != said(with_value(before, &self.keys, entry)) {
@@ -131,17 +128,21 @@ impl SettingsFile {
         Ok(text)
     }
 
-    /// A JSON text with another entry: where there is one, what is the same in both stays as it is laid out.
-    fn with_members(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
+    /// A text with another entry: where there is one, what is the same in both stays as it is laid out.
+    fn with_parts(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
+        let set = match self.format {
+            SettingsFormat::Json => with_member,
+            SettingsFormat::Toml => with_item,
+        };
         let there = self.entry(text)?;
         let (Some(Value::Object(before)), Some(Value::Object(after))) = (&there, entry) else {
-            return with_member(text, &self.keys, entry);
+            return set(text, &self.keys, entry);
         };
         let mut text = text.to_owned();
         for key in before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))) {
             if before.get(key) != after.get(key) {
                 let keys: Vec<&str> = self.keys.iter().copied().chain([key.as_str()]).collect();
-                text = with_member(&text, &keys, after.get(key))?;
+                text = set(&text, &keys, after.get(key))?;
             }
         }
         Ok(text)
@@ -259,13 +260,13 @@ fn as_written(text: &str, change: impl FnOnce(&str) -> anyhow::Result<String>) -
     Ok(format!("{mark}{}", change(&rest.replace("\r\n", "\n"))?.replace('\n', "\r\n")))
 }
 
-/// A TOML text with another table, or without one, at a path of keys.
-fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Result<String> {
+/// A TOML text with another value, or without one, at a path of keys; what is missing on the way is made.
+fn with_item(text: &str, keys: &[&str], value: Option<&Value>) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse()?;
     let (name, above) = keys.split_last().context("the entry has no name")?;
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for key in above {
-        if !table.contains_key(key) && entry.is_none() {
+        if !table.contains_key(key) && value.is_none() {
             return Ok(text.to_owned());
         }
         let mut made = Table::new();
@@ -273,34 +274,28 @@ fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Resul
         let item = table.entry(key).or_insert(Item::Table(made));
         table = item.as_table_like_mut().with_context(|| format!("`{key}` is not a table"))?;
     }
-    let Some(entry) = entry.and_then(Value::as_object) else {
-        table.remove(name);
-        return Ok(document.to_string());
-    };
-    let there = table.entry(name).or_insert(Item::Table(Table::new()));
-    let there = there.as_table_like_mut().with_context(|| format!("`{name}` is not a table"))?;
-    let gone: Vec<String> =
-        there.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
-    gone.iter().for_each(|key| drop(there.remove(key)));
-    // What is the same stays as it was written: numbers, switches and tables of a person are no texts.
-    for (key, value) in entry {
-        if there.get(key).map(value_of).as_ref() != Some(value) {
-            let mut written = toml_value(value);
-            // So does what is said of it behind it.
-            if let Some(before) = there.get(key).and_then(Item::as_value) {
-                *written.decor_mut() = before.decor().clone();
+    match value {
+        None => drop(table.remove(name)),
+        Some(value) => {
+            let mut item = toml_item(value);
+            // What is said of it behind it stays.
+            if let (Some(before), Some(now)) = (table.get(name).and_then(Item::as_value), item.as_value_mut()) {
+                *now.decor_mut() = before.decor().clone();
             }
-            there.insert(key, toml_edit::value(written));
+            table.insert(name, item);
         }
     }
     Ok(document.to_string())
 }
 
-/// A text or a list of texts, as our entries have them.
-fn toml_value(value: &Value) -> toml_edit::Value {
-    match value.as_array() {
-        Some(list) => list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>().into(),
-        None => value.as_str().unwrap_or_default().into(),
+/// A text, a list of texts, or a table of those, as our entries have them.
+fn toml_item(value: &Value) -> Item {
+    match value {
+        Value::Object(object) => {
+            Item::Table(object.iter().map(|(key, value)| (key.as_str(), toml_item(value))).collect())
+        }
+        Value::Array(list) => toml_edit::value(list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>()),
+        other => toml_edit::value(other.as_str().unwrap_or_default()),
     }
 }
 

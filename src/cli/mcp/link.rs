@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
-use super::{AnswerForm, INTERNAL, RpcMessage, refusal};
+use super::{AnswerForm, AnswersMessages, INTERNAL, RpcMessage, refusal};
 use crate::base::config::Config;
 use crate::index::sync::Shared;
 use crate::serve::api::AS_AGENT;
@@ -78,42 +78,6 @@ impl DaemonLink {
             session: Mutex::default(),
             own: Default::default(),
         }
-    }
-
-    /// Passes a message on; gives the answer, where there is one to give.
-    pub(super) async fn ask(&self, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
-        let mut again = message.changes_nothing;
-        let (status, session, body) = loop {
-            let stream = self.connect().await?;
-            match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {
-                Ok(Ok(answer)) => break answer,
-                // One that was just ending takes connections that it never looks at.
-                Ok(Err(error)) if again => {
-                    tracing::debug!("asking again: {error:#}");
-                    again = false;
-                }
-                Ok(Err(error)) => {
-                    return Err(error
-                        .context("the daemon stopped during this request; check whether it was done, then try again"));
-                }
-                Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
-            }
-        };
-        let Some(id) = &message.id else { return Ok(None) };
-        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if answer.get("jsonrpc").is_some() {
-            if message.method == "initialize"
-                && let Some(version) = answer["result"]["protocolVersion"].as_str()
-            {
-                *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
-                *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
-            }
-            return Ok(Some(answer.to_string().into_bytes()));
-        }
-        let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
-        let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
-        let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
-        Ok(Some(refusal(id, INTERNAL, &message)))
     }
 
     async fn post(
@@ -186,9 +150,47 @@ impl DaemonLink {
         spawn_blocking(caught_up).await?;
         Ok(())
     }
+}
+
+impl AnswersMessages for DaemonLink {
+    /// Passes a message on; gives the answer, where there is one to give.
+    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
+        let mut again = message.changes_nothing;
+        let (status, session, body) = loop {
+            let stream = self.connect().await?;
+            match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {
+                Ok(Ok(answer)) => break answer,
+                // One that was just ending takes connections that it never looks at.
+                Ok(Err(error)) if again => {
+                    tracing::debug!("asking again: {error:#}");
+                    again = false;
+                }
+                Ok(Err(error)) => {
+                    return Err(error
+                        .context("the daemon stopped during this request; check whether it was done, then try again"));
+                }
+                Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
+            }
+        };
+        let Some(id) = &message.id else { return Ok(None) };
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if answer.get("jsonrpc").is_some() {
+            if message.method == "initialize"
+                && let Some(version) = answer["result"]["protocolVersion"].as_str()
+            {
+                *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+                *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+            }
+            return Ok(Some(answer.to_string().into_bytes()));
+        }
+        let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
+        let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
+        let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
+        Ok(Some(refusal(id, INTERNAL, &message)))
+    }
 
     /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
-    pub(super) async fn end(&self) -> bool {
+    async fn close(&self) -> bool {
         let Some(Own { stop, running }) = self.own.lock().await.take() else { return true };
         let _ = stop.send(true);
         // One that is still waiting for the disk to start is not waited for.

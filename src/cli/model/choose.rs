@@ -12,8 +12,7 @@ use crate::base::config::{Config, EmbedConfig, NewValue, PoolingChoice};
 use crate::cli::backend::{Backend, home};
 use crate::cli::eval::name;
 use crate::cli::exit::Outcome;
-use crate::cli::progress::Bar;
-use crate::cli::terminal::{answer, remark, say};
+use crate::cli::terminal::{Bar, answer, is_in_json, remark, say};
 use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::serve::api::endpoints;
 use crate::serve::wire::ModelReloaded;
@@ -33,7 +32,7 @@ pub(super) fn sha256(text: &str) -> Result<String, String> {
     is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 has 64 hex digits".into())
 }
 
-pub(super) fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs, json: bool) -> anyhow::Result<Outcome> {
+pub(super) fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let chosen = if ["bundled", "none"].contains(&name) {
         shaped(name, None, shape)
@@ -42,16 +41,10 @@ pub(super) fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs, json
         let named = path_in_config(&path, &home);
         checked(&path, &named, shape, &home)?
     };
-    settle(&home, &chosen, true, None, json)
+    settle(&home, &chosen, true, None)
 }
 
-pub(super) fn import(
-    vault: Option<&Path>,
-    file: &Path,
-    used: bool,
-    shape: ShapeArgs,
-    json: bool,
-) -> anyhow::Result<Outcome> {
+pub(super) fn import(vault: Option<&Path>, file: &Path, used: bool, shape: ShapeArgs) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let file = &std::path::absolute(file)?;
     let name = file_name(file)?;
@@ -65,7 +58,7 @@ pub(super) fn import(
         copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
     }
     chosen.embed.model = path_in_config(&target, &home);
-    settle(&home, &chosen, used, Some(&target), json)
+    settle(&home, &chosen, used, Some(&target))
 }
 
 pub(super) fn pull(
@@ -74,7 +67,6 @@ pub(super) fn pull(
     wanted: Option<&str>,
     used: bool,
     shape: ShapeArgs,
-    json: bool,
 ) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let path = address.split(['?', '#']).next().unwrap_or_default();
@@ -93,10 +85,10 @@ pub(super) fn pull(
     let mut chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
     fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
     chosen.embed.model = path_in_config(&target, &home);
-    if wanted.is_none() && !json {
+    if wanted.is_none() && !is_in_json() {
         say!("its SHA-256 is {sha256}")?;
     }
-    settle(&home, &chosen, used, Some(&target), json)
+    settle(&home, &chosen, used, Some(&target))
 }
 
 /// Has nobody else write the file meanwhile.
@@ -204,7 +196,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Has memory.toml name the model, unless it is only kept, and says what was done.
-fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>) -> anyhow::Result<Outcome> {
     let before = Config::load(home.root())?.embed;
     let embed = &chosen.embed;
     let pooling = [before.pooling, embed.pooling].map(name);
@@ -234,7 +226,7 @@ fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: b
         "used": used,
         "changed": changes.iter().map(|(key, _)| format!("embed.{key}")).collect::<Vec<_>>(),
     });
-    answer(json, &settled, true, |out| {
+    answer(&settled, true, |out| {
         let name = chosen.is.as_deref().unwrap_or(&embed.model);
         if let Some(kept) = kept {
             writeln!(out, "{name} works, and is in {}", kept.display())?;

@@ -12,8 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use super::auth::{is_open, is_trace};
-use super::caller::Asking;
+use super::auth::{Asking, is_open, is_trace};
 use super::serve::is_late;
 use crate::access::request::{RequestError, Role};
 use crate::serve::app::App;
@@ -58,7 +57,7 @@ pub(super) async fn answer<R: Role, T: Send + 'static>(
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!("a request panicked: {error}");
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this")
+        ApiError::failed()
     })
 }
 
@@ -137,6 +136,11 @@ pub(crate) struct ApiError {
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, detail: ErrorDetail { code, message: message.into(), hint: None } }
+    }
+
+    /// That nobody foresaw this.
+    pub(super) fn failed() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this")
     }
 
     pub(super) fn too_large(at_most: usize) -> Self {

@@ -20,7 +20,7 @@ use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder, S
 use utoipa::{IntoParams, ToSchema};
 
 use super::ask::{ApiError, AppState, ErrorBody, JsonBody, MAX_TRACE_BYTES, answer, query};
-use super::caller::Asking;
+use super::auth::Asking;
 use crate::access::request::{RequestError, Role};
 use crate::serve::app::App;
 use crate::serve::wire::percent_encode;
@@ -393,11 +393,12 @@ fn named(path: &str, method: &HttpMethod, name: &str) -> Parameter {
     parameter.description(Some(said)).schema(Some(schema)).build()
 }
 
-/// Declares endpoints, in groups: for each a constant, by which it is called, and the function that answers.
+/// Declares endpoints, in groups: for each a constant, by which it is called, and the function that answers: by its name where it takes who
+/// asks and the parameters.
 macro_rules! endpoints {
     ($($(#[doc = $about:literal])+ $group:ident {
         $($(#[doc = $line:literal])+ $NAME:ident = $method:ident $path:literal, $In:ty => $Out:ty, $R:ty
-        $([$($how:ident)+])?: $run:expr;)+
+        $([$($how:ident)+])?: $($answer:path)? $(|$a:ident| $run:expr)?;)+
     })+) => {
         $($(#[doc = $about])+
         pub(crate) mod $group {
@@ -407,7 +408,8 @@ macro_rules! endpoints {
             pub(crate) const $NAME: Endpoint<$In, $Out> = Endpoint::new(EndpointMethod::$method, $path)$($(.$how())+)?;)+
 
             pub(super) fn add_to(all: Endpoints) -> Endpoints {
-                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText::new(stringify!($group), stringify!($NAME), &[$($line),+]), $run))+
+                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText::new(stringify!($group), stringify!($NAME), &[$($line),+]),
+                    $(|a| $answer(a.role, &a.params))? $(|$a| $run)?))+
             }
         })+
 

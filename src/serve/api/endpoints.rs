@@ -17,7 +17,7 @@ endpoints! {
     /// State and maintenance of the vault.
     routes {
         /// The state of the vault and its index. An agent gets only what it may read.
-        STATUS = GET "/status", () => AnyStatus, Viewer: status;
+        STATUS = GET "/status", () => AnyStatus, Viewer: |a| status(a);
 
         /// Compares every note with the index, or rebuilds the index.
         REINDEX = POST "/reindex", JsonBody<ReindexParams> => Reindexing, Owner [repeatable]:
@@ -41,11 +41,11 @@ endpoints! {
 
         /// Finds what an agent would find: the owner may name any agent, an agent only itself. The answer does not reveal whether an agent
         /// without access to the owner's memory exists.
-        AGENT_SEARCH = GET "/api/user-memory/agent-search", Query<AgentSearchParams> => AgentFound, Viewer: agent_search;
+        AGENT_SEARCH = GET "/api/user-memory/agent-search", Query<AgentSearchParams> => AgentFound, Viewer: |a| agent_search(a);
 
         /// Lists passages, newest notes first.
         BROWSE = GET "/api/user-memory/browse", Query<BrowseParams> => Browse, Viewer [fresh]:
-            |a| crate::vault::notes::browse(a.role, &a.params);
+            crate::vault::notes::browse;
 
         /// Statistics of the vault.
         STATS = GET "/api/user-memory/stats", () => Stats, Viewer [fresh]: |a| crate::vault::notes::stats(a.role);
@@ -58,23 +58,23 @@ endpoints! {
             |a| crate::vault::notes::passage(a.role, a.name).map(|(passage, _)| passage);
 
         /// Returns a whole note, with its body as nodes for a page.
-        NOTE = GET "/api/user-memory/note", Query<NoteParams> => NoteView, Viewer: |a| crate::vault::notes::note(a.role, &a.params);
+        NOTE = GET "/api/user-memory/note", Query<NoteParams> => NoteView, Viewer: crate::vault::notes::note;
     }
 
     /// How notes are connected: links, related notes, tags, names.
     links {
         /// Lists the links of a note, and the notes that link to it.
         LINKS = GET "/api/user-memory/links", Query<LinksParams> => LinksView, Viewer [fresh]:
-            |a| crate::vault::notes::links(a.role, &a.params);
+            crate::vault::notes::links;
 
         /// Lists the broken links of the whole vault.
         UNRESOLVED_LINKS = GET "/api/user-memory/links/unresolved", Query<UnresolvedParams> => UnresolvedView, Owner [fresh slow]:
-            |a| crate::vault::notes::unresolved(a.role, &a.params);
+            crate::vault::notes::unresolved;
 
         /// Lists the notes related to a note, by meaning if it is embedded, else by its most distinctive words; links in either direction
         /// are marked.
         RELATED = GET "/api/user-memory/related", Query<RelatedParams> => RelatedView, Viewer [fresh]:
-            |a| crate::vault::notes::related(a.role, &a.params);
+            crate::vault::notes::related;
 
         /// Lists the tags, with the number of notes for each.
         TAGS = GET "/api/user-memory/tags", () => TagsView, Viewer [fresh]: |a| crate::vault::notes::tags(a.role);
@@ -84,89 +84,87 @@ endpoints! {
 
         /// Lists notes, newest first.
         NOTES_IN = GET "/api/user-memory/notes", Query<NotesParams> => NotesView, Viewer [fresh]:
-            |a| crate::vault::notes::list(a.role, &a.params);
+            crate::vault::notes::list;
     }
 
     /// Entries and the queue of proposals.
     entries {
         /// Lists the visible entries of a memory: those whose sources are all visible.
-        LIST_ENTRIES = GET "/api/entries", Query<EntriesParams> => EntriesView, Viewer:
-            |a| crate::memory::entries::entries(a.role, &a.params);
+        LIST_ENTRIES = GET "/api/entries", Query<EntriesParams> => EntriesView, Viewer: crate::memory::entries::entries;
 
         /// Adds an entry; an agent's entry waits until the owner accepts it.
-        ADD_ENTRY = POST "/api/entries", JsonBody<EntryAddParams> => EntryAdded, Viewer: |a| crate::memory::entries::add(a.role, &a.params);
+        ADD_ENTRY = POST "/api/entries", JsonBody<EntryAddParams> => EntryAdded, Viewer: crate::memory::entries::add;
 
         /// Edits an entry in its line.
         EDIT_ENTRY = POST "/api/entries/edit", JsonBody<EntryEditParams> => EntryChanged, Owner:
-            |a| crate::memory::entries::edit(a.role, &a.params);
+            crate::memory::entries::edit;
 
         /// Deletes an entry, or archives it. After a deletion, the entries that it replaced are active again.
         REMOVE_ENTRY = POST "/api/entries/remove", JsonBody<EntryRemoveParams> => EntryChanged, Owner:
-            |a| crate::memory::entries::remove(a.role, &a.params);
+            crate::memory::entries::remove;
 
         /// Replaces the text of a memory's file. If that would drop more than a quarter of the entries, it fails and lists them.
         REWRITE_ENTRIES = POST "/api/entries/rewrite", JsonBody<EntriesRewriteParams> => EntriesRewritten, Owner:
-            |a| crate::memory::entries::rewrite(a.role, &a.params);
+            crate::memory::entries::rewrite;
 
         /// Lists the waiting proposals, each with the known entry that it affects, and quotes of its sources.
-        LIST_PROPOSALS = GET "/api/review", Query<ReviewParams> => ReviewView, Owner: |a| crate::memory::entries::review(a.role, &a.params);
+        LIST_PROPOSALS = GET "/api/review", Query<ReviewParams> => ReviewView, Owner: crate::memory::entries::review;
 
         /// Accepts and rejects proposals: one, several, or all from a note.
         DECIDE_PROPOSALS = POST "/api/review", JsonBody<ReviewDecisions> => Reviewed, Owner:
-            |a| crate::memory::entries::decide(a.role, &a.params);
+            crate::memory::entries::decide;
     }
 
     /// Facts.
     facts {
         /// Returns facts by scope, namespace and key: one, a namespace, as true or as known at a time, or those that changed.
-        LIST_FACTS = GET "/api/facts", Query<FactsParams> => FactsView, Viewer: |a| crate::memory::facts::facts(a.role, &a.params);
+        LIST_FACTS = GET "/api/facts", Query<FactsParams> => FactsView, Viewer: crate::memory::facts::facts;
 
         /// Sets a fact: in its line of the scope's `facts.md`, or as a new one.
-        SET_FACT = PUT "/api/facts", JsonBody<FactSetParams> => FactWrittenView, Viewer: |a| crate::memory::facts::set(a.role, &a.params);
+        SET_FACT = PUT "/api/facts", JsonBody<FactSetParams> => FactWrittenView, Viewer: crate::memory::facts::set;
 
         /// Removes a fact from its file, because it is no longer true. Its history keeps the earlier values.
         UNSET_FACT = POST "/api/facts/unset", JsonBody<FactNameParams> => FactWrittenView, Viewer:
-            |a| crate::memory::facts::unset(a.role, &a.params);
+            crate::memory::facts::unset;
 
         /// Strikes a fact out, because it was never true; with `from` and `until` only its value in that period, in the history.
         RETRACT_FACT = POST "/api/facts/retract", JsonBody<FactRetractParams> => FactWrittenView, Viewer:
-            |a| crate::memory::facts::retract(a.role, &a.params);
+            crate::memory::facts::retract;
     }
 
     /// Summaries and digests.
     summaries {
         /// Lists summaries of visible conversations, newest first, within `memory.summary_retention_days`.
         LIST_SUMMARIES = GET "/api/summaries", Query<SummariesParams> => SummariesView, Viewer [fresh]:
-            |a| crate::memory::summaries::list(a.role, &a.params);
+            crate::memory::summaries::list;
 
         /// Makes summaries now, by rules: of one conversation, or of all whose turns have changed.
         MAKE_SUMMARIES = POST "/api/summaries/make", JsonBody<SummaryMakeParams> => SummariesMade, Owner [fresh slow]:
-            |a| crate::memory::summaries::make(a.role, &a.params);
+            crate::memory::summaries::make;
 
         /// Returns what was written, captured and decided on a day or in a week, from visible notes; every line has a citation.
         SHOW_DIGEST = GET "/api/digest", Query<DigestParams> => DigestView, Viewer [fresh]:
-            |a| crate::memory::summaries::digest(a.role, &a.params);
+            crate::memory::summaries::digest;
 
         /// Writes the file of a day or a week. A file that the owner has edited stays unchanged.
         WRITE_DIGEST = POST "/api/digest", JsonBody<DigestParams> => DigestWritten, Owner [fresh]:
-            |a| crate::memory::summaries::write_digest(a.role, &a.params);
+            crate::memory::summaries::write_digest;
     }
 
     /// The chat model of the memory.
     processing {
         /// Returns the activity and cost of the chat model of the memory: calls, their outcomes and durations, tokens, failed sessions.
-        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.processing(a.role);
+        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.extraction(a.role)?.processing(a.role);
 
         /// Retries failed sessions with a reloaded model: one, or all.
         RETRY_PROCESSING = POST "/api/processing/retry", JsonBody<RetryParams> => Retried, Owner:
-            |a| a.app.retry_processing(a.role, &a.params);
+            |a| a.app.extraction(a.role)?.retry(a.role, &a.params);
 
         /// Starts to process the waiting conversations now, even if they have been quiet only briefly.
         SYNC_MEMORY = POST "/api/processing/sync", () => ProcessingView, Owner: |a| a.app.sync_memory(a.role);
 
         /// Clears the derived layers: entries, proposals, the profile, unedited summaries. Notes and conversations stay.
-        CLEAR_MEMORY = POST "/api/processing/clear", JsonBody<ClearParams> => Cleared, Owner:
-            |a| a.app.clear_memory(a.role, &a.params);
+        CLEAR_MEMORY = POST "/api/processing/clear", JsonBody<ClearParams> => Cleared, Owner: crate::memory::extraction::clear;
     }
 
     /// The owner's profile.
@@ -175,8 +173,7 @@ endpoints! {
         SHOW = GET "/api/profile", () => ProfileView, Owner: |a| crate::memory::profile::profile(a.role);
 
         /// Writes into the frontmatter of `USER.md`, unless `[memory] user_profile_write_mode` is `off`.
-        SET_USER = PUT "/api/profile/user", JsonBody<UserSetParams> => UserSet, Owner:
-            |a| crate::memory::profile::set_user(a.role, &a.params);
+        SET_USER = PUT "/api/profile/user", JsonBody<UserSetParams> => UserSet, Owner: crate::memory::profile::set_user;
 
         /// Makes the page again, unless a person wrote or edited it.
         REGENERATE = POST "/api/profile/regenerate", () => ProfileMade, Owner [fresh]: |a| crate::memory::profile::regenerate(a.role);
@@ -185,14 +182,13 @@ endpoints! {
     /// The graph of notes.
     graph {
         /// Returns the surroundings of a note, the relations with a name, or the notes of a type.
-        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]:
-            |a| crate::memory::graph::graph(a.role, &a.params);
+        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]: crate::memory::graph::graph;
     }
 
     /// Writing and undoing.
     writes {
         /// Saves a text as a note. Answers when searches can find it.
-        SAVE = POST "/api/user-memory/save", JsonBody<SaveParams> => Saved, Owner: |a| crate::vault::notes::save(a.role, &a.params);
+        SAVE = POST "/api/user-memory/save", JsonBody<SaveParams> => Saved, Owner: crate::vault::notes::save;
 
         /// Deletes the passage with a hash, or the note. Answers when searches no longer find it.
         DELETE_CHUNK = DELETE "/api/user-memory/chunk/{hash}", Query<DeleteParams> => Forgotten, Owner [fresh]:
@@ -203,15 +199,15 @@ endpoints! {
 
         /// Deletes a passage, lines or a note, or reports what would be deleted. Answers when searches no longer find it.
         FORGET = POST "/api/user-memory/forget", JsonBody<ForgetParams> => Forgotten, Owner [fresh]:
-            |a| crate::vault::notes::forget(a.role, &a.params);
+            crate::vault::notes::forget;
 
         /// Writes a remark on a passage. Answers when searches can find it.
         ANNOTATE = POST "/api/user-memory/annotate", JsonBody<AnnotateParams> => Annotated, Owner [fresh]:
-            |a| crate::vault::notes::annotate(a.role, &a.params);
+            crate::vault::notes::annotate;
 
         /// Lists the changes that can be undone, newest first.
         CHECKPOINTS = GET "/api/user-memory/checkpoints", Query<CheckpointsParams> => CheckpointsView, Owner:
-            |a| crate::vault::notes::checkpoints(a.role, &a.params);
+            crate::vault::notes::checkpoints;
 
         /// Restores a note as it was before a change. Answers when searches reflect it.
         RESTORE = POST "/api/user-memory/checkpoints/{id}/restore", JsonBody<RestoreParams> => Restored, Owner:
@@ -227,7 +223,7 @@ endpoints! {
         LIFT = POST "/api/forgotten/{id}/lift", () => LiftedView, Owner: |a| crate::vault::notes::lift(a.role, a.number()?);
 
         /// Lists the changes that the program made to notes, newest first: one line per change, without text.
-        CHANGES = GET "/api/log", Query<ChangesParams> => ChangesView, Owner: |a| crate::vault::notes::changes(a.role, &a.params);
+        CHANGES = GET "/api/log", Query<ChangesParams> => ChangesView, Owner: crate::vault::notes::changes;
     }
 
     /// Documents beside the notes.
@@ -243,11 +239,10 @@ endpoints! {
 
         /// Returns the difference between the two sides of a conflict.
         DIFFERENCE = GET "/api/conflicts/difference", Query<ConflictParams> => ConflictView, Owner:
-            |a| crate::vault::notes::conflict(a.role, &a.params);
+            crate::vault::notes::conflict;
 
         /// Resolves a conflict: keeps one side, or both. Answers when searches reflect it.
-        KEEP = POST "/api/conflicts/keep", JsonBody<KeepParams> => ConflictResolved, Owner:
-            |a| crate::vault::notes::keep(a.role, &a.params);
+        KEEP = POST "/api/conflicts/keep", JsonBody<KeepParams> => ConflictResolved, Owner: crate::vault::notes::keep;
     }
 
     /// Agents and their access.
@@ -256,7 +251,7 @@ endpoints! {
         LIST = GET "/api/agents", () => AgentsView, Owner: |a| crate::access::agents::list(a.role);
 
         /// Creates an agent: its page `agents/<slug>/agent.md`, and a token that is shown only once.
-        ADD = POST "/api/agents", JsonBody<AgentParams> => AgentWithToken, Owner: |a| crate::access::agents::add(a.role, &a.params);
+        ADD = POST "/api/agents", JsonBody<AgentParams> => AgentWithToken, Owner: crate::access::agents::add;
 
         /// Returns an agent, and what it may read.
         SHOW = GET "/api/agents/{slug}", () => AgentView, Owner: |a| crate::access::agents::view(a.role, a.name);
@@ -266,7 +261,8 @@ endpoints! {
             |a| crate::access::agents::change(a.role, a.name, &a.params);
 
         /// Returns the state of the librarian of an agent: whether it reads the traces of the agent, and its progress.
-        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.librarian(a.role, a.name);
+        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner:
+            |a| a.app.extraction(a.role)?.librarian_view(a.role, a.name);
 
         /// Switches the librarian of an agent on or off, sets its tasks, or processes waiting traces now. Absent fields stay unchanged.
         CHANGE_LIBRARIAN = PATCH "/api/agents/{slug}/librarian", JsonBody<LibrarianParams> => LibrarianView, Owner:
@@ -301,38 +297,37 @@ endpoints! {
     memory {
         /// Finds passages of the agent's own memory by their words, their meaning, or both.
         SEARCH = POST "/api/memory/search", JsonBody<MemorySearchParams> => SearchResponse, MemoryWriter:
-            |a| crate::memory::agent::search(a.role, &a.params);
+            crate::memory::agent::search;
 
         /// Stores what would be lost when a conversation is shortened: lines are appended to the agent's memory of the day.
         FLUSH = POST "/api/memory/flush", JsonBody<MemoryFlushParams> => MemoryChange, MemoryWriter:
-            |a| crate::memory::agent::flush(a.role, &a.params);
+            crate::memory::agent::flush;
 
         /// Returns a passage, lines or a whole file of the agent's own memory.
-        GET = POST "/api/memory/get", JsonBody<MemoryGetParams> => MemoryText, MemoryWriter:
-            |a| crate::memory::agent::get(a.role, &a.params);
+        GET = POST "/api/memory/get", JsonBody<MemoryGetParams> => MemoryText, MemoryWriter: crate::memory::agent::get;
 
         /// Appends a text to a file of the agent's own memory, or replaces the text of the file. Answers when searches can find it.
         SAVE = POST "/api/memory/save", JsonBody<MemorySaveParams> => MemoryChange, MemoryWriter:
-            |a| crate::memory::agent::save(a.role, &a.params);
+            crate::memory::agent::save;
 
         /// Deletes a text from a file of the agent's own memory, or the file. Answers when searches no longer find it.
         DELETE = POST "/api/memory/delete", JsonBody<MemoryDeleteParams> => MemoryChange, MemoryWriter:
-            |a| crate::memory::agent::delete(a.role, &a.params);
+            crate::memory::agent::delete;
 
         /// Forgets what a description names, if it is unambiguous; otherwise returns candidates.
         FORGET = POST "/api/memory/forget", JsonBody<MemoryForgetParams> => MemoryForgotten, MemoryWriter:
-            |a| crate::memory::agent::forget(a.role, &a.params);
+            crate::memory::agent::forget;
 
         /// Undoes a change that the agent made to its own memory. Answers when the index agrees.
         RESTORE = POST "/api/memory/restore", JsonBody<MemoryRestoreParams> => MemoryChange, MemoryWriter:
-            |a| crate::memory::agent::restore(a.role, &a.params);
+            crate::memory::agent::restore;
     }
 
     /// Traces of the work of agents.
     traces {
         /// Stores an event of an agent's work: an agent its own, the owner for the agent in `agent_name`. When it answers, the event is
         /// safe on disk, without recognisable secrets. A repeated `id` is stored once.
-        KEEP_TRACE = POST "/api/trace", JsonBody<TraceParams> => TraceStored, Viewer [large]: |a| crate::memory::traces::keep(a.role, &a.params);
+        KEEP_TRACE = POST "/api/trace", JsonBody<TraceParams> => TraceStored, Viewer [large]: crate::memory::traces::keep;
 
         /// Lists the events of an agent's work, newest first, for that agent and the owner. For others this agent does not exist.
         LIST_TRACES = GET "/api/agents/{slug}/trace", Query<TracesParams> => TracesView, Viewer:
@@ -349,7 +344,7 @@ endpoints! {
 
         /// Changes what is captured from now on, in `memory.toml`. Absent fields stay unchanged.
         SET_SETTINGS = PUT "/api/user-memory/settings", JsonBody<CaptureSettingsParams> => CaptureSettings, Owner:
-            |a| crate::memory::capture::set_settings(a.role, &a.params);
+            crate::memory::capture::set_settings;
     }
 
     /// The addresses of QMD and Osaurus.

@@ -4,13 +4,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
-use super::caller::Asking;
+use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::memory::capture::Event as CapturedEvent;
 use crate::serve::app::App;
@@ -106,11 +105,6 @@ fn pump(mut following: Following, listener: &mpsc::Sender<Event>) {
     }
 }
 
-/// The route that programs with a capture token have.
-pub(super) fn capture_routes() -> Router<AppState> {
-    Router::new().route("/api/user-memory/events", post(capture))
-}
-
 /// One event, or up to 10,000.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
@@ -134,11 +128,6 @@ pub(super) async fn capture(
     let vault = Arc::clone(&app);
     let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))
-}
-
-/// The route, for the person and for agents.
-pub(super) fn context_routes() -> Router<AppState> {
-    Router::new().route("/api/context", post(context))
 }
 
 /// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If

@@ -2,7 +2,6 @@
 
 mod ask;
 mod auth;
-mod caller;
 mod endpoint;
 pub(crate) mod endpoints;
 mod events;
@@ -12,12 +11,11 @@ mod passing;
 mod qmd;
 mod router;
 mod serve;
-mod without_token;
 
+pub(crate) use auth::AS_AGENT;
 pub use auth::Guard;
-pub(crate) use caller::AS_AGENT;
 pub(crate) use endpoint::{Endpoint, EndpointCall, Sent};
 pub use openapi::document as openapi;
 pub use router::{Live, alone, guarded, local};
+pub(crate) use router::{OpenService, without_token};
 pub(crate) use serve::{ConnectionLimits, serve};
-pub(crate) use without_token::{OpenService, without_token};

@@ -4,73 +4,57 @@
 use std::collections::BTreeMap;
 
 use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
-use utoipa::openapi::path::{Operation, Parameter, PathItem};
-use utoipa::openapi::schema::{AnyOf, Array, KnownFormat, Object, SchemaFormat, SchemaType, Type};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{OpenApi as Document, RefOr, Response, Schema, SecurityRequirement};
-use utoipa::{Modify, OpenApi};
+use serde_json::{Value, json};
+use utoipa::OpenApi;
 
 use super::{endpoints, events, page, passing, qmd};
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "vault", description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."),
-    paths(
-        super::router::health,
-        events::context,
-        passing::complete,
-        passing::models,
-        events::events,
-        page::token,
-        page::leave,
-        events::capture,
-        qmd::collections,
-        qmd::embed
+    info(
+        title = "vault",
+        description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."
     ),
-    components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView)),
-    modifiers(&Declared, &Tokens, &Tagged, &Exact)
+    paths(
+        super::router::health, events::context, passing::complete, passing::models, events::events, page::token,
+        page::leave, events::capture, qmd::collections, qmd::embed
+    ),
+    components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
 )]
 struct Api;
 
-/// What is declared in one place.
-struct Declared;
-
-impl Modify for Declared {
-    fn modify(&self, document: &mut Document) {
-        endpoints::all().describe(document);
+/// The document as served at `/openapi.json`.
+///
+/// # Panics
+/// Never: a description is JSON.
+pub fn document() -> Value {
+    let mut document = Api::openapi();
+    endpoints::all().describe(&mut document);
+    let mut document = serde_json::to_value(document).expect("a description is JSON");
+    // Every route but `/health` and those of the page takes a token.
+    let scheme = |scheme: &str| json!({ "type": "http", "scheme": scheme });
+    document["components"]["securitySchemes"] = json!({ "basic": scheme("basic"), "bearer": scheme("bearer") });
+    document["security"] = json!([{ "bearer": [] }, { "basic": [] }]);
+    let schemas = &mut document["components"]["schemas"];
+    for event in EVENTS {
+        // An event has its type beside the fields of that type.
+        schemas[event]["properties"]["type"] = json!({ "type": "string" });
     }
-}
-
-/// Every route but `/health` and those of the page takes a token.
-struct Tokens;
-
-impl Modify for Tokens {
-    fn modify(&self, document: &mut Document) {
-        let components = document.components.get_or_insert_default();
-        components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
-        components.add_security_scheme("basic", SecurityScheme::Http(Http::new(HttpAuthScheme::Basic)));
-        let either = ["bearer", "basic"].map(|scheme| SecurityRequirement::new(scheme, Vec::<String>::new()));
-        document.security = Some(either.to_vec());
-    }
-}
-
-/// An event has its type beside the fields of that type.
-struct Tagged;
-
-impl Modify for Tagged {
-    fn modify(&self, document: &mut Document) {
-        let schemas = &mut document.components.get_or_insert_default().schemas;
-        for name in ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"] {
-            if let Some(RefOr::T(Schema::Object(event))) = schemas.get_mut(name) {
-                event.properties.insert("type".into(), Object::with_type(Type::String).into());
-            }
+    let stamps = EVENTS.iter().flat_map(|event| [(*event, "id", &Like(LINE)), (*event, "time", &Time)]);
+    for (name, field, kind) in limited_fields().chain(stamps) {
+        if let Some(field) = schemas[name]["properties"].get_mut(field) {
+            limit(field, kind);
         }
     }
-}
-
-/// The document as served at `/openapi.json`.
-pub fn document() -> Document {
-    Api::openapi()
+    tell_apart(&mut document);
+    each_operation(&mut document, |path, method, operation| {
+        for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+            let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+            limit_parameter(path, &name, &mut parameter["schema"]);
+        }
+        spell_out(operation, method != "get", path == "/api/profile/regenerate");
+    });
+    document
 }
 
 /// The name of a passage or a note.
@@ -214,100 +198,63 @@ fn limited_fields() -> impl Iterator<Item = (&'static str, &'static str, &'stati
     })
 }
 
-/// Says what texts may be.
-pub(super) struct Exact;
-
-impl Modify for Exact {
-    fn modify(&self, document: &mut Document) {
-        let schemas = &mut document.components.get_or_insert_default().schemas;
-        let stamps = EVENTS.iter().flat_map(|event| [(*event, "id", &Like(LINE)), (*event, "time", &Time)]);
-        for (name, field, kind) in limited_fields().chain(stamps) {
-            if let Some(RefOr::T(Schema::Object(object))) = schemas.get_mut(name)
-                && let Some(RefOr::T(field)) = object.properties.get_mut(field)
-            {
-                limit(field, kind);
-            }
-        }
-        tell_apart(document);
-        for (path, item) in &mut document.paths.paths {
-            for (method, operation) in operations(item) {
-                for parameter in operation.parameters.iter_mut().flatten() {
-                    if let RefOr::T(parameter) = parameter {
-                        limit_parameter(path, parameter);
-                    }
-                }
-                spell_out(operation, method != "get", path == "/api/profile/regenerate");
-            }
+/// Looks at each operation with its address and its method.
+fn each_operation(document: &mut Value, mut look: impl FnMut(&str, &str, &mut Value)) {
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            look(path, method, operation);
         }
     }
 }
 
 /// Names operations that have one name, as what serves them may have, by their address.
-fn tell_apart(document: &mut Document) {
+fn tell_apart(document: &mut Value) {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
-    for item in document.paths.paths.values_mut() {
-        for (_, operation) in operations(item) {
-            *times.entry(operation.operation_id.clone().unwrap_or_default()).or_default() += 1;
+    let id = |operation: &Value| operation["operationId"].as_str().unwrap_or_default().to_owned();
+    each_operation(document, |_, _, operation| *times.entry(id(operation)).or_default() += 1);
+    each_operation(document, |path, method, operation| {
+        if times[&id(operation)] > 1 {
+            let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            operation["operationId"] = format!("{method}_{}", words.collect::<Vec<_>>().join("_")).into();
         }
-    }
-    for (path, item) in &mut document.paths.paths {
-        let words: Vec<&str> =
-            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        for (method, operation) in operations(item) {
-            let id = operation.operation_id.get_or_insert_default();
-            if times.get(id).is_none_or(|times| *times > 1) {
-                *id = format!("{method}_{}", words.join("_"));
-            }
-        }
-    }
+    });
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
-    let PathItem { get, put, post, patch, delete, .. } = item;
-    let all = [("get", get), ("put", put), ("post", post), ("patch", patch), ("delete", delete)];
-    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
-}
-
-fn limit(schema: &mut Schema, kind: &TextLimit) {
-    match (kind, schema) {
-        (Like(pattern), Schema::Object(text)) => text.pattern = Some((*pattern).into()),
-        (Maybe(pattern), Schema::Object(text)) => text.pattern = Some(format!(r"^\s*$|{pattern}")),
-        (Names(pattern), Schema::Object(map)) => {
-            let mut name = Object::with_type(Type::String);
-            name.pattern = Some((*pattern).into());
-            map.property_names = Some(Box::new(Schema::Object(name)));
+fn limit(schema: &mut Value, kind: &TextLimit) {
+    match kind {
+        Like(pattern) => schema["pattern"] = json!(pattern),
+        Maybe(pattern) => schema["pattern"] = format!(r"^\s*$|{pattern}").into(),
+        Names(pattern) => schema["propertyNames"] = json!({ "type": "string", "pattern": pattern }),
+        UpTo(most, pattern) => {
+            schema["pattern"] = json!(pattern);
+            schema["maxLength"] = json!(most);
         }
-        (UpTo(most, pattern), Schema::Object(text)) => {
-            text.pattern = Some((*pattern).into());
-            text.max_length = Some(*most);
+        FromOne => schema["minimum"] = json!(1),
+        Time => {
+            schema["format"] = json!("date-time");
+            schema["pattern"] = json!(FROM_1970);
         }
-        (FromOne, Schema::Object(number)) => number.minimum = Some(1.into()),
-        (Time, Schema::Object(text)) => {
-            text.format = Some(SchemaFormat::KnownFormat(KnownFormat::DateTime));
-            text.pattern = Some(FROM_1970.into());
+        Each(pattern) => schema["items"]["pattern"] = json!(pattern),
+        // It is never nothing.
+        FactValue => {
+            let text = json!({ "type": "string", "minLength": 1 });
+            let others = ["number", "boolean", "object"].map(|kind| json!({ "type": kind }));
+            let kinds = [text, json!({ "type": "array", "items": {} })].into_iter().chain(others);
+            *schema = json!({ "anyOf": kinds.collect::<Vec<_>>() });
         }
-        (Each(pattern), Schema::Array(list)) => {
-            if let utoipa::openapi::schema::ArrayItems::RefOrSchema(item) = &mut list.items
-                && let RefOr::T(Schema::Object(text)) = item.as_mut()
-            {
-                text.pattern = Some((*pattern).into());
-            }
-        }
-        (FactValue, schema) => *schema = fact_value(),
-        _ => {}
     }
 }
 
-fn limit_parameter(path: &str, parameter: &mut Parameter) {
-    let Some(RefOr::T(schema)) = &mut parameter.schema else { return };
-    match (path, parameter.name.as_str()) {
+fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
+    match (path, name) {
         (_, "hash") => limit(schema, &Like(HASH)),
-        (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
-        ("/api/user-memory/browse", "day") => {
-            if let Schema::Object(day) = schema {
-                day.format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
-            }
+        // A date, a time, or how long ago.
+        (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => {
+            let formats = ["date", "date-time"].map(|format| json!({ "type": "string", "format": format }));
+            let ago = json!({ "type": "string", "pattern": AGO });
+            *schema = json!({ "anyOf": formats.into_iter().chain([ago]).collect::<Vec<_>>() });
         }
+        ("/api/user-memory/browse", "day") => schema["format"] = json!("date"),
         ("/api/user-memory/search" | "/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         (
@@ -327,36 +274,11 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
     }
 }
 
-/// What a fact may be, which is never nothing.
-fn fact_value() -> Schema {
-    let mut text = Object::with_type(Type::String);
-    text.min_length = Some(1);
-    let others = [Type::Number, Type::Boolean, Type::Object].map(Object::with_type).map(Schema::Object);
-    let list = Schema::Array(Array::new(Object::with_type(SchemaType::AnyValue)));
-    let mut any = AnyOf::new();
-    any.items = [Schema::Object(text), list].into_iter().chain(others).map(RefOr::T).collect();
-    Schema::AnyOf(any)
-}
-
-/// A date, a time, or how long ago.
-fn point_in_time() -> Schema {
-    let text = || Object::with_type(Type::String);
-    let mut kinds = [text(), text(), text()];
-    kinds[0].format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
-    kinds[1].format = Some(SchemaFormat::KnownFormat(KnownFormat::DateTime));
-    kinds[2].pattern = Some(AGO.into());
-    let mut any = AnyOf::new();
-    any.items = kinds.into_iter().map(|kind| RefOr::T(Schema::Object(kind))).collect();
-    Schema::AnyOf(any)
-}
-
 /// Puts the statuses with which a request, that may change something or not, can fail in the place of `4XX`.
-fn spell_out(operation: &mut Operation, may_change: bool, may_be_edited: bool) {
-    let Some(error) = operation.responses.responses.remove("4XX") else { return };
-    let has_body = operation.request_body.is_some();
-    let parameters = operation.parameters.as_deref().unwrap_or_default();
-    let names_something = has_body || !parameters.is_empty();
-    let needs_token = operation.security.is_none();
+fn spell_out(operation: &mut Value, may_change: bool, may_be_edited: bool) {
+    let has_body = operation.get("requestBody").is_some();
+    let names_something = has_body || operation["parameters"].as_array().is_some_and(|all| !all.is_empty());
+    let needs_token = operation.get("security").is_none();
     let statuses = [
         ("400", "The request is invalid", names_something),
         ("401", "A valid token, or a valid code, is required", needs_token || has_body),
@@ -373,13 +295,16 @@ fn spell_out(operation: &mut Operation, may_change: bool, may_be_edited: bool) {
         ("422", "A field of the body is missing, or of another type", has_body),
         ("429", "This agent has reached its limit of requests, or of bytes written per day", needs_token),
     ];
+    let Some(responses) = operation["responses"].as_object_mut() else { return };
+    let Some(error) = responses.remove("4XX") else { return };
     for (status, description, _) in statuses.iter().filter(|(_, _, can)| *can) {
-        let mut response = error.clone();
-        if let RefOr::T(Response { description: said, .. }) = &mut response {
-            *said = (*description).into();
-        }
-        operation.responses.responses.entry((*status).into()).or_insert(response);
+        responses.entry(*status).or_insert_with(|| {
+            let mut response = error.clone();
+            response["description"] = json!(description);
+            response
+        });
     }
+    responses.sort_keys();
 }
 
 #[cfg(test)]
@@ -388,7 +313,7 @@ mod tests {
 
     #[test]
     fn every_field_of_the_table_is_there() {
-        let document = serde_json::to_value(super::document()).unwrap();
+        let document = super::document();
         let schemas = &document["components"]["schemas"];
         for (name, field, _) in limited_fields() {
             assert!(schemas[name]["properties"][field].is_object(), "{name} has no `{field}`");
@@ -401,7 +326,7 @@ mod tests {
 
     #[test]
     fn no_answer_hides_behind_a_range_and_no_operation_behind_another() {
-        let document = serde_json::to_value(super::document()).unwrap();
+        let document = super::document();
         let mut ids = std::collections::BTreeSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {

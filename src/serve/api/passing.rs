@@ -2,21 +2,19 @@
 //! named, with what is worth knowing for the last message in that message. Whatever becomes of memory, the request goes on.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use hyper::body::Frame;
+use futures_util::stream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::ask::{ApiError, AppState, ErrorBody, answer};
-use super::caller::Asking;
+use super::auth::Asking;
 use crate::access::request::Viewer;
 use crate::access::rules::Principal;
 use crate::memory::context::ChatBody;
@@ -86,7 +84,7 @@ pub(super) async fn complete(
     let headers: Vec<(String, String)> = headers.collect();
     // The thread may outlive the daemon's other parts, and keeps none of them.
     let upstream = app.upstream();
-    let asked = move || upstream?.complete(&headers, &body).map_err(Into::into);
+    let asked = move || upstream.map_err(unset)?.complete(&headers, &body).map_err(failed);
     let mut response = passed(room, asked).await.unwrap_or_else(IntoResponse::into_response);
     response.headers_mut().insert(MEMORY, told);
     Ok(response)
@@ -100,7 +98,7 @@ pub(super) async fn complete(
 pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Result<Response, ApiError> {
     let room = may_pass(&app, &asking)?;
     let upstream = app.upstream();
-    passed(room, move || upstream?.models().map_err(Into::into)).await
+    passed(room, move || upstream.map_err(unset)?.models().map_err(failed)).await
 }
 
 /// Refuses who is no agent, and everybody where there is no upstream or no room.
@@ -183,48 +181,25 @@ async fn with_memory(
     }
 }
 
-/// Why nothing comes back.
-pub(super) enum NotPassed {
-    /// The upstream cannot be asked at all.
-    Unset(String),
-    /// It does not answer.
-    Failed(UpstreamError),
+/// That the upstream cannot be asked at all. Why, names what is in the person's environment.
+fn unset(reason: String) -> ApiError {
+    tracing::warn!("nothing is passed on: {reason}");
+    ApiError::new(StatusCode::BAD_GATEWAY, "bad_gateway", "the upstream is not configured correctly")
 }
 
-impl From<UpstreamError> for NotPassed {
-    fn from(error: UpstreamError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<String> for NotPassed {
-    fn from(reason: String) -> Self {
-        Self::Unset(reason)
-    }
-}
-
-impl From<NotPassed> for ApiError {
-    fn from(error: NotPassed) -> Self {
-        match error {
-            // It names what is in the person's environment.
-            NotPassed::Unset(reason) => {
-                tracing::warn!("nothing is passed on: {reason}");
-                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", "the upstream is not configured correctly")
-            }
-            NotPassed::Failed(error @ UpstreamError::TimedOut) => {
-                Self::new(StatusCode::GATEWAY_TIMEOUT, "timeout", error.to_string())
-            }
-            NotPassed::Failed(error @ UpstreamError::Failed(_)) => {
-                Self::new(StatusCode::BAD_GATEWAY, "bad_gateway", error.to_string())
-            }
-        }
-    }
+/// That the upstream does not answer.
+fn failed(error: UpstreamError) -> ApiError {
+    let (status, code) = match error {
+        UpstreamError::TimedOut => (StatusCode::GATEWAY_TIMEOUT, "timeout"),
+        UpstreamError::Failed(_) => (StatusCode::BAD_GATEWAY, "bad_gateway"),
+    };
+    ApiError::new(status, code, error.to_string())
 }
 
 /// Asks on a thread of its own, which ends with the answer or when nobody listens any more, and passes back what comes as it comes.
 async fn passed(
     room: ProxyPermit,
-    ask: impl FnOnce() -> Result<UpstreamAnswer, NotPassed> + Send + 'static,
+    ask: impl FnOnce() -> Result<UpstreamAnswer, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let (head, answered) = oneshot::channel();
     let (parts, receiver) = mpsc::channel(WAITING_PARTS);
@@ -239,12 +214,13 @@ async fn passed(
             }
         }
     };
-    let failed =
-        || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the request cannot be passed on now");
-    std::thread::Builder::new().name("upstream".into()).spawn(pass).map_err(|_| failed())?;
-    let (status, headers) = answered.await.map_err(|_| failed())??;
+    let lost = || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the request cannot be passed on now");
+    std::thread::Builder::new().name("upstream".into()).spawn(pass).map_err(|_| lost())?;
+    let (status, headers) = answered.await.map_err(|_| lost())??;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let mut response = (status, Body::new(PassedBody(receiver))).into_response();
+    // Where the upstream's answer breaks off, so does this, and whoever listens is not led to take a part for the whole.
+    let parts = stream::unfold(receiver, |mut parts| async move { parts.recv().await.map(|part| (part, parts)) });
+    let mut response = (status, Body::from_stream(parts)).into_response();
     for (name, value) in headers {
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HeaderName::from_static(name), value);
@@ -265,17 +241,5 @@ fn pump(answer: &mut UpstreamAnswer, parts: &mpsc::Sender<std::io::Result<Bytes>
         if parts.blocking_send(part).is_err() || is_over {
             return;
         }
-    }
-}
-
-/// The body of an answer. Where the upstream's breaks off, so does this, and whoever listens is not led to take a part for the whole.
-struct PassedBody(mpsc::Receiver<std::io::Result<Bytes>>);
-
-impl HttpBody for PassedBody {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Frame<Bytes>>>> {
-        self.0.poll_recv(context).map(|part| part.map(|part| part.map(Frame::data)))
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::ask::{Answer, AppState, ErrorBody, JsonBody, ask};
-use super::caller::Asking;
+use super::auth::Asking;
 use super::endpoint::{Asked, wants_fresh};
 use crate::access::request::{RequestError, Viewer};
 use crate::base::config::Mode;

@@ -1,19 +1,19 @@
 //! Which address leads where, for whom.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
-use super::ask::{ApiError, MAX_BODY_BYTES};
-use super::auth::{Guard, guard};
-use super::caller::{local as local_caller, only, within_limits};
+use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
+use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
 use super::events::Streams;
 use super::openapi::document;
 use super::page::Sessions;
@@ -68,14 +68,15 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))
-        .merge(events::context_routes())
+        .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
     let declared = endpoints::all().routes();
     Router::new()
         .route("/health", get(health))
-        .merge(events::capture_routes())
+        // Programs with a capture token have it, too.
+        .route("/api/user-memory/events", post(events::capture))
         .merge(declared)
         .merge(readers)
         .with_state(app)
@@ -121,4 +122,73 @@ async fn not_found() -> ApiError {
 
 async fn method_not_allowed() -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not accept this method")
+}
+
+/// Maximum length of a message, in bytes.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Requests that are answered at a time; more wait.
+const AT_A_TIME: usize = 8;
+
+/// Makes of one thing another. It may block.
+type OpenAnswer<T> = Box<dyn Fn(&Value) -> T + Send + Sync>;
+
+/// What answers.
+pub(crate) struct OpenService {
+    /// The answer to a message of MCP; `None` where none is due.
+    pub(crate) message: OpenAnswer<Option<Value>>,
+    /// What a search finds, or why it finds nothing.
+    pub(crate) search: OpenAnswer<Result<Value, String>>,
+}
+
+struct Serving {
+    service: OpenService,
+    free: Semaphore,
+    since: Instant,
+}
+
+/// Serves programs of this machine that have no token, because the person has said so: messages of MCP at `/mcp`, and a search at `/query` (and
+/// `/search`), which `service` answers; and `/health`. Only this host and its own pages are let in.
+pub(crate) fn without_token(service: OpenService) -> Router {
+    let serving = Serving { service, free: Semaphore::new(AT_A_TIME), since: Instant::now() };
+    let guard = Arc::new(Guard::new(Vec::new(), Vec::new()));
+    Router::new()
+        .route("/mcp", post(message))
+        .route("/query", post(search))
+        .route("/search", post(search))
+        .route("/health", get(open_health))
+        .layer(DefaultBodyLimit::max(MAX_MESSAGE_BYTES))
+        .layer(middleware::from_fn_with_state(guard, only_from_here))
+        .with_state(Arc::new(serving))
+}
+
+async fn message(State(serving): State<Arc<Serving>>, JsonBody(message): JsonBody<Value>) -> Response {
+    match answered(serving, move |service| (service.message)(&message)).await {
+        Ok(Some(answer)) => Json(answer).into_response(),
+        Ok(None) => StatusCode::ACCEPTED.into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn search(State(serving): State<Arc<Serving>>, JsonBody(asked): JsonBody<Value>) -> Response {
+    match answered(serving, move |service| (service.search)(&asked)).await {
+        Ok(Ok(found)) => Json(found).into_response(),
+        Ok(Err(why)) => (StatusCode::BAD_REQUEST, Json(json!({ "error": why }))).into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn open_health(State(serving): State<Arc<Serving>>) -> Response {
+    let uptime = serving.since.elapsed().as_secs();
+    Json(json!({ "status": "ok", "uptime": uptime, "version": env!("CARGO_PKG_VERSION") })).into_response()
+}
+
+/// Answers on a thread that may block.
+async fn answered<T: Send + 'static>(
+    serving: Arc<Serving>,
+    answer: impl FnOnce(&OpenService) -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let free = Arc::clone(&serving);
+    let Ok(_turn) = free.free.acquire().await else { return Err(ApiError::failed()) };
+    tokio::task::spawn_blocking(move || answer(&serving.service)).await.map_err(|_| ApiError::failed())
 }

@@ -1,6 +1,5 @@
 //! One vault, opened: its parts and their threads, and the requests that are made of it.
 
-mod documents;
 mod open;
 mod status;
 #[cfg(test)]
@@ -23,12 +22,12 @@ use crate::base::tasks::Task;
 use crate::index::sync::Shared;
 use crate::memory::capture::{self, Capture};
 use crate::memory::context::{self, ContextCache, FrozenContexts};
-use crate::memory::extraction::{self, Extraction};
+use crate::memory::extraction::Extraction;
 use crate::memory::items::FactsSeen;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::serve::wire::{
-    ClearParams, Cleared, ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams,
-    LibrarianView, ProcessingView, Retried, RetryParams, SessionsState, SummariesState, TurnsIngested, TurnsParams,
+    ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams, LibrarianView,
+    ProcessingView, SessionsState, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::Note;
 use crate::vault::backup::BackupState;
@@ -166,71 +165,44 @@ impl App {
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
-    /// What the model of the memory does and costs.
+    /// What the model of the memory does, for the person.
     ///
     /// # Errors
-    /// When the state cannot be read; so all that follow.
-    pub fn processing(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+    /// When the person is another vault's.
+    pub(crate) fn extraction(&self, owner: &Owner) -> Result<&Extraction, RequestError> {
         self.is_of_this(owner.workspace())?;
-        self.extraction.processing(owner)
-    }
-
-    /// Has what was put aside tried again.
-    ///
-    /// # Errors
-    /// Also when no dead letter can have that name.
-    pub fn retry_processing(&self, owner: &Owner, params: &RetryParams) -> Result<Retried, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        self.extraction.retry(owner, params)
+        Ok(&self.extraction)
     }
 
     /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
     ///
     /// # Errors
-    /// As [`App::processing`].
+    /// When the state cannot be read.
     pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        self.extraction.sync(owner, self.worker.is_none())
-    }
-
-    /// How the librarian of an agent is.
-    ///
-    /// # Errors
-    /// Also when there is no such agent.
-    pub fn librarian(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        self.extraction.librarian_view(owner, slug)
+        self.extraction(owner)?.sync(owner, self.worker.is_none())
     }
 
     /// Switches the librarian of an agent on or off, or has it read what waits.
     ///
     /// # Errors
-    /// Also when the model is another than that of `[memory]`, or the agent's page cannot be written.
+    /// When there is no such agent, when the model is another than that of `[memory]`, or the agent's page cannot be written.
     pub fn change_librarian(
         &self,
         owner: &Owner,
         slug: &str,
         params: &LibrarianParams,
     ) -> Result<LibrarianView, RequestError> {
-        let view = self.librarian(owner, slug)?;
+        let extraction = self.extraction(owner)?;
+        let view = extraction.librarian_view(owner, slug)?;
         if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
             let message = "all agents use the `model` of `[memory]` in memory.toml: set it there";
             return Err(RequestError::invalid(message));
         }
         agents::set_librarian(owner, slug, params)?;
         if params.run == Some(true) {
-            self.extraction.run_librarian(owner)?;
+            extraction.run_librarian(owner)?;
         }
-        self.librarian(owner, slug)
-    }
-
-    /// Clears the derived layers.
-    ///
-    /// # Errors
-    /// When the vault cannot be written.
-    pub fn clear_memory(&self, owner: &Owner, params: &ClearParams) -> Result<Cleared, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        extraction::clear(owner, params)
+        extraction.librarian_view(owner, slug)
     }
 
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot

@@ -1,10 +1,10 @@
 //! Opening one vault: its parts, and their threads.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::App;
-use super::documents::follow_documents;
 use crate::access::policy::AgentRegistry;
 use crate::access::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
 use crate::access::rules::{Principal, Turn};
@@ -13,6 +13,7 @@ use crate::base::config::{Config, Switches};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeTable, State};
+use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, Shared, SyncOptions, Syncer};
@@ -26,6 +27,7 @@ use crate::memory::summaries::SummariesParts;
 use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
 use crate::vault::disk::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
@@ -129,30 +131,24 @@ impl App {
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
         let syncer = Syncer::start(options);
-        let shared = Arc::clone(syncer.shared());
-        let state = home.state();
-        let forgotten = Arc::new(ForgottenTexts::new(&state));
-        let changes = Arc::new(ChangeTable::new(&state));
+        let parts = parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
+        let WorkspaceParts { home, config, switches, shared, outside, state, forgotten, changes, fact_store, .. } =
+            &parts;
         let files = Files::new(home.root().to_owned(), &home.state_dir(), outside.clone());
-        let files = Arc::new(files.logged(Arc::clone(&changes)));
-        let switches = Arc::new(Switches::new(home.root(), &config));
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
+        let files = Arc::new(files.logged(Arc::clone(changes)));
         let backup = config.backup.interval().filter(|_| watch);
         let private = globs("access.private", &config.access.private)?;
         let capture =
-            watch.then(|| start_capture(&home, &state, &files, &switches, &forgotten, &shared, private)).transpose()?;
+            watch.then(|| start_capture(home, state, &files, switches, forgotten, shared, private)).transpose()?;
         let capture = capture.map(Arc::new);
         let pending: Arc<dyn PendingEvents> = match &capture {
             Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
-            None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
+            None => Arc::new(AtRest { state: Arc::clone(state), switches: Arc::clone(switches) }),
         };
-        let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(&home), every)).transpose()?;
-        let fact_store = Arc::new(fact_store(&home, &config, &state));
-        let entry_store = Arc::new(EntryStore::new(home.root().to_owned(), config.index.max_file_bytes));
-        let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
+        let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
         let noticed = watch.then(|| {
-            let (fact_store, files) = (Arc::clone(&fact_store), Arc::clone(&files));
-            FactsParts { fact_store, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) }.start()
+            let (fact_store, files) = (Arc::clone(fact_store), Arc::clone(&files));
+            FactsParts { fact_store, files, shared: Arc::clone(shared), lock: Arc::clone(&lock) }.start()
         });
         let noticed = noticed.transpose()?;
         let summaries = (watch && config.memory.enabled).then(|| {
@@ -160,35 +156,21 @@ impl App {
                 root: home.root().to_owned(),
                 config: config.clone(),
                 files: Arc::clone(&files),
-                forgotten: Arc::clone(&forgotten),
-                shared: Arc::clone(&shared),
+                forgotten: Arc::clone(forgotten),
+                shared: Arc::clone(shared),
                 lock: Arc::clone(&lock),
                 clock: summaries_clock,
             };
             parts.start()
         });
         let summaries = summaries.transpose()?;
-        let workspace = Workspace::new(WorkspaceParts {
+        let workspace = Arc::new(Workspace::new(WorkspaceParts {
             pending: Some(pending),
-            switches,
-            shared,
             files: Some(files),
-            home,
-            config,
-            index_dir,
             syncer: Some(syncer),
             lock: Some(lock),
-            outside,
-            state,
-            forgotten,
-            changes,
-            agents,
-            fact_store,
-            entry_store,
-            traces,
-            attachments,
-        });
-        let workspace = Arc::new(workspace);
+            ..parts
+        }));
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
@@ -223,34 +205,8 @@ impl App {
         let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(local(&home, &config)?.read()?);
-        let switches = Arc::new(Switches::new(home.root(), &config));
-        let state = home.state();
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
-        let fact_store = Arc::new(fact_store(&home, &config, &state));
-        let entry_store = Arc::new(EntryStore::new(home.root().to_owned(), config.index.max_file_bytes));
-        let traces = Arc::new(TraceFiles::new(home.root(), MAX_TRACE_BYTES_PER_DAY));
         let attachments = Arc::new(AttachmentReader::looking_at(&index_dir));
-        let workspace = Workspace::new(WorkspaceParts {
-            pending: None,
-            switches,
-            shared,
-            home,
-            config,
-            index_dir,
-            syncer: None,
-            lock: None,
-            files: None,
-            outside,
-            forgotten: Arc::new(ForgottenTexts::new(&state)),
-            changes: Arc::new(ChangeTable::new(&state)),
-            state,
-            agents,
-            fact_store,
-            entry_store,
-            traces,
-            attachments,
-        });
-        let workspace = Arc::new(workspace);
+        let workspace = Arc::new(Workspace::new(parts(home, config, outside, shared, attachments)));
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         Ok(Self::of(workspace, extraction))
     }
@@ -272,6 +228,38 @@ impl App {
             upstream: OnceLock::new(),
             address: OnceLock::new(),
         }
+    }
+}
+
+/// What a vault has whoever writes its index.
+fn parts(
+    home: Home,
+    config: Config,
+    outside: Outside,
+    shared: Arc<Shared>,
+    attachments: Arc<AttachmentReader>,
+) -> WorkspaceParts {
+    let (root, state) = (home.root().to_owned(), home.state());
+    let facts = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes);
+    WorkspaceParts {
+        pending: None,
+        switches: Arc::new(Switches::new(&root, &config)),
+        shared,
+        index_dir: home.index_dir(&config.index.dir),
+        syncer: None,
+        lock: None,
+        files: None,
+        outside,
+        forgotten: Arc::new(ForgottenTexts::new(&state)),
+        changes: Arc::new(ChangeTable::new(&state)),
+        agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
+        fact_store: Arc::new(facts.remembering(&state)),
+        entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
+        traces: Arc::new(TraceFiles::new(&root, MAX_TRACE_BYTES_PER_DAY)),
+        state,
+        attachments,
+        home,
+        config,
     }
 }
 
@@ -311,11 +299,6 @@ fn start_capture(
 /// Maximum number of bytes of its work that an agent may send in a day.
 const MAX_TRACE_BYTES_PER_DAY: u64 = 10_000_000_000;
 
-/// The facts of a vault.
-fn fact_store(home: &Home, config: &Config, state: &Arc<State>) -> FactStore {
-    FactStore::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes).remembering(state)
-}
-
 /// The engine of this process, for a vault.
 fn local(home: &Home, config: &Config) -> Result<LocalEngine, RulesError> {
     let settings = Settings {
@@ -325,4 +308,82 @@ fn local(home: &Home, config: &Config) -> Result<LocalEngine, RulesError> {
         private: globs("access.private", &config.access.private)?,
     };
     Ok(LocalEngine::new(home.index_dir(&config.index.dir), settings))
+}
+
+/// Between two looks at all files; looking takes a tenth of the time at most.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSES_FOR_LOOKS: u32 = 10;
+
+/// Interval at which all files are looked at when nothing has changed.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Interval at which it is looked whether the database is still the one in its place, and at which a look that failed is tried again.
+const LOOK_FOR_DATABASE: Duration = Duration::from_secs(2);
+
+/// Compares the documents with the files after each change of the index, until what this gives is dropped: a note that was made private or
+/// removed leaves the table by itself. `None` where the vault is no such index.
+///
+/// # Errors
+/// When the thread cannot be started.
+fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, FsError> {
+    let Some(place) = IndexPaths::of_folder(root) else { return Ok(None) };
+    let (shared, signal) = (Arc::clone(shared), TaskSignal::default());
+    shared.wakes(&signal);
+    let mut followed = None;
+    let task = Task::start("documents", signal, move |_, _| {
+        if followed.is_none() {
+            followed = FollowedDocuments::open(&place).unwrap_or_else(|error| {
+                tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
+                None
+            });
+        }
+        followed.as_mut().map(|followed| followed.step(&shared))
+    });
+    task.map(Some)
+}
+
+struct FollowedDocuments {
+    documents: QmdDocuments,
+    folder: String,
+    /// The generation of the index that they were compared with last.
+    looked: Option<u64>,
+    /// When that was.
+    at: Instant,
+    /// When they may be looked at again.
+    not_before: Instant,
+    failure: Option<String>,
+}
+
+impl FollowedDocuments {
+    /// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
+    fn open(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
+        let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
+        let (documents, now) = (QmdDocuments::open(place, &collections)?, Instant::now());
+        let folder = place.folder.display().to_string();
+        Ok(Some(Self { documents, folder, looked: None, at: now, not_before: now, failure: None }))
+    }
+
+    /// Looks at all files where something may have changed; says after what time to be called again.
+    fn step(&mut self, shared: &Shared) -> Duration {
+        let begun = Instant::now();
+        if begun < self.not_before {
+            return self.not_before - begun;
+        }
+        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile.
+        let generation = shared.snapshot().map(|snapshot| snapshot.generation());
+        // One that was put in its place, or is to be made anew, has not all documents.
+        let is_due = generation != self.looked
+            || self.failure.is_some()
+            || self.documents.is_replaced()
+            || begun.duration_since(self.at) >= RECHECK_INTERVAL;
+        if generation.is_some() && is_due {
+            let failure = self.documents.refresh().err().map(|error| error.to_string());
+            if let Some(failure) = failure.as_ref().filter(|failure| self.failure.as_ref() != Some(failure)) {
+                tracing::warn!("the documents of {} are looked at again later: {failure}", self.folder);
+            }
+            (self.looked, self.at, self.failure) = (generation, begun, failure);
+            self.not_before = Instant::now() + PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
+        }
+        LOOK_FOR_DATABASE
+    }
 }

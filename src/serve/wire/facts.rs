@@ -1,5 +1,6 @@
 //! Facts, entries and the queue of proposals: what is asked and answered.
 
+use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -7,37 +8,59 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::base::config::MemoryKind;
 
+/// Reads a kind on a command line.
+fn kind(text: &str) -> Result<MemoryKind, String> {
+    let known: Vec<&str> = MemoryKind::ALL.into_iter().map(MemoryKind::word).collect();
+    MemoryKind::of(text).ok_or_else(|| format!("use one of {}", known.join(", ")))
+}
+
+/// Reads a status on a command line.
+fn state(text: &str) -> Result<EntryState, &'static str> {
+    serde_json::from_value(text.into()).map_err(|_| "use one of active, superseded, pending, rejected, archived")
+}
+
 /// Which facts to return, and for which time.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` means all
     /// visible ones. Default `user`, for an agent its own first; with a `tag` all.
+    #[arg(long, conflicts_with = "resolve")]
     pub scope: Option<String>,
     /// Memory scopes, the most specific first: for each key only the fact of the first scope that has it.
+    #[arg(long, value_name = "SCOPES")]
     pub resolve: Option<String>,
     /// The headings above the fact, in lower case, joined by `/`; empty for none.
     pub namespace: Option<String>,
     /// Its key.
+    #[arg(long)]
     pub key: Option<String>,
     /// Prefix of `namespace/key`.
+    #[arg(long)]
     pub prefix: Option<String>,
     /// A tag of the fact itself, or one below it.
+    #[arg(long)]
     pub tag: Option<String>,
     /// Facts that were true then: a date (its end), a time, or how long ago (`7d`).
+    #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
     /// Facts as known then; without `as_of` also those true then by that knowledge.
+    #[arg(long, value_name = "TIME")]
     pub known_at: Option<String>,
-    /// Facts that have changed since.
+    /// Facts that have changed since: a date, a time, or how long ago (`7d`).
+    #[arg(long, value_name = "TIME")]
     pub changed_since: Option<String>,
     /// Include the changes and periods of each fact, and removed facts.
+    #[arg(skip)]
     pub history: Option<bool>,
     /// Include past and future facts.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub expired: Option<bool>,
     /// Maximum facts, 1 to 1,000; default 200, or 10 for a `tag` in all scopes.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
 
@@ -187,58 +210,77 @@ pub struct FactProblem {
 
 /// A fact to set.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactSetParams {
-    /// The memory scope; default `user`, for an agent its own, the only one that it may write.
+    /// The memory scope: `user`, `project:mech`, `agent-type:coding`, `system`, …; default `user`, for an agent its own, the only one that it may
+    /// write.
+    #[arg(long)]
     pub scope: Option<String>,
     /// The headings above it, in lower case, joined by `/`; missing ones are created.
+    #[arg(skip)]
     pub namespace: Option<String>,
     /// The key: letters, digits, `_`, `-` and `.`, starting with a letter or `_`.
+    #[arg(skip)]
     pub key: String,
     /// A text, a number, a list or a map.
+    #[arg(skip)]
     pub value: Value,
     /// From when it is true: a date or a time; `0` for always; default now.
+    #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
     /// Until when, exclusive. A past period is recorded in the history only, and does not change the present value.
+    #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Tags of the fact, replacing its present ones.
+    #[arg(long = "tag", value_name = "TAG", help = "A tag; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// Where it was learned: `notes/api.md#L12`.
+    #[arg(long, value_name = "PLACE")]
     pub source: Option<String>,
-    /// Whether the old value was never true.
+    /// The old value was never true.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub correct: Option<bool>,
     /// The expected present value, as written or as JSON; empty for none. If it differs, nothing is written.
+    #[arg(long, value_name = "VALUE")]
     pub if_value: Option<String>,
 }
 
 /// A fact by its name.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactNameParams {
     /// The memory scope, as for setting one.
+    #[arg(long)]
     pub scope: Option<String>,
     /// The headings above it.
+    #[arg(skip)]
     pub namespace: Option<String>,
     /// Its key.
+    #[arg(skip)]
     pub key: String,
 }
 
 /// A fact that was never true.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactRetractParams {
     /// The memory scope, as for setting one.
+    #[arg(long)]
     pub scope: Option<String>,
     /// The headings above it.
+    #[arg(skip)]
     pub namespace: Option<String>,
     /// Its key.
+    #[arg(skip)]
     pub key: String,
     /// With `until`: start of the past period in which the fact was not true, a date or a time; `0` for always. The present value stays.
+    #[arg(long, value_name = "TIME", requires = "until")]
     pub from: Option<String>,
     /// Until when, exclusive; it must be in the past.
+    #[arg(long, value_name = "TIME", requires = "from")]
     pub until: Option<String>,
 }
 
@@ -270,22 +312,27 @@ pub struct FactWrittenView {
 
 /// Which entries to return.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EntriesParams {
     /// The agent whose memory it is, by its folder; default the owner's, for an agent its own first.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Filter by status; default `active`. Only the owner sees `pending` and `archived`.
+    /// Filter by status: active (the default), superseded, pending, rejected, archived. Only the owner sees `pending` and `archived`.
     #[param(inline)]
+    #[arg(long, value_parser = state)]
     pub status: Option<EntryState>,
-    /// Filter by kind.
+    /// Filter by kind: fact, preference, decision, correction, commitment, relationship, skill.
     #[param(inline)]
+    #[arg(long, value_parser = kind)]
     pub kind: Option<MemoryKind>,
     /// A tag of the entry itself, or one below it.
+    #[arg(long)]
     pub tag: Option<String>,
     /// Maximum entries, 1 to 1,000; default 200.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
 
@@ -362,25 +409,36 @@ pub struct EntryView {
 
 /// An entry to add; an agent proposes it.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryAddParams {
     /// The agent whose memory it is for; default the owner's. An agent proposes for its own.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Its kind; default a fact.
+    /// Its kind, default fact: fact, preference, decision, correction, commitment, relationship, skill.
+    #[arg(long, value_parser = kind)]
     pub kind: Option<MemoryKind>,
     /// Its text, on one line.
     pub text: String,
     /// Its confidence, 0 to 1; default 1, for a proposal of an agent 0.8.
     #[schema(minimum = 0.0, maximum = 1.0)]
+    #[arg(long, value_name = "N")]
     pub confidence: Option<f64>,
     /// Its tags.
+    #[arg(long = "tag", value_name = "TAG", help = "A tag; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// From when it is true: a date, a time, or 0.
+    #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
     /// Until when, exclusive.
+    #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Where it was learned: `notes/api.md#L12`.
+    #[arg(
+        long = "source",
+        value_name = "PLACE",
+        help = "Where it was learned: notes/api.md#L12; may be given more than once"
+    )]
     pub sources: Option<Vec<String>>,
 }
 
@@ -413,38 +471,46 @@ pub struct EntryAdded {
 
 /// A change to an entry.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryEditParams {
-    /// Its id.
+    /// Its id: `e-7f3a2b9c`.
     pub id: String,
     /// The agent whose memory it is in; default the owner's.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Its new text.
     pub text: Option<String>,
     /// Its kind.
+    #[arg(long, value_parser = kind)]
     pub kind: Option<MemoryKind>,
     /// Its confidence, 0 to 1.
     #[schema(minimum = 0.0, maximum = 1.0)]
+    #[arg(long, value_name = "N")]
     pub confidence: Option<f64>,
     /// Its tags; an empty list removes all.
+    #[arg(skip)]
     pub tags: Option<Vec<String>>,
     /// From when it is true; empty removes it.
+    #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
     /// Until when; empty removes it.
+    #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
 }
 
 /// Which entry to remove.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryRemoveParams {
-    /// Its id.
+    /// Its id: `e-7f3a2b9c`.
     pub id: String,
     /// The agent whose memory it is in; default the owner's.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Whether to archive it, with the entries that it replaced; otherwise it is deleted, and they are active again.
+    /// Archive it, with the entries that it replaced; otherwise it is deleted, and they are active again.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub archive: Option<bool>,
 }
 
@@ -487,16 +553,19 @@ pub struct EntryChanged {
 
 /// Which proposals to return.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ReviewParams {
     /// Only for this agent's memory; default all, the owner's first.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Only those learned from this note.
+    #[arg(long, value_name = "PATH")]
     pub source: Option<String>,
     /// Maximum proposals, 1 to 1,000; default 100.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(skip)]
     pub limit: Option<usize>,
 }
 

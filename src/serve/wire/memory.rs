@@ -1,5 +1,6 @@
 //! An agent's own memory, and what is made of notes: the profile, summaries, what chat models do for it.
 
+use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
@@ -250,22 +251,28 @@ pub struct ProfileMade {
 
 /// Fields for `USER.md`; absent fields stay unchanged, and an empty text removes a field.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct UserSetParams {
     /// The name of the owner.
+    #[arg(long)]
     pub name: Option<String>,
     /// Time zone, as an IANA name: `Europe/Vienna`.
+    #[arg(long)]
     pub timezone: Option<String>,
     /// Degrees north; rounded to a tenth (the size of a town), unless `exact` is true.
     #[schema(minimum = -90, maximum = 90)]
+    #[arg(long, allow_negative_numbers = true)]
     pub latitude: Option<f64>,
     /// Degrees east, likewise.
     #[schema(minimum = -180, maximum = 180)]
+    #[arg(long, allow_negative_numbers = true)]
     pub longitude: Option<f64>,
     /// The place in words.
+    #[arg(long = "place", value_name = "PLACE")]
     pub location_place: Option<String>,
-    /// Whether the degrees are stored exactly.
+    /// Store the degrees exactly.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub exact: Option<bool>,
 }
 
@@ -283,16 +290,19 @@ pub struct UserSet {
 
 /// Which summaries to return.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SummariesParams {
     /// Only the summary of this conversation: its path.
+    #[arg(long, value_name = "CONVERSATION")]
     pub of: Option<String>,
     /// Include those older than `memory.summary_retention_days`.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub all: Option<bool>,
     /// Maximum summaries, 1 to 1,000; default 50.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
 
@@ -352,11 +362,12 @@ pub struct SummaryLineView {
 }
 
 /// Which summaries to make now.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryMakeParams {
     /// Only the summary of this conversation: its path. Default all whose turns have changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[arg(value_name = "CONVERSATION")]
     pub of: Option<String>,
 }
 
@@ -567,10 +578,10 @@ pub struct StoreSizes {
 }
 
 /// A retry of failed sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryParams {
-    /// The failed session; default all.
+    /// The id of the failed session, as in `vault memory processing`; default all.
     #[schema(max_length = 32, pattern = "^[0-9a-f]{32}$")]
     pub id: Option<String>,
 }
@@ -583,10 +594,11 @@ pub struct Retried {
 }
 
 /// How to clear the derived layers.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClearParams {
     /// Also delete the checkpoints that would undo it.
+    #[arg(long)]
     pub purge: bool,
 }
 

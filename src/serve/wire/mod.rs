@@ -1,7 +1,6 @@
 //! What is asked and answered, as HTTP, MCP and the command line share it: JSON and its schemas.
 
 mod agents;
-mod capture;
 mod facts;
 mod memory;
 mod notes;
@@ -10,7 +9,6 @@ mod status;
 mod writes;
 
 pub use agents::*;
-pub use capture::*;
 pub use facts::*;
 pub use memory::*;
 pub use notes::*;

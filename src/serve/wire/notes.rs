@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -116,21 +117,25 @@ pub(crate) struct Listing {
 
 /// Which notes to list.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct NotesParams {
     /// Only notes of this collection, or in this folder or one below it: `notes/daily`.
     pub folder: Option<String>,
     /// Only notes with this tag, or one below it.
+    #[arg(long)]
     pub tag: Option<String>,
-    /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
+    /// Only notes updated then or later: a date, `yesterday`, an RFC 3339 time, or how long ago (`7d`).
+    #[arg(long)]
     pub since: Option<String>,
     /// Maximum notes, 1 to 1,000; default 50.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
     /// Number of notes to skip.
     #[param(minimum = 0)]
+    #[arg(skip)]
     pub offset: Option<usize>,
 }
 
@@ -439,27 +444,33 @@ pub struct UnresolvedLink {
 
 /// Which part of the graph; by default the notes with a `type`.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct GraphParams {
     /// The note at the centre: its title, its file's name, an alias, or its path. If there is none, a prefix of names.
     pub name: Option<String>,
     /// Only relations with this name; case and accents are ignored.
+    #[arg(long)]
     pub relation: Option<String>,
     /// Only notes with this `type`: person, company, place, project, tool, concept, event, or any other.
     #[serde(default, rename = "type")]
     #[param(rename = "type")]
+    #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
     /// Maximum steps from the note, 1 to 5; default 2.
     #[param(minimum = 1, maximum = 5)]
+    #[arg(long, value_name = "N")]
     pub depth: Option<usize>,
     /// Relations that were true then: a date (its end), a time, or how long ago (`7d`).
+    #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
     /// Include past and future relations.
+    #[arg(long, action = ArgAction::SetTrue)]
     pub expired: Option<bool>,
     /// Maximum relations, or notes if there are no relations, 1 to 1,000; default 200.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
 

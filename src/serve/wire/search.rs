@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use clap::{Args, ValueEnum};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -15,59 +16,77 @@ use crate::base::config::{MemoryLayer, Mode};
 
 /// A search by HTTP, MCP or the command line.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
     /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
     /// `lex: words`, `vec: a question` and `hyde: a possible answer` search in one way each; `intent: a topic` helps them.
+    #[arg(skip)]
     pub q: String,
     /// How to search; default `[search] mode`.
+    #[arg(long)]
     pub mode: Option<Mode>,
     /// Only this collection.
+    #[arg(long)]
     pub collection: Option<String>,
     /// Only notes with this tag, or one below it; several tags, separated by commas, must all occur.
+    #[arg(long)]
     pub tag: Option<String>,
     /// Only notes whose path starts like this.
+    #[arg(long)]
     pub path: Option<String>,
     /// Only notes of these memory scopes, separated by commas: `user`, `project:mech`, `agent-type:coding`, `system`. `=0.7` after one weighs
     /// its scores, which affects only the order; defaults: project 1, the owner's 1, agent type 0.7, shared memory 0.4.
+    #[arg(long, value_name = "SCOPES")]
     pub scope: Option<String>,
     /// Memory scopes as for facts, the most specific first. Hits are merged by the weights of their scopes.
+    #[arg(long, value_name = "SCOPES", conflicts_with = "scope")]
     pub resolve: Option<String>,
     /// Only one layer of the memory: `entries`, `conversations`, `summaries` (as long as they are kept), `graph` (notes of persons, companies and
     /// the like, and those with named relations) or `notes`, which are all others.
+    #[arg(long)]
     pub layer: Option<MemoryLayer>,
     /// Only notes with this `topic`; if fewer than three hits have it, all notes are searched, and the answer says so.
+    #[arg(long)]
     pub topic: Option<String>,
-    /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
+    /// Only notes updated then or later: a date, `yesterday`, an RFC 3339 time, or how long ago (`7d`).
+    #[arg(long)]
     pub since: Option<String>,
     /// Only notes updated by then; a date includes its day.
+    #[arg(long)]
     pub until: Option<String>,
     /// Maximum hits, 1 to 1,000; default `[search] limit`.
     #[param(minimum = 1, maximum = 1000)]
+    #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
     /// Minimum relevance of hits, 0 to 1. By default agents get hits from `[search] min_score` on, and
     /// the owner all.
     #[param(minimum = 0, maximum = 1)]
+    #[arg(long, value_name = "SHARE")]
     pub min_score: Option<f64>,
     /// Passages shown on either side of a hit, 0 to 20: in conversations these are turns, default 2; in other notes default
     /// 0. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
     #[serialize_always]
+    #[arg(long, value_name = "N")]
     pub context: Option<usize>,
     /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so. For an agent at most
     /// `[search] timeout_ms`.
     #[param(minimum = 1, maximum = 60_000)]
+    #[arg(long, value_name = "MS")]
     pub timeout_ms: Option<u64>,
     /// Keys of `[search]` with other values for this search only, `fusion=rrf,per_file=0`; not for agents.
+    #[arg(skip)]
     pub set: Option<String>,
     /// Whether each hit marks the words of the query in its snippet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[arg(skip)]
     pub highlight: bool,
     /// Whether to wait, at most a second, until the newest changes can be found by their words. Default `true` over the
     /// Unix socket.
+    #[arg(skip)]
     pub fresh: Option<bool>,
 }
 
@@ -303,30 +322,36 @@ pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D)
 
 /// A request for context.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ContextParams {
     /// The question to the model; without it, general context is returned.
     pub query: Option<String>,
-    /// The agent that it is for: the owner may name any agent, an agent only itself.
+    /// The agent that it is for; default who asks. The owner may name any agent, an agent only itself.
+    #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Maximum tokens, 50 to 100,000; default `[memory] context_tokens`, in full mode the sum of the sections.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 50, maximum = 100_000)]
+    #[arg(long, value_name = "N")]
     pub budget: Option<usize>,
     /// Only these sections, whatever the question.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help = "Only these sections, separated by commas")]
     pub sections: Option<Vec<ContextPart>>,
     /// `gate` chooses layers by the question, or none; `full` returns all layers within their budgets, the default without a question.
+    #[arg(long, value_name = "MODE")]
     pub mode: Option<ContextMode>,
     /// Whether it is put into a prompt automatically: then `style` on the agent's page applies.
+    #[arg(skip)]
     pub unasked: Option<bool>,
     /// When the session began. With `prompt_memory_mode: frozen-at-session-start` on its page, an agent gets memory as it was then, except
     /// for notes that have changed since.
+    #[arg(skip)]
     pub session_start: Option<String>,
 }
 
 /// A section of context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextPart {
     /// Who the user is.
@@ -346,7 +371,7 @@ pub enum ContextPart {
 }
 
 /// How much is returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextMode {
     /// What the question needs, or nothing.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-use super::capture::CaptureState;
+use super::agents::CaptureState;
 use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};

@@ -1,5 +1,6 @@
 //! What those take and give that change notes, settle conflicts, and say what was changed and forgotten.
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -19,34 +20,44 @@ pub struct DeleteParams {
 
 /// What to forget: `hash`, or `path` with or without lines.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetParams {
     /// The hash of a passage or a note.
+    #[arg(skip)]
     pub hash: Option<String>,
     /// A note's path in the vault.
+    #[arg(skip)]
     pub path: Option<String>,
     /// A fact by its name, `namespace/key`; with `purge` all its values are removed from its history.
+    #[arg(skip)]
     pub fact: Option<String>,
     /// The memory scope of the fact; default `user`.
+    #[arg(long)]
     pub scope: Option<String>,
     /// With `path`: the first line to remove, from 1; default the whole note.
     #[serde(default, deserialize_with = "whole")]
+    #[arg(skip)]
     pub line_start: Option<usize>,
     /// The last line; default the first.
     #[serde(default, deserialize_with = "whole")]
+    #[arg(skip)]
     pub line_end: Option<usize>,
     /// The hash of the note as you saw it; if it has changed, the request fails.
+    #[arg(skip)]
     pub seen: Option<String>,
     /// Also delete the note's checkpoints, its copies in `.trash/`, and the embeddings of the text. This cannot be undone, and the text
     /// stays purged: it is left out if a program or an agent brings it again.
     #[serde(default)]
+    #[arg(long)]
     pub purge: bool,
     /// Change nothing; report what would be removed.
     #[serde(default)]
+    #[arg(long)]
     pub dry_run: bool,
-    /// Also remove what was made from it, as listed in `derived`.
+    /// Also remove the notes, facts and summary made from it.
     #[serde(default)]
+    #[arg(long, conflicts_with = "keep_derived")]
     pub derived: bool,
 }
 
@@ -184,7 +195,7 @@ pub struct PassageView {
 }
 
 /// Which checkpoints to return.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
@@ -221,11 +232,12 @@ pub struct CheckpointView {
 }
 
 /// How to restore.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreParams {
     /// Restore even if the note has changed since; the present content is stored too.
     #[serde(default)]
+    #[arg(long)]
     pub force: bool,
 }
 
@@ -251,18 +263,23 @@ pub struct Restored {
 
 /// A text to save.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct SaveParams {
     /// Markdown, up to 50 KB.
+    #[arg(skip)]
     pub content: String,
     /// The note's title; default the first line of the content.
+    #[arg(long)]
     pub title: Option<String>,
     /// The top-level folder for it; default `snippets`.
+    #[arg(long, short)]
     pub collection: Option<String>,
     /// Tags, without `#`.
+    #[arg(long = "tag", short, value_name = "TAG", help = "A tag, without #; may be given more than once")]
     pub tags: Option<Vec<String>>,
     /// Other fields for the frontmatter.
+    #[arg(skip)]
     pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
@@ -459,16 +476,19 @@ pub struct LiftedView {
 
 /// Which changes to return.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// Maximum changes, 1 to 10,000; default 100.
     #[param(minimum = 1, maximum = 10_000)]
+    #[arg(long, short = 'n', default_value = "100")]
     pub limit: Option<usize>,
     /// Only those of this note, or of a folder that ends in `/`.
+    #[arg(long)]
     pub path: Option<String>,
-    /// Only changes from this time: a date (`2026-01-05`), a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
+    /// Only changes from this time: a date (`2026-01-05`), `yesterday`, a time (`2026-01-05T10:00:00Z`) or how long ago (`7d`).
+    #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The files by name.
+//! The static files of "My memory", the page that is served at `/`: plain HTML, CSS and ES modules, as they are, inside the
+//! binary. They hold nothing of the vault; the page asks the API for that, with a token.
 
 /// A file of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ const SVG: &str = "image/svg+xml";
 
 macro_rules! assets {
     ($($media_type:ident $name:literal)*) => {
-        &[$(Asset { name: $name, media_type: $media_type, text: include_str!(concat!("assets/", $name)) }),*]
+        &[$(Asset { name: $name, media_type: $media_type, text: include_str!(concat!("page/assets/", $name)) }),*]
     };
 }
 
