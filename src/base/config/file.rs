@@ -125,8 +125,7 @@ impl Config {
             );
         }
         let models = [("chat", &chat.endpoint, &chat.model), ("memory", &memory.endpoint, &memory.model)];
-        if let Some((section, ..)) =
-            models.iter().find(|(_, endpoint, model)| !endpoint.is_empty() && model.is_empty())
+        if let Some((section, ..)) = models.iter().find(|(_, endpoint, model)| !endpoint.is_empty() && model.is_empty())
         {
             return Some(format!("`{section}.endpoint` needs `{section}.model`, the model's name at that service"));
         }
@@ -173,7 +172,11 @@ impl Config {
     ///
     /// # Errors
     /// When the file cannot be read or written, is not right as it is, or a value is out of its range; the file is then as it was.
-    pub(crate) fn set_values(root: &Path, section: &str, values: &[(&str, toml_edit::Value)]) -> Result<Self, ConfigError> {
+    pub(crate) fn set_values(
+        root: &Path,
+        section: &str,
+        values: &[(&str, toml_edit::Value)],
+    ) -> Result<Self, ConfigError> {
         // A link to a file elsewhere stays one.
         let path = root.join(FILE_NAME).canonicalize().on("read", &root.join(FILE_NAME))?;
         for _ in 0..2 {
@@ -472,7 +475,6 @@ mod tests {
         assert!(Config::set_values(folder.path(), "capture", &[("files", false.into())]).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "[capture]\nfils = true\n");
     }
-
 
     #[test]
     fn a_setting_is_a_key_of_the_section_and_nothing_else() {

@@ -25,7 +25,7 @@ use crate::memory::session_export::keep_sessions;
 use crate::memory::summaries::SummariesParts;
 use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
-use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::models::{LoadEmbedder, ModelChoice, ModelInUse};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
 use crate::vault::disk::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
@@ -58,7 +58,7 @@ impl App {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = ModelChoice::of(&ModelConfig::of(&config), home.root(), &home.index_dir(&config.index.dir));
+        let model = ModelChoice::of(&config.embed, home.root(), &home.index_dir(&config.index.dir));
         let engine = local(&home, &config)?;
         Self::with_engine(home, config, lock, watch, model, Clock::default(), Box::new(engine))
     }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 
-use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask, tags};
 use super::links::Links;
 use super::model::{outside, parent_of};
 use super::parse::OPTIONS;
 use super::tags::TagSet;
+use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask, tags};
 
 /// What a note's Markdown holds. Offsets are into the whole source.
 #[derive(Debug, Default)]
@@ -411,9 +411,9 @@ fn is_text(tag: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::base::chance::proptest_config;
     use crate::text::note::Note;
-    use super::*;
 
     #[test]
     fn what_would_be_a_tag_is_none_and_all_else_stays() {

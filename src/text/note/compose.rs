@@ -106,8 +106,8 @@ fn is_plain_line(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use crate::text::note::Note;
     use super::*;
+    use crate::text::note::Note;
 
     #[test]
     fn titles_come_from_the_first_line_that_says_something() {

@@ -5,9 +5,9 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::{Lines, Problem};
 use super::frontmatter::{Frontmatter, key_line};
 use super::tags::TagSet;
+use super::{Lines, Problem};
 
 /// The fields of a note that its frontmatter gives.
 #[derive(Debug, Default)]

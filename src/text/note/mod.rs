@@ -33,7 +33,7 @@ pub(crate) use compose::{INHERITED, PRIVATE, compose, guarded, kept_private, tit
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
 pub(crate) use links::{has_scheme, wikilinks_in};
-pub(crate) use model::{Block, Heading, Link, LinkKind, Lines, Problem, outside};
+pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
 pub(crate) use privacy::sources;

@@ -2,10 +2,13 @@
 
 use pulldown_cmark::Options;
 
-use crate::access::rules::session_marks;
-use super::{Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter, privacy, tags};
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
+use super::{
+    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter,
+    privacy, tags,
+};
+use crate::access::rules::session_marks;
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::base::path::AttachmentKind;
-use super::{Lines, PrivateReason, Problem, Visibility};
 use super::frontmatter::Frontmatter;
 use super::tags::{TagSet, is_private, pieces, words};
+use super::{Lines, PrivateReason, Problem, Visibility};
+use crate::base::path::AttachmentKind;
 
 /// Decides from the frontmatter, the note's tags, and what may be meant as one where none counts.
 pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Visibility {
