@@ -29,8 +29,7 @@ pub struct GgufEmbedder {
     pub(super) working: Arc<WorkingModel>,
     pub(super) user: QueueUser,
     // What was asked and read is each vault's own: an answer that comes at once would tell another what was asked.
-    queries: ByAsker<Vec<f32>>,
-    pub(super) queries_with_tokens: ByAsker<(Vec<f32>, TokenVectors)>,
+    queries: ByAsker<(Vec<f32>, TokenVectors)>,
     pub(super) token_cache: Mutex<TokenCache>,
 }
 
@@ -59,13 +58,7 @@ impl GgufEmbedder {
 
     /// One more embedder by a model that is at work.
     pub(super) fn by(working: Arc<WorkingModel>) -> Self {
-        Self {
-            user: working.queue.user(),
-            working,
-            queries: ByAsker::default(),
-            queries_with_tokens: ByAsker::default(),
-            token_cache: Mutex::default(),
-        }
+        Self { user: working.queue.user(), working, queries: ByAsker::default(), token_cache: Mutex::default() }
     }
 
     /// What is wanted of each document's sequence, in the order of the documents.
@@ -111,12 +104,7 @@ impl Embedder for GgufEmbedder {
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        if self.has_tokens() {
-            return Ok(self.query_with_tokens(None, text, deadline)?.0);
-        }
-        let sequence = Sequence { index: 0, tokens: self.working.tokenizer.query(text), wanted: EncoderOutput::Pooled };
-        let replies = self.user.query(sequence, deadline)?;
-        Ok(collect(1, &replies, deadline)?.remove(0))
+        self.embed_query_of(None, text, deadline)
     }
 
     fn embed_query_of(
@@ -125,10 +113,7 @@ impl Embedder for GgufEmbedder {
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<Vec<f32>, ModelError> {
-        if self.has_tokens() {
-            return Ok(self.query_with_tokens(asker, text, deadline)?.0);
-        }
-        self.queries.get_or(asker, text, || self.embed_query(text, deadline))
+        Ok(self.query_with_tokens(asker, text, deadline)?.0)
     }
 
     fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
@@ -360,28 +345,24 @@ impl GgufEmbedder {
         Ok(documents.iter().zip(self.encode(documents, wanted, deadline)?).map(packed).collect())
     }
 
-    /// A query's vector and its tokens, of one pass; remembered for whoever asked.
-    pub(super) fn query_with_tokens(
+    /// A query's vector and its tokens, of one pass, with none of a model whose tokens stand for nothing; remembered for whoever asked.
+    fn query_with_tokens(
         &self,
         asker: Option<&ModelAsker>,
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
-        self.queries_with_tokens.get_or(asker, text, || self.computed_with_tokens(text, deadline))
-    }
-
-    fn computed_with_tokens(
-        &self,
-        text: &str,
-        deadline: Option<Instant>,
-    ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
-        let tokens = self.working.tokenizer.query(text);
-        let own = self.working.tokenizer.text_in_query(&tokens);
-        let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::PooledAndTokens(own) };
-        let replies = self.user.query(sequence, deadline)?;
-        let both = collect(1, &replies, deadline)?.remove(0);
-        let (vector, tokens) = both.split_at(self.working.model.dimension);
-        Ok((vector.to_vec(), TokenVectors::new(self.working.model.dimension, tokens)))
+        self.queries.get_or(asker, text, || {
+            let tokens = self.working.tokenizer.query(text);
+            let wanted = match self.has_tokens() {
+                true => EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_query(&tokens)),
+                false => EncoderOutput::Pooled,
+            };
+            let replies = self.user.query(Sequence { index: 0, tokens, wanted }, deadline)?;
+            let both = collect(1, &replies, deadline)?.remove(0);
+            let (vector, tokens) = both.split_at(self.working.model.dimension.min(both.len()));
+            Ok((vector.to_vec(), TokenVectors::new(self.working.model.dimension, tokens)))
+        })
     }
 }
 
