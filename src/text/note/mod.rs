@@ -36,7 +36,7 @@ pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
-pub(crate) use privacy::sources;
+pub(crate) use privacy::{sources, texts_in};
 pub(crate) use revise::{revise, summary_of, with_property, without_summary};
 pub use tree::Node;
 pub(crate) use yaml::yaml_mapping;

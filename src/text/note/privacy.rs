@@ -64,15 +64,8 @@ fn quoted(metadata: &Map<String, Value>) -> HashMap<String, usize> {
     if !metadata.get("source").and_then(Value::as_str).is_some_and(|source| CAPTURED.contains(&source)) {
         return quoted;
     }
-    let mut left: Vec<&Value> = metadata.values().collect();
-    while let Some(value) = left.pop() {
-        match value {
-            Value::String(text) => words(text).for_each(|(_, name)| *quoted.entry(name.to_owned()).or_default() += 1),
-            Value::Array(items) => left.extend(items),
-            Value::Object(map) => left.extend(map.values()),
-            _ => {}
-        }
-    }
+    let count = |(_, name): (usize, &str)| *quoted.entry(name.to_owned()).or_default() += 1;
+    texts_in(metadata).into_iter().flat_map(words).for_each(count);
     quoted
 }
 
@@ -98,27 +91,17 @@ pub(super) fn tags_in(metadata: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-/// At any depth: a key that slipped under a TOML table or a nested mapping was still meant.
+/// At any depth, which the readers of metadata bound: a key that slipped under a TOML table or a nested mapping was still meant.
 pub(super) fn has_private_key(metadata: &Map<String, Value>) -> bool {
-    let mut left: Vec<&Value> = Vec::new();
-    let mut private = false;
-    let mut look = |map: &'_ Map<String, Value>| {
-        private |=
-            map.iter().any(|(key, value)| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value));
-    };
-    look(metadata);
-    left.extend(metadata.values());
-    while let Some(value) = left.pop() {
+    fn within(value: &Value) -> bool {
         match value {
-            Value::Object(map) => {
-                look(map);
-                left.extend(map.values());
-            }
-            Value::Array(items) => left.extend(items),
-            _ => {}
+            Value::Object(map) => has_private_key(map),
+            Value::Array(items) => items.iter().any(within),
+            _ => false,
         }
     }
-    private
+    let says = |key: &str, value: &Value| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value);
+    metadata.iter().any(|(key, value)| says(key, value) || within(value))
 }
 
 fn is_clearly_false(value: &Value) -> bool {
@@ -131,6 +114,20 @@ fn is_clearly_false(value: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The texts in metadata, wherever they stand.
+pub(crate) fn texts_in(metadata: &Map<String, Value>) -> Vec<&str> {
+    let (mut found, mut left) = (Vec::new(), metadata.values().collect::<Vec<_>>());
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => found.push(text.as_str()),
+            Value::Array(items) => left.extend(items),
+            Value::Object(fields) => left.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
 }
 
 /// Which notes a note's frontmatter says it was made of: `annotates.path`, and the list `sources`, each a path, a link
