@@ -28,7 +28,7 @@ use crate::memory::items::FactsSeen;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::serve::wire::{
     ClearParams, Cleared, ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams,
-    LibrarianView, ProcessingView, Retried, RetryParams, SessionsState, SummariesState, TurnsIngested, TurnsParams,
+    LibrarianView, ProcessingView, SessionsState, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::Note;
 use crate::vault::backup::BackupState;
@@ -166,40 +166,22 @@ impl App {
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
-    /// What the model of the memory does and costs.
+    /// The model of the memory: what it does and costs.
     ///
     /// # Errors
-    /// When the state cannot be read; so all that follow.
-    pub fn processing(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+    /// When the role is in another vault.
+    pub(crate) fn extraction(&self, owner: &Owner) -> Result<&Arc<Extraction>, RequestError> {
         self.is_of_this(owner.workspace())?;
-        self.extraction.processing(owner)
-    }
-
-    /// Has what was put aside tried again.
-    ///
-    /// # Errors
-    /// Also when no dead letter can have that name.
-    pub fn retry_processing(&self, owner: &Owner, params: &RetryParams) -> Result<Retried, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        self.extraction.retry(owner, params)
+        Ok(&self.extraction)
     }
 
     /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
     ///
     /// # Errors
-    /// As [`App::processing`].
+    /// When the state cannot be read; so all that follow.
     pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
         self.is_of_this(owner.workspace())?;
         self.extraction.sync(owner, self.worker.is_none())
-    }
-
-    /// How the librarian of an agent is.
-    ///
-    /// # Errors
-    /// Also when there is no such agent.
-    pub fn librarian(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        self.extraction.librarian_view(owner, slug)
     }
 
     /// Switches the librarian of an agent on or off, or has it read what waits.
@@ -212,16 +194,17 @@ impl App {
         slug: &str,
         params: &LibrarianParams,
     ) -> Result<LibrarianView, RequestError> {
-        let view = self.librarian(owner, slug)?;
+        let extraction = self.extraction(owner)?;
+        let view = extraction.librarian_view(owner, slug)?;
         if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
             let message = "all agents use the `model` of `[memory]` in memory.toml: set it there";
             return Err(RequestError::invalid(message));
         }
         agents::set_librarian(owner, slug, params)?;
         if params.run == Some(true) {
-            self.extraction.run_librarian(owner)?;
+            extraction.run_librarian(owner)?;
         }
-        self.librarian(owner, slug)
+        extraction.librarian_view(owner, slug)
     }
 
     /// Clears the derived layers.
