@@ -353,6 +353,7 @@ fn stamp(root: &Path) -> Option<ConfigStamp> {
 #[cfg(test)]
 mod tests {
     use super::super::sections::*;
+    use super::*;
 
     fn parse(text: &str) -> Result<Config, ConfigError> {
         Config::parse(text, Path::new("memory.toml"))

@@ -202,6 +202,7 @@ pub(super) fn sessions_violation(sessions: &[SessionsConfig]) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::config::Config;
 
     #[test]
     fn a_name_is_the_first_part_of_a_path() {
@@ -222,8 +223,6 @@ mod tests {
         }
         assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name must be unique");
     }
-
-    use crate::base::config::Config;
 
     fn read(text: &str) -> Result<Vec<SessionsConfig>, String> {
         let parsed = Config::parse(text, std::path::Path::new("memory.toml"));

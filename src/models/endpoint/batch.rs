@@ -317,6 +317,7 @@ fn answer(line: &[u8], dimension: usize) -> Option<(ContentHash, EmbeddedText)> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::address::EMBEDDING;
     use super::*;
     use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
@@ -358,7 +359,15 @@ mod tests {
     fn a_file_has_a_request_a_line() {
         let document = |text: &str| Document { context: "River".into(), text: text.into(), ..Document::default() };
         let texts = [(content(1), document("a\nb")), (content(2), document("--memory-vault-batch--"))];
-        let file = batch_file("m", "passage: ", &texts);
+        let client = BatchClient {
+            calls: Arc::new(EndpointCalls::new(EndpointClient::open(EMBEDDING, "localhost", "").unwrap())),
+            model: "m".into(),
+            prefix: "passage: ".into(),
+            dimension: 2,
+            place: BatchOrigin { fingerprint: String::new(), endpoint: String::new(), api_key_env: String::new() },
+            from: None,
+        };
+        let file = client.file(&texts);
         let form = String::from_utf8(file.form).unwrap();
         let lines: Vec<&str> = form.lines().filter(|line| line.starts_with('{')).collect();
         let first: Value = serde_json::from_str(lines[0]).unwrap();

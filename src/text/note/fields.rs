@@ -178,7 +178,7 @@ mod tests {
             (json!(1_704_412_800), "2024-01-05T00:00:00Z"),
             (json!(1_704_412_800_000_i64), "2024-01-05T00:00:00Z"),
         ] {
-            let found = parse(&written).map(|time| time.to_string());
+            let found = date_of(&written).map(|time| time.to_string());
             assert_eq!(found.as_deref(), Some(read), "{written}");
         }
     }
@@ -196,7 +196,7 @@ mod tests {
             json!(["2024-01-05"]),
             json!(99_999_999_999_999_i64),
         ] {
-            assert_eq!(parse(&written), None, "{written}");
+            assert_eq!(date_of(&written), None, "{written}");
         }
     }
 }
