@@ -31,7 +31,7 @@ pub(crate) mod tests;
 mod token_vectors;
 
 pub use asker::ModelAsker;
-pub(crate) use calibration::{Calibration, Sameness};
+pub(crate) use calibration::{Calibration, sameness};
 pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub use embedder::{

@@ -360,8 +360,9 @@ impl GgufEmbedder {
             };
             let replies = self.user.query(Sequence { index: 0, tokens, wanted }, deadline)?;
             let both = collect(1, &replies, deadline)?.remove(0);
-            let (vector, tokens) = both.split_at(self.working.model.dimension.min(both.len()));
-            Ok((vector.to_vec(), TokenVectors::new(self.working.model.dimension, tokens)))
+            let dimension = self.working.model.dimension;
+            let (vector, tokens) = both.split_at(if self.has_tokens() { dimension } else { both.len() });
+            Ok((vector.to_vec(), TokenVectors::new(dimension, tokens)))
         })
     }
 }
