@@ -28,25 +28,6 @@ pub enum AttachmentKind {
     Image,
 }
 
-/// The ends of the names of attachments.
-const ATTACHMENT_ENDS: [(&str, AttachmentKind); 15] = [
-    ("pdf", AttachmentKind::Pdf),
-    ("docx", AttachmentKind::Docx),
-    ("html", AttachmentKind::Html),
-    ("htm", AttachmentKind::Html),
-    ("png", AttachmentKind::Image),
-    ("jpg", AttachmentKind::Image),
-    ("jpeg", AttachmentKind::Image),
-    ("gif", AttachmentKind::Image),
-    ("webp", AttachmentKind::Image),
-    ("svg", AttachmentKind::Image),
-    ("bmp", AttachmentKind::Image),
-    ("tif", AttachmentKind::Image),
-    ("tiff", AttachmentKind::Image),
-    ("heic", AttachmentKind::Image),
-    ("avif", AttachmentKind::Image),
-];
-
 impl AttachmentKind {
     /// What it is called in answers and on the command line.
     pub fn as_str(self) -> &'static str {
@@ -66,7 +47,13 @@ impl AttachmentKind {
     /// What a file of that name is; `None` for notes and all that is neither.
     pub fn of(name: &str) -> Option<Self> {
         let end = name.rsplit('/').next()?.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())?.1;
-        ATTACHMENT_ENDS.iter().find(|(known, _)| end.eq_ignore_ascii_case(known)).map(|(_, kind)| *kind)
+        Some(match end.to_ascii_lowercase().as_str() {
+            "pdf" => Self::Pdf,
+            "docx" => Self::Docx,
+            "html" | "htm" => Self::Html,
+            "png" | "jpg" | "jpeg" | "gif" | "webp" | "svg" | "bmp" | "tif" | "tiff" | "heic" | "avif" => Self::Image,
+            _ => return None,
+        })
     }
 }
 

@@ -18,9 +18,7 @@ use super::eval::EvalCommand;
 use super::exit::Outcome;
 use super::terminal::{BAD, Bar, DIM, Out, PLAIN, TITLE, answer, bytes, count};
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
-use crate::models::{
-    self, Document, KNOWN_MODELS, KnownModel, ModelConfig, model_file, models_folder, read_model_file,
-};
+use crate::models::{self, Document, KNOWN_MODELS, KnownModel, model_file, models_folder, read_model_file};
 use crate::serve::api::endpoints;
 use crate::serve::app::App;
 use crate::vault::disk::{Home, Lock};
@@ -284,9 +282,9 @@ pub(super) fn bench(
 ) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let config = match name {
-        None => ModelConfig::of(&Config::load(home.root())?),
-        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() }.into(),
-        Some(name) => config_of(&find(name, home.root())?)?.into(),
+        None => Config::load(home.root())?.embed,
+        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
+        Some(name) => config_of(&find(name, home.root())?)?,
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
     // Before anything takes its time.
@@ -347,7 +345,7 @@ pub(super) fn bench(
     })?;
     drop(model);
     match lock {
-        Some(lock) => answers(home, config.embed, lock, questions),
+        Some(lock) => answers(home, config, lock, questions),
         None => Ok(done),
     }
 }

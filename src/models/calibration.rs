@@ -37,39 +37,15 @@ impl Calibration {
     }
 }
 
-/// How likely two short texts say the same, as `1 / (1 + exp(−(base + slope · cosine)))`: a logistic regression over 30 pairs of entries that
-/// say the same in other words and 19 that do not, though they begin and end alike. From 0.85 on, which is a cosine of 0.92, are 18 of the
-/// former and none of the latter.
+/// How likely two short texts with such a cosine say the same, 0 to 1, by the name of the model: `1 / (1 + exp(−(base + slope · cosine)))`, a
+/// logistic regression over 30 pairs of entries that say the same in other words and 19 that do not, though they begin and end alike. From
+/// 0.85 on, which is a cosine of 0.92, are 18 of the former and none of the latter.
 ///
 /// Of a model that was not measured the cosine itself is taken.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Sameness {
-    /// Of a model that was measured.
-    Measured {
-        /// Of no cosine.
-        base: f64,
-        /// Of the cosine.
-        slope: f64,
-    },
-    /// Of another.
-    Cosine,
-}
-
-impl Sameness {
-    /// By the name of a model.
-    pub(crate) fn of(model: &str) -> Self {
-        match model {
-            "all-MiniLM-L6-v2" => Self::Measured { base: -25.6, slope: 29.7 },
-            _ => Self::Cosine,
-        }
-    }
-
-    /// How likely texts with such a cosine say the same, 0 to 1.
-    pub(crate) fn likely(self, cosine: f64) -> f64 {
-        match self {
-            Self::Measured { base, slope } => 1.0 / (1.0 + (-(base + slope * cosine)).exp()),
-            Self::Cosine => cosine.clamp(0.0, 1.0),
-        }
+pub(crate) fn sameness(model: &str, cosine: f64) -> f64 {
+    match model {
+        "all-MiniLM-L6-v2" => 1.0 / (1.0 + (25.6 - 29.7 * cosine).exp()),
+        _ => cosine.clamp(0.0, 1.0),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every provider of embeddings offers, and how it fails.
+//! What every provider of embeddings offers and is given, and how it fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 
-use super::{BatchClient, ContentHash, Document, Fingerprint, ModelAsker, PackedTokens, TokenQuery, TokenVectors};
+use super::{BatchClient, ContentHash, Fingerprint, ModelAsker, PackedTokens, TokenQuery, TokenVectors};
 
 /// What is kept of a chunk's text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -303,5 +303,45 @@ impl ModelError {
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+/// What one chunk gives to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Document {
+    /// Where the text stands: `title > heading > heading`. May be empty; a model sees at most its first 48 tokens.
+    pub context: String,
+    /// The chunk's own text.
+    pub text: String,
+    /// Whether the vectors of its tokens are kept beside its own, by a model that has them.
+    pub keeps_tokens: bool,
+}
+
+impl Document {
+    /// Returns what a model reads: the context, a newline and the text, or the text alone where there is no context.
+    pub fn input(&self) -> String {
+        if self.context.is_empty() {
+            return self.text.clone();
+        }
+        format!("{}\n{}", self.context, self.text)
+    }
+}
+
+/// The embedding space of a model, as whoever keeps its vectors needs to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingSpace {
+    /// What makes its vectors.
+    pub fingerprint: Fingerprint,
+    /// The length of each.
+    pub dimension: usize,
+    /// Whether the model is given private notes.
+    pub takes_private: bool,
+}
+
+impl EmbeddingSpace {
+    /// The space of a model.
+    pub fn of(embedder: &dyn Embedder) -> Self {
+        let (fingerprint, dimension) = (embedder.fingerprint().clone(), embedder.dimension());
+        Self { fingerprint, dimension, takes_private: embedder.takes_private() }
     }
 }

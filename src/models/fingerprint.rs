@@ -99,20 +99,9 @@ impl FromStr for ContentHash {
 pub struct ParseHashError;
 
 fn parse_hex(text: &str) -> Result<[u8; 16], ParseHashError> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Ok(byte - b'0'),
-        b'a'..=b'f' => Ok(byte - b'a' + 10),
-        _ => Err(ParseHashError),
-    };
-    let digits = text.as_bytes();
-    if digits.len() != 32 {
-        return Err(ParseHashError);
-    }
-    let mut bytes = [0; 16];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Ok(bytes)
+    let is_digits = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let number = u128::from_str_radix(text, 16).ok().filter(|_| is_digits);
+    number.map(u128::to_be_bytes).ok_or(ParseHashError)
 }
 
 /// Hashes parts with their lengths, so that moving a byte from one part to the next changes the hash.

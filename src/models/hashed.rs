@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::unit::unit;
+use super::token_vectors::unit;
 use super::{
     ContentHash, Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenEmbedder,
     TokenQuery, TokenVectors,

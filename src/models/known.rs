@@ -1,6 +1,4 @@
-//! Models that are known to work, with what their files do not say.
-
-use super::ModelFile;
+//! Models that are known to work, and what their files say of themselves and what not.
 
 /// A model that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -116,6 +114,27 @@ fn plain(name: &str) -> String {
 fn begins_with(name: &str, stem: &str) -> bool {
     let after = ["q", "f16", "f32", "bf16", "300m", "v15", "gguf", "ggml"];
     name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || after.iter().any(|after| rest.starts_with(after)))
+}
+
+/// What the header of a GGUF file says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ModelFile {
+    /// The model's name within the file; empty where it has none.
+    pub name: String,
+    /// The file's own name, without its ending.
+    pub stem: String,
+    /// `bert`, `nomic-bert` and others.
+    pub architecture: String,
+    /// The length of its vectors; 0 where it does not say.
+    pub dimension: usize,
+    /// Tokens that it reads; 0 where it does not say.
+    pub context: usize,
+    /// How its tokens become one vector, where it says.
+    pub pooling: Option<&'static str>,
+    /// Its licence, where it says.
+    pub licence: Option<String>,
+    /// Its size.
+    pub bytes: u64,
 }
 
 #[cfg(test)]

@@ -15,48 +15,35 @@
 //! Everything here blocks. Async callers call it from a blocking thread.
 
 mod asker;
-mod breaker;
 mod calibration;
 mod chat;
-mod choice;
-mod claim;
-mod document;
-mod download;
 mod embedder;
 mod endpoint;
+mod files;
 mod fingerprint;
-mod folders;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod hashed;
-mod in_use;
 mod known;
-mod model_file;
 mod open;
-mod packed_tokens;
-mod query_cache;
-mod space;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token_vectors;
-mod unit;
 
 pub use asker::ModelAsker;
-pub(crate) use calibration::{Calibration, Sameness};
+pub(crate) use calibration::{Calibration, sameness};
 pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
-pub(crate) use choice::{ChosenModel, FormerModel, ModelChoice};
-pub(crate) use claim::ModelClaim;
-pub use document::Document;
-pub(crate) use download::download;
-pub use embedder::{EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
+pub use embedder::{
+    Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder,
+};
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
 pub(crate) use endpoint::{
     BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
 };
+pub(crate) use files::{ModelClaim, download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
-pub(crate) use folders::{model_file, models_folder};
 #[cfg(feature = "gguf")]
 pub(crate) use gguf::GgufReranker;
 #[cfg(all(test, feature = "bundled-model"))]
@@ -66,12 +53,10 @@ pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 #[cfg(feature = "gguf")]
 pub(crate) use gguf::{model_loads, read_model_file};
 pub use hashed::HashEmbedder;
-pub(crate) use in_use::ModelInUse;
-pub(crate) use known::{KNOWN_MODELS, KnownModel, reads_english_alone};
-pub(crate) use model_file::ModelFile;
-pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_memory_chat, open_reranker};
+pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone};
+pub(crate) use open::{
+    ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat, open_reranker,
+};
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::{model_loads, read_model_file};
-pub use packed_tokens::{PackedTokens, TokenQuery};
-pub use space::EmbeddingSpace;
-pub use token_vectors::TokenVectors;
+pub use token_vectors::{PackedTokens, TokenQuery, TokenVectors};

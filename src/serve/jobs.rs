@@ -7,7 +7,7 @@ use crate::access::request::{Owner, RequestError, Viewer, rfc3339, text};
 use crate::base::config::Config;
 use crate::index::engine::Reader;
 use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
-use crate::models::{Document, ModelChoice, ModelConfig, ModelError};
+use crate::models::{Document, ModelChoice, ModelError};
 use crate::serve::wire::{
     DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
 };
@@ -43,7 +43,7 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
     let workspace = owner.workspace();
     workspace.syncer()?;
     let config = Config::load(workspace.home().root()).map_err(|error| RequestError::invalid(error.to_string()))?;
-    let choice = ModelChoice::of(&ModelConfig::of(&config), workspace.home().root(), workspace.index_dir());
+    let choice = ModelChoice::of(&config.embed, workspace.home().root(), workspace.index_dir());
     match choice {
         None => workspace.drop_model()?,
         Some(choice) if workspace.shared().embedder().is_some() => {

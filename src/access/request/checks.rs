@@ -10,7 +10,7 @@ use crate::base::config::MemoryScope;
 use crate::base::path::{VaultPath, folded};
 use crate::index::sync::ModelStatus;
 use crate::memory::items::ProposeRules;
-use crate::models::{Embedder, Sameness};
+use crate::models::{Embedder, sameness};
 use crate::text::derive::facts::{Moment, is_tag};
 use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
 
@@ -175,7 +175,7 @@ impl MeaningAlike {
         let model = self.model.as_ref()?;
         let (one, other) = (self.vector(model.as_ref(), one)?, self.vector(model.as_ref(), other)?);
         let cosine: f64 = one.iter().zip(&other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum();
-        Some(Sameness::of(model.name()).likely(cosine))
+        Some(sameness(model.name(), cosine))
     }
 
     /// The rules that new entries are held to: what `[memory]` says, what was forgotten for good as far as `reach` goes, and how alike texts are.

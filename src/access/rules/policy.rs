@@ -4,11 +4,11 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::base::config::{AGENT_RANGES, ChannelScope, CollectionConfig, MemoryScope};
+use crate::base::config::{AgentsConfig, ChannelScope, CollectionConfig, MemoryScope};
 use crate::base::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -421,12 +421,10 @@ impl RulesReader<'_> {
                 return PolicyLimits::default();
             }
         };
-        for (name, low, high) in AGENT_RANGES {
-            if let Some(number) =
-                value.get(name).and_then(Value::as_u64).filter(|number| !(low..=high).contains(number))
-            {
-                self.problems.push(format!("`limits.{name}` is {number}; it takes {low} to {high}"));
-            }
+        // Each by itself, so that all that are wrong are told.
+        for (name, number) in value.as_object().into_iter().flatten().filter(|(_, number)| !number.is_null()) {
+            let alone: Option<AgentsConfig> = serde_json::from_value(json!({ name: number })).ok();
+            self.problems.extend(alone.and_then(|alone| alone.out_of_range("limits")));
         }
         limits
     }
@@ -438,7 +436,6 @@ mod tests {
     use crate::access::rules::grant::Subject;
     use jiff::civil::Date;
     use jiff::tz::TimeZone;
-    use serde_json::json;
 
     fn policy(value: Value) -> Policy {
         Policy::parse(value.as_object().unwrap())

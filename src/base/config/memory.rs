@@ -1,100 +1,10 @@
-//! `[memory]`: the layers that are made of notes and conversations.
+//! The memory: kinds of entries, its layers, and whose memory it is.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::sections::is_variable_name;
-
-/// `[memory]`: profile, entries, summaries, and the context that is made of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MemoryConfig {
-    /// Whether the layers are kept.
-    pub enabled: bool,
-    /// The name of the chat model that extracts; empty means none.
-    pub model: String,
-    /// Where it is; empty means the endpoint of `[chat]`.
-    pub endpoint: String,
-    /// The environment variable that has its key.
-    pub api_key_env: String,
-    /// Whether private notes and conversations are sent to a service on another machine.
-    pub send_private: bool,
-    /// A call that takes longer is given up.
-    pub timeout_ms: u64,
-    /// Calls within 24 hours at most.
-    pub calls_per_day: u64,
-    /// Tokens, asked and answered, within 24 hours at most.
-    pub tokens_per_day: u64,
-    /// The kinds of entries that may be accepted without the person.
-    pub accept: Vec<MemoryKind>,
-    /// Active entries of one memory; 0 means no limit.
-    pub max_entries: usize,
-    /// Whether entries are held against those that are there.
-    pub verification: bool,
-    /// How likely two entries have to say the same, by their meaning, to count as the same.
-    pub duplicate_meaning: f64,
-    /// Tokens of a context.
-    pub context_tokens: usize,
-    /// New contributions after which the profile is made again.
-    pub regenerate_after: usize,
-    /// How long a conversation must be quiet before it is summarised, in seconds.
-    pub summary_debounce_seconds: u64,
-    /// Days for which summaries are searched; 0 means for ever.
-    pub summary_retention_days: u64,
-    /// Who writes `USER.md`.
-    pub user_profile_write_mode: ProfileWriteMode,
-}
-
-impl Default for MemoryConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            model: String::new(),
-            endpoint: String::new(),
-            api_key_env: String::new(),
-            send_private: false,
-            timeout_ms: 60_000,
-            calls_per_day: 100,
-            tokens_per_day: 200_000,
-            accept: Vec::new(),
-            max_entries: 500,
-            verification: true,
-            duplicate_meaning: 0.85,
-            context_tokens: 800,
-            regenerate_after: 10,
-            summary_debounce_seconds: 60,
-            summary_retention_days: 180,
-            user_profile_write_mode: ProfileWriteMode::ExplicitOnly,
-        }
-    }
-}
-
-impl MemoryConfig {
-    /// Its whole numbers with their ranges.
-    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 8] {
-        [
-            ("memory.timeout_ms", self.timeout_ms, 1_000, 600_000),
-            ("memory.calls_per_day", self.calls_per_day, 0, 100_000),
-            ("memory.tokens_per_day", self.tokens_per_day, 0, 1_000_000_000),
-            ("memory.max_entries", self.max_entries as u64, 0, 10_000),
-            ("memory.context_tokens", self.context_tokens as u64, 50, 100_000),
-            ("memory.regenerate_after", self.regenerate_after as u64, 1, 100),
-            ("memory.summary_debounce_seconds", self.summary_debounce_seconds, 10, 3_600),
-            ("memory.summary_retention_days", self.summary_retention_days, 0, 3_650),
-        ]
-    }
-
-    /// What of it does not go together, as a sentence that names the key.
-    pub(super) fn violation(&self) -> Option<String> {
-        if !self.endpoint.is_empty() && self.model.is_empty() {
-            return Some("`memory.endpoint` needs `memory.model`, the model's name at that service".into());
-        }
-        // It may be the key itself, so it is not said.
-        (!is_variable_name(&self.api_key_env)).then(|| {
-            "`memory.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here"
-                .into()
-        })
-    }
-}
+use super::outside::CollectionConfig;
 
 /// Tokens of the profile: of its page, and in a full context.
 pub(crate) const PROFILE_TOKENS: usize = 2_000;
@@ -150,14 +60,206 @@ impl MemoryKind {
     }
 }
 
-/// Who writes `USER.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A layer of the memory. Each note is in exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum ProfileWriteMode {
-    /// Requests that say what to write.
-    ExplicitOnly,
-    /// They, and what was accepted about the person.
-    ExplicitAndAuto,
-    /// Nobody but the person.
-    Off,
+pub enum MemoryLayer {
+    /// Memory entries: `memories/`, and each agent's `entries.md`.
+    Entries,
+    /// Conversations.
+    Conversations,
+    /// Summaries, not older than `[memory] summary_retention_days`.
+    Summaries,
+    /// Notes about persons, companies, places, projects, tools, concepts and events, and notes with named relations.
+    Graph,
+    /// All other notes.
+    Notes,
+}
+
+impl MemoryLayer {
+    /// The layer with a name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        clap::ValueEnum::from_str(name, true).ok()
+    }
+}
+
+/// A part of a vault that has facts and notes of its own. (`[scope]` of the configuration is about in which sessions agents may read.)
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum MemoryScope {
+    /// Of one project.
+    Project(String),
+    /// Of one agent.
+    Agent(String),
+    /// Of all agents of a type.
+    AgentType(String),
+    /// Of the agent that leads others.
+    Orchestrator,
+    /// Of all of them.
+    System,
+    /// Of the person: all else.
+    User,
+}
+
+/// Not the name of a memory scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a memory scope; use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`"
+)]
+pub(crate) struct MemoryScopeError(String);
+
+/// The folder with a folder for each type of agent.
+pub(crate) const AGENT_TYPES: &str = "agent-types";
+/// The folder with a folder for each project.
+pub(crate) const PROJECTS: &str = "projects";
+
+impl MemoryScope {
+    /// Reads its name: `project:mech`, or as a collection of other programs is called, `aq_project_mech`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn parse(text: &str) -> Result<Self, MemoryScopeError> {
+        let none = || MemoryScopeError(text.to_owned());
+        let text = text.trim();
+        match text {
+            "user" => return Ok(Self::User),
+            "system" | "aq_system" => return Ok(Self::System),
+            "orchestrator" | "aq_orchestrator" => return Ok(Self::Orchestrator),
+            _ => {}
+        }
+        let named = |prefixes: &[&str]| {
+            let name = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+            name.filter(|name| is_name(name)).map(str::to_owned)
+        };
+        let project = named(&["project:", "aq_project_"]).map(Self::Project);
+        let agent_type = || named(&["agent-type:", "aq_agenttype_"]).map(Self::AgentType);
+        project.or_else(agent_type).or_else(|| named(&["agent:"]).map(Self::Agent)).ok_or_else(none)
+    }
+
+    /// Its folder, with a `/` at its end; empty for the person's, which is the whole vault less the others.
+    pub(crate) fn folder(&self) -> String {
+        match self {
+            Self::User => String::new(),
+            Self::System => "system/".to_owned(),
+            Self::Orchestrator => "orchestrator/".to_owned(),
+            Self::AgentType(name) => format!("{AGENT_TYPES}/{name}/"),
+            Self::Project(name) => format!("{PROJECTS}/{name}/"),
+            Self::Agent(name) => format!("agents/{name}/"),
+        }
+    }
+}
+
+/// Whether a text can be a folder's name, on every system.
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 200
+        && !text.starts_with('.')
+        && text.trim() == text
+        && !text.contains(|c: char| c.is_control() || "/\\:*?\"<>|,=".contains(c))
+}
+
+impl fmt::Display for MemoryScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("user"),
+            Self::System => f.write_str("system"),
+            Self::Orchestrator => f.write_str("orchestrator"),
+            Self::AgentType(name) => write!(f, "agent-type:{name}"),
+            Self::Project(name) => write!(f, "project:{name}"),
+            Self::Agent(name) => write!(f, "agent:{name}"),
+        }
+    }
+}
+
+impl MemoryScope {
+    /// The notes of the scope: those in its folder, and in the folders elsewhere that the configuration says are of it. The person's are all
+    /// that are in none of the others.
+    pub(crate) fn part(&self, collections: &[CollectionConfig]) -> VaultPart {
+        let is_of = |collection: &&CollectionConfig| {
+            let scope = collection.scope.as_deref().and_then(|scope| Self::parse(scope).ok());
+            if *self == Self::User {
+                scope.is_some_and(|scope| scope != Self::User)
+            } else {
+                scope.as_ref() == Some(self)
+            }
+        };
+        let mounts = collections.iter().filter(is_of).map(|collection| format!("{}/", collection.name));
+        if *self != Self::User {
+            let within = mounts.chain([self.folder()]).collect();
+            return VaultPart { within, without: Vec::new(), without_below: Vec::new() };
+        }
+        let folder = |name: &str| format!("{name}/");
+        VaultPart {
+            within: vec![String::new()],
+            without: mounts.chain([Self::System.folder(), Self::Orchestrator.folder()]).collect(),
+            without_below: vec![folder(PROJECTS), folder(AGENT_TYPES), folder("agents")],
+        }
+    }
+}
+
+/// A part of a vault, as the folders that it is in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VaultPart {
+    /// What a path begins with: one of these.
+    pub(crate) within: Vec<String>,
+    /// What it does not begin with.
+    pub(crate) without: Vec<String>,
+    /// Folders in whose own folders it is not.
+    pub(crate) without_below: Vec<String>,
+}
+
+impl VaultPart {
+    /// Whether a path is in it.
+    pub(crate) fn holds(&self, path: &str) -> bool {
+        let begins = |folder: &String| path.starts_with(folder.as_str());
+        let below = |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.contains('/'));
+        self.within.iter().any(begins) && !self.without.iter().any(begins) && !self.without_below.iter().any(below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_is_a_name_and_a_folder() {
+        for (name, folder) in [
+            ("user", ""),
+            ("system", "system/"),
+            ("orchestrator", "orchestrator/"),
+            ("project:mech", "projects/mech/"),
+            ("agent-type:coding", "agent-types/coding/"),
+            ("agent:ada", "agents/ada/"),
+        ] {
+            let scope = MemoryScope::parse(name).unwrap();
+            assert_eq!((scope.to_string().as_str(), scope.folder().as_str()), (name, folder));
+        }
+        assert_eq!(MemoryScope::parse("aq_project_mech").unwrap().to_string(), "project:mech");
+        assert_eq!(MemoryScope::parse("aq_agenttype_coding").unwrap().to_string(), "agent-type:coding");
+        for bad in ["", "me", "project:", "project:../x", "project:a/b", "agent:.x", "project: a"] {
+            assert!(MemoryScope::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_note_is_of_one_scope() {
+        for name in ["user", "system", "orchestrator", "project:mech", "agent-type:coding", "agent:ada"] {
+            let scope = MemoryScope::parse(name).unwrap();
+            let facts = format!("{}facts.md", scope.folder());
+            assert!(scope.part(&[]).holds(&facts));
+            assert_eq!(MemoryScope::User.part(&[]).holds(&facts), scope == MemoryScope::User);
+        }
+        let user = MemoryScope::User.part(&[]);
+        assert!(user.holds("notes/system/a.md") && user.holds("projects/a.md") && !user.holds("projects/a/b.md"));
+        let docs = CollectionConfig {
+            name: "docs".into(),
+            path: "x".into(),
+            pattern: "**".into(),
+            exclude: Vec::new(),
+            scope: Some("project:mech".into()),
+            overlap: false,
+        };
+        let collections = [docs];
+        assert!(MemoryScope::parse("project:mech").unwrap().part(&collections).holds("docs/a.md"));
+        assert!(!MemoryScope::User.part(&collections).holds("docs/a.md"));
+    }
 }

@@ -1,17 +1,17 @@
 //! The sections of `memory.toml`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{Span, SpanRelativeTo};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
-use super::agents::{AgentsConfig, ScopeConfig};
-use super::chat::{ChatConfig, Rerank};
-use super::collections::CollectionConfig;
-use super::memory::MemoryConfig;
-use super::sessions::SessionsConfig;
+use super::memory::MemoryKind;
+use super::outside::{CollectionConfig, SessionsConfig};
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -61,61 +61,71 @@ pub struct Config {
     pub sessions: Vec<SessionsConfig>,
 }
 
-/// `[server]`: the HTTP API.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServerConfig {
-    /// The address to listen on.
-    pub host: String,
-    /// The port; 0 takes any free one.
-    pub port: u16,
-    /// Names that a request's `Host` may carry besides the loopback ones and `host`.
-    pub allowed_hosts: Vec<String>,
+/// A section: each key with its default and, of a number, the least and the most that it may be.
+macro_rules! section {
+    ($(#[$about:meta])* $section:ident {
+        $($(#[$doc:meta])* $key:ident: $type:ty = $default:expr $(, $low:literal to $high:literal)?;)*
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $section {
+            $($(#[$doc])* pub $key: $type,)*
+        }
+
+        impl Default for $section {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+
+        impl $section {
+            /// Finds the first number that is out of its range, as a sentence that names the key, in a section of that name.
+            pub(crate) fn out_of_range(&self, section: &str) -> Option<String> {
+                $($(if !($low..=$high).contains(&self.$key) {
+                    let (key, value, range) = (stringify!($key), self.$key, concat!($low, " to ", $high));
+                    return Some(format!("`{section}.{key}` is {value}; it takes {range}"));
+                })?)*
+                let _ = section;
+                None
+            }
+        }
+    };
 }
 
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self { host: "127.0.0.1".into(), port: 7833, allowed_hosts: Vec::new() }
+section! {
+    /// `[server]`: the HTTP API.
+    ServerConfig {
+        /// The address to listen on.
+        host: String = "127.0.0.1".into();
+        /// The port; 0 takes any free one.
+        port: u16 = 7833;
+        /// Names that a request's `Host` may carry besides the loopback ones and `host`.
+        allowed_hosts: Vec<String> = Vec::new();
     }
 }
 
-/// `[index]`: what is indexed, and when.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct IndexConfig {
-    /// Where the derived stores are kept; empty means the default place.
-    pub dir: PathBuf,
-    /// Globs of what is left out.
-    pub exclude: Vec<String>,
-    /// Whether PDF, Word documents and web pages beside the notes are searched.
-    pub attachments: bool,
-    /// Files over this size are not indexed.
-    pub max_file_bytes: u64,
-    /// How long a file must be quiet before it is read.
-    pub debounce_ms: u64,
-    /// How often the whole vault is compared with the index.
-    pub reconcile_seconds: u64,
-    /// Events or polling.
-    pub watch: WatchMode,
-    /// The pause between two polls.
-    pub poll_seconds: u64,
-    /// Embedded chunks above which the HNSW graph is used.
-    pub graph_threshold: usize,
-}
-
-impl Default for IndexConfig {
-    fn default() -> Self {
-        Self {
-            dir: PathBuf::new(),
-            exclude: Vec::new(),
-            attachments: false,
-            max_file_bytes: 20_000_000,
-            debounce_ms: 50,
-            reconcile_seconds: 300,
-            watch: WatchMode::Auto,
-            poll_seconds: 5,
-            graph_threshold: 200_000,
-        }
+section! {
+    /// `[index]`: what is indexed, and when.
+    IndexConfig {
+        /// Where the derived stores are kept; empty means the default place.
+        dir: PathBuf = PathBuf::new();
+        /// Globs of what is left out.
+        exclude: Vec<String> = Vec::new();
+        /// Whether PDF, Word documents and web pages beside the notes are searched.
+        attachments: bool = false;
+        /// Files over this size are not indexed.
+        max_file_bytes: u64 = 20_000_000, 1024 to 1_073_741_824;
+        /// How long a file must be quiet before it is read.
+        debounce_ms: u64 = 50, 5 to 5000;
+        /// How often the whole vault is compared with the index.
+        reconcile_seconds: u64 = 300, 5 to 86_400;
+        /// Events or polling.
+        watch: WatchMode = WatchMode::Auto;
+        /// The pause between two polls.
+        poll_seconds: u64 = 5, 1 to 3600;
+        /// Embedded chunks above which the HNSW graph is used.
+        graph_threshold: usize = 200_000, 0 to 10_000_000;
     }
 }
 
@@ -129,73 +139,37 @@ pub enum WatchMode {
     Poll,
 }
 
-/// `[embed]`: the embedding model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EmbedConfig {
-    /// `bundled`, `none`, or the path of a GGUF file; at an endpoint the model's name there.
-    pub model: String,
-    /// What is put before a query.
-    pub query_prefix: String,
-    /// What is put before a document.
-    pub document_prefix: String,
-    /// How token vectors become one.
-    pub pooling: PoolingChoice,
-    /// Threads, each with a context of its own; 0 means one a core.
-    pub threads: usize,
-    /// Tokens of a text that the model is given; 0 means the model's own number.
-    pub max_tokens: usize,
-    /// An OpenAI-compatible service that embeds instead; empty means none.
-    pub endpoint: String,
-    /// The environment variable that has its key.
-    pub api_key_env: String,
-    /// Texts of a request to it.
-    pub batch_size: usize,
-    /// A request with notes is given up after that.
-    pub timeout_ms: u64,
-    /// One with a query.
-    pub query_timeout_ms: u64,
-    /// Whether private notes are sent to a service on another machine.
-    pub send_private: bool,
-    /// Whether many texts at once go to it as a batch.
-    pub batch_api: bool,
-    /// How many those are.
-    pub batch_api_from: usize,
-}
-
-impl Default for EmbedConfig {
-    fn default() -> Self {
-        Self {
-            model: "bundled".into(),
-            query_prefix: String::new(),
-            document_prefix: String::new(),
-            pooling: PoolingChoice::Auto,
-            threads: 0,
-            max_tokens: 0,
-            endpoint: String::new(),
-            api_key_env: String::new(),
-            batch_size: 32,
-            timeout_ms: 60_000,
-            query_timeout_ms: 3_000,
-            send_private: false,
-            batch_api: false,
-            batch_api_from: 5_000,
-        }
-    }
-}
-
-impl EmbedConfig {
-    /// What of it does not go together, as a sentence that names the key.
-    pub(super) fn violation(&self) -> Option<String> {
-        if !self.endpoint.is_empty() && ["", "bundled"].contains(&self.model.as_str()) {
-            return Some(
-                "`embed.endpoint` needs `embed.model`, the model's name at that service; or \"none\" to search by words only".into(),
-            );
-        }
-        // It may be the key itself, so it is not said.
-        (!is_variable_name(&self.api_key_env)).then(|| {
-            "`embed.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here".into()
-        })
+section! {
+    /// `[embed]`: the embedding model.
+    EmbedConfig {
+        /// `bundled`, `none`, or the path of a GGUF file; at an endpoint the model's name there.
+        model: String = "bundled".into();
+        /// What is put before a query.
+        query_prefix: String = String::new();
+        /// What is put before a document.
+        document_prefix: String = String::new();
+        /// How token vectors become one.
+        pooling: PoolingChoice = PoolingChoice::Auto;
+        /// Threads, each with a context of its own; 0 means one a core.
+        threads: usize = 0, 0 to 256;
+        /// Tokens of a text that the model is given; 0 means the model's own number.
+        max_tokens: usize = 0, 0 to 8192;
+        /// An OpenAI-compatible service that embeds instead; empty means none.
+        endpoint: String = String::new();
+        /// The environment variable that has its key.
+        api_key_env: String = String::new();
+        /// Texts of a request to it.
+        batch_size: usize = 32, 1 to 2048;
+        /// A request with notes is given up after that.
+        timeout_ms: u64 = 60_000, 100 to 600_000;
+        /// One with a query.
+        query_timeout_ms: u64 = 3_000, 50 to 60_000;
+        /// Whether private notes are sent to a service on another machine.
+        send_private: bool = false;
+        /// Whether many texts at once go to it as a batch.
+        batch_api: bool = false;
+        /// How many those are.
+        batch_api_from: usize = 5_000, 100 to 1_000_000;
     }
 }
 
@@ -213,78 +187,51 @@ pub enum PoolingChoice {
     Last,
 }
 
-/// `[search]`: the defaults of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SearchConfig {
-    /// Which sides are asked.
-    pub mode: Mode,
-    /// Hits when the caller does not say.
-    pub limit: usize,
-    /// Hits of one file at most; 0 means no limit.
-    pub per_file: usize,
-    /// How the sides' scores become one.
-    pub fusion: Fusion,
-    /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
-    pub semantic_weight: f64,
-    /// Candidates taken from each side. No key: a context alone takes another number.
-    #[serde(skip)]
-    pub candidates: usize,
-    /// What the scores of collections are multiplied with; 1 where nothing is said.
-    pub weights: BTreeMap<String, f64>,
-    /// After so many days conversations, file activity and searches count half; 0 means never.
-    pub half_life_days: f64,
-    /// How much more what the asker was given before counts at most; 0 means that it does not.
-    pub usage_weight: f64,
-    /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
-    pub mmr_lambda: f64,
-    /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
-    pub deep_ms: u64,
-    /// Candidates that a deep search looks at closely. No key either.
-    #[serde(skip)]
-    pub deep_candidates: usize,
-    /// Who puts the best in order anew.
-    pub rerank: Rerank,
-    /// The GGUF file of a cross-encoder.
-    pub rerank_model: String,
-    /// Whether the chat model says the query in other words, which are looked for too.
-    pub expand: bool,
-    /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
-    pub timeout_ms: u64,
-    /// The language whose word forms are taken for one another in notes that are not clearly in another.
-    pub stemmer: StemmerLanguage,
-    /// Characters of a snippet at most.
-    pub max_snippet_chars: usize,
-    /// Whether the text of an answer says where each passage is.
-    pub citations: Citations,
-    /// What is less likely to answer is "perhaps", and not given to agents.
-    pub min_score: f64,
-}
-
-impl Default for SearchConfig {
-    fn default() -> Self {
-        Self {
-            mode: Mode::Hybrid,
-            limit: 10,
-            per_file: 3,
-            fusion: Fusion::Adaptive,
-            semantic_weight: 0.45,
-            candidates: 100,
-            weights: BTreeMap::new(),
-            half_life_days: 0.0,
-            usage_weight: 0.0,
-            mmr_lambda: 1.0,
-            deep_ms: 1000,
-            deep_candidates: 10,
-            rerank: Rerank::Off,
-            rerank_model: String::new(),
-            expand: false,
-            timeout_ms: 0,
-            stemmer: StemmerLanguage::English,
-            max_snippet_chars: 700,
-            citations: Citations::Auto,
-            min_score: 0.1,
-        }
+section! {
+    /// `[search]`: the defaults of a search.
+    SearchConfig {
+        /// Which sides are asked.
+        mode: Mode = Mode::Hybrid;
+        /// Hits when the caller does not say.
+        limit: usize = 10, 1 to 1000;
+        /// Hits of one file at most; 0 means no limit.
+        per_file: usize = 3, 0 to 1000;
+        /// How the sides' scores become one.
+        fusion: Fusion = Fusion::Adaptive;
+        /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
+        semantic_weight: f64 = 0.45, 0.0 to 1.0;
+        /// Candidates taken from each side. No key: a context alone takes another number.
+        #[serde(skip)]
+        candidates: usize = 100;
+        /// What the scores of collections are multiplied with; 1 where nothing is said.
+        weights: BTreeMap<String, f64> = BTreeMap::new();
+        /// After so many days conversations, file activity and searches count half; 0 means never.
+        half_life_days: f64 = 0.0, 0.0 to 36500.0;
+        /// How much more what the asker was given before counts at most; 0 means that it does not.
+        usage_weight: f64 = 0.0, 0.0 to 1.0;
+        /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
+        mmr_lambda: f64 = 1.0, 0.0 to 1.0;
+        /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
+        deep_ms: u64 = 1000, 10 to 60_000;
+        /// Candidates that a deep search looks at closely. No key either.
+        #[serde(skip)]
+        deep_candidates: usize = 10;
+        /// Who puts the best in order anew.
+        rerank: Rerank = Rerank::Off;
+        /// The GGUF file of a cross-encoder.
+        rerank_model: String = String::new();
+        /// Whether the chat model says the query in other words, which are looked for too.
+        expand: bool = false;
+        /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
+        timeout_ms: u64 = 0, 0 to 60_000;
+        /// The language whose word forms are taken for one another in notes that are not clearly in another.
+        stemmer: StemmerLanguage = StemmerLanguage::English;
+        /// Characters of a snippet at most.
+        max_snippet_chars: usize = 700, 50 to 10_000;
+        /// Whether the text of an answer says where each passage is.
+        citations: Citations = Citations::Auto;
+        /// What is less likely to answer is "perhaps", and not given to agents.
+        min_score: f64 = 0.1, 0.0 to 1.0;
     }
 }
 
@@ -353,6 +300,64 @@ pub enum StemmerLanguage {
     Turkish,
 }
 
+/// Who puts the best of a search in order anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rerank {
+    /// Nobody.
+    Off,
+    /// The model of `[chat]`.
+    Chat,
+    /// The cross-encoder of `search.rerank_model`.
+    Model,
+}
+
+/// `false` and `true` are words for it, too, as one sets it for one search.
+impl<'de> Deserialize<'de> for Rerank {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RerankVisitor;
+
+        impl Visitor<'_> for RerankVisitor {
+            type Value = Rerank;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"off\", \"chat\" or \"model\"")
+            }
+
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Rerank, E> {
+                Ok(if value { Rerank::Chat } else { Rerank::Off })
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Rerank, E> {
+                match value {
+                    "off" => Ok(Rerank::Off),
+                    "chat" => Ok(Rerank::Chat),
+                    "model" => Ok(Rerank::Model),
+                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(RerankVisitor)
+    }
+}
+
+section! {
+    /// `[chat]`: a chat model that helps searches.
+    ChatConfig {
+        /// An OpenAI-compatible service; empty means none.
+        endpoint: String = String::new();
+        /// The model's name there.
+        model: String = String::new();
+        /// The environment variable that has its key.
+        api_key_env: String = String::new();
+        /// Whether private notes are sent to a service on another machine.
+        send_private: bool = false;
+        /// A search waits for it no longer.
+        search_timeout_ms: u64 = 4_000, 100 to 4_000;
+    }
+}
+
 /// `[access]`: what no agent sees.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -361,63 +366,87 @@ pub struct AccessConfig {
     pub private: Vec<String>,
 }
 
-/// `[facts]`: exact answers out of `facts.md`.
+/// `[scope]`: in which sessions agents may read at all, as OpenClaw has it. The first rule that fits decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct FactsConfig {
-    /// Whether each change of a fact is noted in `facts.history.md` beside it.
-    pub history: bool,
-    /// Whether the properties of all notes can be asked for as facts are.
-    pub properties: bool,
+pub struct ScopeConfig {
+    /// What is decided where no rule fits.
+    pub default: ScopeDecision,
+    /// The rules, in order.
+    pub rules: Vec<ScopeRule>,
 }
 
-impl Default for FactsConfig {
+impl Default for ScopeConfig {
     fn default() -> Self {
-        Self { history: true, properties: false }
+        let direct = ScopeRule { action: ScopeDecision::Allow, chat_type: Some("direct".into()), channel: None };
+        Self { default: ScopeDecision::Deny, rules: vec![direct] }
     }
 }
 
-/// Whether a text can name one; nothing names none.
-pub(super) fn is_variable_name(text: &str) -> bool {
-    let mut letters = text.chars();
-    letters.next().is_none_or(|first| first.is_ascii_alphabetic() || first == '_')
-        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+/// What a rule decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScopeDecision {
+    /// The agent reads what its `agent.md` gives it.
+    Allow,
+    /// It reads nothing.
+    Deny,
 }
 
-/// `[capture]`: which kinds of events are kept.
+/// A rule over sessions. It fits where all that it names is so.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CaptureConfig {
-    /// Messages of conversations.
-    pub conversations: bool,
-    /// Which files were worked on.
-    pub files: bool,
-    /// What was searched for.
-    pub searches: bool,
-    /// Notes.
-    pub notes: bool,
-    /// What was put on the clipboard.
-    pub snippets: bool,
-    /// What agents did.
-    pub agent_activity: bool,
-    /// Pages.
-    pub bookmarks: bool,
-    /// Whether secrets are taken out before anything is written.
-    pub redact: bool,
+#[serde(deny_unknown_fields)]
+pub struct ScopeRule {
+    /// What it decides.
+    pub action: ScopeDecision,
+    /// With whom the agent talks: `direct`, `group`, `channel`.
+    pub chat_type: Option<String>,
+    /// Through which service: `telegram`, `slack`.
+    pub channel: Option<String>,
 }
 
-impl Default for CaptureConfig {
-    fn default() -> Self {
-        Self {
-            conversations: true,
-            files: true,
-            searches: false,
-            notes: true,
-            snippets: true,
-            agent_activity: true,
-            bookmarks: true,
-            redact: true,
-        }
+section! {
+    /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
+    AgentsConfig {
+        /// Results of one answer at most.
+        max_results: usize = 50, 1 to 1000;
+        /// Characters of a snippet at most.
+        max_snippet_chars: usize = 700, 50 to 10_000;
+        /// Maximum characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
+        max_injected_chars: usize = 20_000, 100 to 1_000_000;
+        /// Milliseconds after which an answer is given up.
+        timeout_ms: u64 = 4000, 50 to 60_000;
+        /// Requests a minute.
+        requests_per_minute: u32 = 240, 1 to 100_000;
+        /// Files of its own memory.
+        max_files: usize = 1000, 1 to 100_000;
+        /// Bytes that it may write into them within 24 hours.
+        max_written_bytes_per_day: u64 = 20_000_000, 1000 to 1_099_511_627_776;
+        /// Changes of it that can be undone; the oldest go first.
+        max_checkpoints: usize = 5000, 10 to 100_000;
+    }
+}
+
+section! {
+    /// `[capture]`: which kinds of events are kept.
+    CaptureConfig {
+        /// Messages of conversations.
+        conversations: bool = true;
+        /// Which files were worked on.
+        files: bool = true;
+        /// What was searched for.
+        searches: bool = false;
+        /// Notes.
+        notes: bool = true;
+        /// What was put on the clipboard.
+        snippets: bool = true;
+        /// What agents did.
+        agent_activity: bool = true;
+        /// Pages.
+        bookmarks: bool = true;
+        /// Whether secrets are taken out before anything is written.
+        redact: bool = true;
     }
 }
 
@@ -441,6 +470,20 @@ impl RetentionConfig {
                 (*days > 36_500).then(|| format!("`retention.days` has {days} for `{folder}`; it takes 0 to 36500"))
             }
         })
+    }
+}
+
+section! {
+    /// `[traces]`: what agents tell of their work.
+    TracesConfig {
+        /// Whether they are kept.
+        enabled: bool = true;
+        /// Bytes that the payload of an event may have, as JSON.
+        max_payload_bytes: u64 = 4_000_000, 1000 to 15_000_000;
+        /// After so many days they are removed; 0 means never.
+        retention_days: u64 = 0, 0 to 36_500;
+        /// Events that an agent may send in a minute.
+        events_per_minute: u32 = 60_000, 1 to 1_000_000;
     }
 }
 
@@ -472,73 +515,79 @@ fn interval(text: &str) -> Option<Duration> {
     (60..=365 * 86_400).contains(&length.as_secs()).then_some(length)
 }
 
-/// `[upstream]`: where `/v1/chat/completions` leads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct UpstreamConfig {
-    /// An OpenAI-compatible service; empty means that nothing is passed on.
-    pub endpoint: String,
-    /// The environment variable that has its key.
-    pub api_key_env: String,
-    /// An answer that takes longer, to its end, is cut.
-    pub timeout_ms: u64,
-    /// Requests that are longer are refused.
-    pub max_body_bytes: u64,
-}
-
-impl Default for UpstreamConfig {
-    fn default() -> Self {
-        Self { endpoint: String::new(), api_key_env: String::new(), timeout_ms: 600_000, max_body_bytes: 33_554_432 }
+section! {
+    /// `[facts]`: exact answers out of `facts.md`.
+    FactsConfig {
+        /// Whether each change of a fact is noted in `facts.history.md` beside it.
+        history: bool = true;
+        /// Whether the properties of all notes can be asked for as facts are.
+        properties: bool = false;
     }
 }
 
-impl UpstreamConfig {
-    /// Its whole numbers with their ranges.
-    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 2] {
-        [
-            ("upstream.timeout_ms", self.timeout_ms, 1_000, 3_600_000),
-            ("upstream.max_body_bytes", self.max_body_bytes, 1_024, 268_435_456),
-        ]
-    }
-
-    /// What of it does not go together, as a sentence that names the key.
-    pub(super) fn violation(&self) -> Option<String> {
-        // It may be the key itself, so it is not said.
-        (!is_variable_name(&self.api_key_env)).then(|| {
-            "`upstream.api_key_env` is not the name of an environment variable; put the key into such a variable, and its name here"
-                .into()
-        })
+section! {
+    /// `[memory]`: profile, entries, summaries, and the context that is made of them.
+    MemoryConfig {
+        /// Whether the layers are kept.
+        enabled: bool = true;
+        /// The name of the chat model that extracts; empty means none.
+        model: String = String::new();
+        /// Where it is; empty means the endpoint of `[chat]`.
+        endpoint: String = String::new();
+        /// The environment variable that has its key.
+        api_key_env: String = String::new();
+        /// Whether private notes and conversations are sent to a service on another machine.
+        send_private: bool = false;
+        /// A call that takes longer is given up.
+        timeout_ms: u64 = 60_000, 1_000 to 600_000;
+        /// Calls within 24 hours at most.
+        calls_per_day: u64 = 100, 0 to 100_000;
+        /// Tokens, asked and answered, within 24 hours at most.
+        tokens_per_day: u64 = 200_000, 0 to 1_000_000_000;
+        /// The kinds of entries that may be accepted without the person.
+        accept: Vec<MemoryKind> = Vec::new();
+        /// Active entries of one memory; 0 means no limit.
+        max_entries: usize = 500, 0 to 10_000;
+        /// Whether entries are held against those that are there.
+        verification: bool = true;
+        /// How likely two entries have to say the same, by their meaning, to count as the same.
+        duplicate_meaning: f64 = 0.85, 0.0 to 1.0;
+        /// Tokens of a context.
+        context_tokens: usize = 800, 50 to 100_000;
+        /// New contributions after which the profile is made again.
+        regenerate_after: usize = 10, 1 to 100;
+        /// How long a conversation must be quiet before it is summarised, in seconds.
+        summary_debounce_seconds: u64 = 60, 10 to 3_600;
+        /// Days for which summaries are searched; 0 means for ever.
+        summary_retention_days: u64 = 180, 0 to 3_650;
+        /// Who writes `USER.md`.
+        user_profile_write_mode: ProfileWriteMode = ProfileWriteMode::ExplicitOnly;
     }
 }
 
-/// `[traces]`: what agents tell of their work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TracesConfig {
-    /// Whether they are kept.
-    pub enabled: bool,
-    /// Bytes that the payload of an event may have, as JSON.
-    pub max_payload_bytes: u64,
-    /// After so many days they are removed; 0 means never.
-    pub retention_days: u64,
-    /// Events that an agent may send in a minute.
-    pub events_per_minute: u32,
+/// Who writes `USER.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileWriteMode {
+    /// Requests that say what to write.
+    ExplicitOnly,
+    /// They, and what was accepted about the person.
+    ExplicitAndAuto,
+    /// Nobody but the person.
+    Off,
 }
 
-impl Default for TracesConfig {
-    fn default() -> Self {
-        Self { enabled: true, max_payload_bytes: 4_000_000, retention_days: 0, events_per_minute: 60_000 }
-    }
-}
-
-impl TracesConfig {
-    /// Its numbers, each with the least and the most that it may be.
-    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 3] {
-        [
-            ("traces.max_payload_bytes", self.max_payload_bytes, 1000, 15_000_000),
-            ("traces.retention_days", self.retention_days, 0, 36_500),
-            ("traces.events_per_minute", u64::from(self.events_per_minute), 1, 1_000_000),
-        ]
+section! {
+    /// `[upstream]`: where `/v1/chat/completions` leads.
+    UpstreamConfig {
+        /// An OpenAI-compatible service; empty means that nothing is passed on.
+        endpoint: String = String::new();
+        /// The environment variable that has its key.
+        api_key_env: String = String::new();
+        /// An answer that takes longer, to its end, is cut.
+        timeout_ms: u64 = 600_000, 1_000 to 3_600_000;
+        /// Requests that are longer are refused.
+        max_body_bytes: u64 = 33_554_432, 1_024 to 268_435_456;
     }
 }
 

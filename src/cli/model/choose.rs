@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::ShapeArgs;
-use crate::base::config::{Config, EmbedConfig, NewValue, PoolingChoice};
+use crate::base::config::{Config, EmbedConfig, PoolingChoice};
 use crate::cli::backend::{Backend, home};
 use crate::cli::eval::name;
 use crate::cli::exit::Outcome;
@@ -207,10 +207,10 @@ fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>) -> anyh
         ("pooling", &pooling[0], &pooling[1]),
         ("endpoint", &before.endpoint, ""),
     ];
-    let changes: Vec<(&str, NewValue<'_>)> = wanted
+    let changes: Vec<_> = wanted
         .iter()
         .filter(|(_, before, after)| used && before != after)
-        .map(|(key, _, after)| (*key, NewValue::Text(after)))
+        .map(|(key, _, after)| (*key, (*after).into()))
         .collect();
     if !changes.is_empty() {
         Config::set_values(home.root(), "embed", &changes)?;

@@ -211,7 +211,7 @@ impl Batches {
 
     /// Whether a record is of a batch that it goes on with.
     fn follows(&self, record: &BatchRecord) -> bool {
-        self.client.from().is_some() && *self.client.place() == record.place
+        self.client.from.is_some() && self.client.place == record.place
     }
 
     /// Sets what is in batches aside in a set of vectors that was opened anew: it is paid for already.
@@ -227,7 +227,7 @@ impl Batches {
         model: &Fingerprint,
         may_send: bool,
     ) -> Result<(), EngineError> {
-        let Some(from) = self.client.from() else { return Ok(()) };
+        let Some(from) = self.client.from else { return Ok(()) };
         if !std::mem::replace(&mut self.is_resumed, true) {
             for record in self.records.which(|record| self.follows(record)) {
                 let contents = record.contents();
@@ -435,7 +435,7 @@ impl BatchRun {
     fn upload(&self, file: &Arc<BatchFile>, now: i64) -> Result<BatchRecord, Break> {
         let uploaded = self.persist("handed over", now + HANDING_OVER_MS, || self.client.upload(file))?;
         let contents = file.contents.iter().map(ContentHash::to_string).collect();
-        let place = self.client.place().clone();
+        let place = self.client.place.clone();
         let record = BatchRecord { place, file: uploaded, batch: None, since_ms: now, contents };
         let written = self.records.put(&record, || self.is_stopped());
         if let Ok(true) = written {
@@ -591,7 +591,7 @@ impl Worker<'_> {
         let batches: Vec<&Batches> = self.lanes().filter_map(|lane| lane.batches.as_ref()).collect();
         let is_followed = |record: &BatchRecord| batches.iter().any(|batches| batches.follows(record));
         for at_hand in &batches {
-            let BatchOrigin { endpoint, api_key_env, .. } = at_hand.client.place();
+            let BatchOrigin { endpoint, api_key_env, .. } = &at_hand.client.place;
             let is_there = |place: &BatchOrigin| (endpoint, api_key_env) == (&place.endpoint, &place.api_key_env);
             for record in self.options.batches.which(|record| is_there(&record.place) && !is_followed(record)) {
                 tracing::info!("a batch of a model that is not in use any more is ended");

@@ -11,9 +11,10 @@ use super::retry::Released;
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::worker::{Worker, WorkerMessage};
 use crate::base::allocator;
+use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
 use crate::index::engine::{ContentHash, EngineError};
-use crate::models::{ChosenModel, EmbeddingSpace, ModelConfig, ModelError, ModelErrorKind};
+use crate::models::{ChosenModel, EmbeddingSpace, ModelError, ModelErrorKind};
 
 /// Minimum number of texts of an import, after which memory is given back, and which a model that is to be replaced is not given any more.
 const BULK: usize = 500;
@@ -97,7 +98,7 @@ impl Worker<'_> {
     }
 
     /// Ends the work of models elsewhere that the configuration does not name any more, or with `None` of all.
-    pub(super) fn leave(&mut self, named: Option<&ModelConfig>) {
+    pub(super) fn leave(&mut self, named: Option<&EmbedConfig>) {
         let stays = |lane: &ModelLane| named.is_some() && lane.model.may_serve_until(named);
         let gone = [self.serving.take_if(|lane| !stays(lane)), self.filling.take_if(|lane| !stays(lane))];
         for lane in gone.into_iter().flatten() {

@@ -18,9 +18,10 @@ use super::options::{RefusedError, SyncOptions};
 use super::shared::{Phase, Shared, Verified};
 use super::verify::{VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
+use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
 use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
-use crate::models::{ChosenModel, Embedder, ModelConfig, ModelError};
+use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
 /// What the thread is told.
@@ -51,7 +52,7 @@ pub(super) enum WorkerMessage {
     },
     /// Have no model at work elsewhere that is not named any more; with none named, none at all.
     Leave {
-        named: Option<ModelConfig>,
+        named: Option<EmbedConfig>,
     },
     Built {
         /// Of which model.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::super::endpoint::{Address, ApiKey, CHAT, EndpointCalls, EndpointClient, MEMORY, Patience};
+use super::super::endpoint::{CHAT, EndpointCalls, EndpointClient, EndpointService, Patience};
 use super::super::{ModelError, ModelErrorKind, ModelTrouble};
 use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage, reply};
 
@@ -58,26 +58,16 @@ impl EndpointChat {
     /// # Errors
     /// When an option is no good.
     pub fn open(options: ChatOptions) -> Result<Self, ModelError> {
-        Self::open_as(options, false)
+        Self::open_as(CHAT, options)
     }
 
-    /// The same as the model of the memory, as messages about it say.
-    pub(in crate::models) fn open_for_memory(options: ChatOptions) -> Result<Self, ModelError> {
-        Self::open_as(options, true)
-    }
-
-    fn open_as(options: ChatOptions, for_memory: bool) -> Result<Self, ModelError> {
-        let service = if for_memory { MEMORY } else { CHAT };
-        let address = Address::parse(&options.endpoint, &service);
-        let address = address.map_err(|reason| service.bad_option("endpoint", reason))?;
-        let key = ApiKey::from_environment(&options.api_key_env, &service)?;
-        if key.is_some() && address.is_open_to_all() {
-            tracing::warn!("the key and all texts go to {} unencrypted; write https:// if it has that", address.host);
-        }
+    /// The same as a service that messages name.
+    pub(in crate::models) fn open_as(service: EndpointService, options: ChatOptions) -> Result<Self, ModelError> {
+        let client = EndpointClient::open(service, &options.endpoint, &options.api_key_env)?;
         Ok(Self {
-            takes_private: options.send_private || address.is_loopback(),
-            name: format!("{} at {}", options.model, address.host),
-            calls: EndpointCalls::new(EndpointClient::new(service, address, key)),
+            takes_private: options.send_private || client.address.is_loopback(),
+            name: format!("{} at {}", options.model, client.address.host),
+            calls: EndpointCalls::new(client),
             model: options.model,
             timeout: options.timeout,
             extras: Mutex::new(EXTRAS.to_vec()),

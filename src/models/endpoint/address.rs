@@ -1,8 +1,9 @@
-//! Where an endpoint is, out of what people write.
+//! Where an endpoint is, out of what people write; its key, which nobody gets to see; and what is asked of it, as addresses and messages name it.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
-use super::service::{EMBEDDING, EndpointService};
+use super::super::ModelError;
 
 /// The address of an OpenAI-compatible endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,9 +135,88 @@ fn split_port(host: &str) -> Option<(String, Option<u16>)> {
     (!name.is_empty()).then(|| (name.to_owned(), port))
 }
 
+/// A key. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::models) struct ApiKey(String);
+
+impl ApiKey {
+    /// The key in the environment variable `name`, and in no other; `None` where no name is given.
+    ///
+    /// # Errors
+    /// When there is no such variable, or its value cannot be a key.
+    pub(in crate::models) fn from_environment(
+        name: &str,
+        service: &EndpointService,
+    ) -> Result<Option<Self>, ModelError> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let refused = |reason: String| service.bad_option("api_key_env", reason);
+        let value = std::env::var(name).map_err(|_| {
+            refused(format!("the environment variable {name} is not set; set it where you start the program"))
+        })?;
+        let key = Self(value.trim().to_owned());
+        if key.0.is_empty() || !key.0.chars().all(|character| character.is_ascii_graphic()) {
+            return Err(refused(format!("{name} is not a valid key: it is empty, or has characters that no key has")));
+        }
+        Ok(Some(key))
+    }
+
+    /// What the request carries.
+    pub(super) fn header(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// A text without the key.
+    pub(super) fn taken_out_of(&self, text: &str) -> String {
+        text.replace(&self.0, "…")
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(…)")
+    }
+}
+
+/// One of the things that OpenAI-compatible endpoints do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::models) struct EndpointService {
+    /// The section of `memory.toml` that it is set in.
+    pub(super) section: &'static str,
+    /// What it is called in messages.
+    pub(super) name: &'static str,
+    /// The end of its addresses.
+    pub(super) path: &'static str,
+    /// What an endpoint does not do that has no such thing.
+    pub(super) verb: &'static str,
+}
+
+/// Texts to vectors.
+pub(in crate::models) const EMBEDDING: EndpointService =
+    EndpointService { section: "embed", name: "the embedding endpoint", path: "/embeddings", verb: "embed" };
+
+/// Messages to an answer.
+pub(in crate::models) const CHAT: EndpointService =
+    EndpointService { section: "chat", name: "the chat endpoint", path: "/chat/completions", verb: "chat" };
+
+/// The same for the memory.
+pub(in crate::models) const MEMORY: EndpointService =
+    EndpointService { section: "memory", name: "the endpoint of the memory", path: "/chat/completions", verb: "chat" };
+
+/// Messages to an answer, passed on.
+pub(in crate::models) const UPSTREAM: EndpointService =
+    EndpointService { section: "upstream", name: "the upstream", path: "/chat/completions", verb: "chat" };
+
+impl EndpointService {
+    /// An option of its section has a value that cannot be.
+    pub(in crate::models) fn bad_option(&self, option: &'static str, reason: String) -> ModelError {
+        ModelError::BadOption { section: self.section, option, reason }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::service::{CHAT, EMBEDDING};
     use super::*;
 
     #[test]

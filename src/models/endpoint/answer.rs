@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::super::unit::unit;
+use super::super::token_vectors::unit;
 
 /// Why an answer with a good status is none.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use super::super::{ContentHash, Document, EmbeddedText, ModelError, ModelErrorKi
 use super::answer::{BadAnswer, EndpointAnswer, read_answer, vectors_of};
 use super::calls::EndpointCalls;
 use super::client::{EndpointClient, retry_after};
-use super::request::{EmbeddingRequest, sent};
+use super::embedder::{EmbeddingRequest, sent};
 
 /// What each line of a batch asks for.
 const BATCHED: &str = "/v1/embeddings";
@@ -91,25 +91,34 @@ pub struct BatchClient {
     /// Goes before every text.
     pub(super) prefix: String,
     pub(super) dimension: usize,
-    pub(super) place: BatchOrigin,
+    /// Where its batches are, and whose.
+    pub(crate) place: BatchOrigin,
     /// When more texts than this wait, they are handed over; `None` where they never are.
-    pub(super) from: Option<usize>,
+    pub(crate) from: Option<usize>,
 }
 
 impl BatchClient {
-    /// Where its batches are, and whose.
-    pub(crate) fn place(&self) -> &BatchOrigin {
-        &self.place
-    }
-
-    /// When more texts than this wait, they are handed over; `None` where they never are.
-    pub(crate) fn from(&self) -> Option<usize> {
-        self.from
-    }
-
-    /// A file of requests for texts, as many as there is room for.
+    /// A file of requests for as many of the texts as there is room for, each a request of its own, by its name.
     pub(crate) fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile {
-        batch_file(&self.model, &self.prefix, texts)
+        let part = |head: &str| format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n");
+        let mut form = part("name=\"purpose\"").into_bytes();
+        form.extend(b"\r\nbatch\r\n");
+        form.extend(part("name=\"file\"; filename=\"batch.jsonl\"").as_bytes());
+        form.extend(b"Content-Type: application/jsonl\r\n\r\n");
+        let mut contents = Vec::with_capacity(texts.len());
+        for (content, document) in texts.iter().take(MOST_TEXTS) {
+            let body = EmbeddingRequest::new(&self.model, vec![sent(&self.prefix, document)]);
+            let line =
+                json!({"custom_id": content.to_string(), "method": "POST", "url": BATCHED, "body": body}).to_string();
+            if form.len() + line.len() > MOST_BYTES {
+                break;
+            }
+            form.extend(line.as_bytes());
+            form.push(b'\n');
+            contents.push(*content);
+        }
+        form.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+        BatchFile { form, contents }
     }
 
     /// Uploads a file of requests, and gives its id.
@@ -276,29 +285,6 @@ struct AnswerOfLine {
     body: EndpointAnswer,
 }
 
-/// A file of requests for as many of the texts as there is room for, each a request of its own, by its name.
-fn batch_file(model: &str, prefix: &str, texts: &[(ContentHash, Document)]) -> BatchFile {
-    let part = |head: &str| format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n");
-    let mut form = part("name=\"purpose\"").into_bytes();
-    form.extend(b"\r\nbatch\r\n");
-    form.extend(part("name=\"file\"; filename=\"batch.jsonl\"").as_bytes());
-    form.extend(b"Content-Type: application/jsonl\r\n\r\n");
-    let mut contents = Vec::with_capacity(texts.len());
-    for (content, document) in texts.iter().take(MOST_TEXTS) {
-        let body = EmbeddingRequest::new(model, vec![sent(prefix, document)]);
-        let line =
-            json!({"custom_id": content.to_string(), "method": "POST", "url": BATCHED, "body": body}).to_string();
-        if form.len() + line.len() > MOST_BYTES {
-            break;
-        }
-        form.extend(line.as_bytes());
-        form.push(b'\n');
-        contents.push(*content);
-    }
-    form.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-    BatchFile { form, contents }
-}
-
 /// Reads the answers to texts that were asked for, each once, and hands them to `found`, until that says no. A line that is no good
 /// answer is left out.
 fn read_answers(
@@ -331,6 +317,7 @@ fn answer(line: &[u8], dimension: usize) -> Option<(ContentHash, EmbeddedText)> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::address::EMBEDDING;
     use super::*;
     use crate::base::chance::proptest_config;
     use crate::models::tests::bent::bent;
@@ -372,7 +359,15 @@ mod tests {
     fn a_file_has_a_request_a_line() {
         let document = |text: &str| Document { context: "River".into(), text: text.into(), ..Document::default() };
         let texts = [(content(1), document("a\nb")), (content(2), document("--memory-vault-batch--"))];
-        let file = batch_file("m", "passage: ", &texts);
+        let client = BatchClient {
+            calls: Arc::new(EndpointCalls::new(EndpointClient::open(EMBEDDING, "localhost", "").unwrap())),
+            model: "m".into(),
+            prefix: "passage: ".into(),
+            dimension: 2,
+            place: BatchOrigin { fingerprint: String::new(), endpoint: String::new(), api_key_env: String::new() },
+            from: None,
+        };
+        let file = client.file(&texts);
         let form = String::from_utf8(file.form).unwrap();
         let lines: Vec<&str> = form.lines().filter(|line| line.starts_with('{')).collect();
         let first: Value = serde_json::from_str(lines[0]).unwrap();

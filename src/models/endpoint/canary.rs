@@ -49,6 +49,11 @@ pub(super) struct Recognised {
 }
 
 impl SeenModels {
+    /// In a folder of the index of the vault at `root`.
+    pub(super) fn beside(index: &Path, root: &Path) -> Self {
+        Self { file: index.join("endpoint-models.json"), root: root.to_owned() }
+    }
+
     /// Recognises the model called `model` by what it makes of the [`CANARIES`], and remembers it.
     pub(super) fn recognise(&self, model: &str, canaries: &[Vec<f32>]) -> Recognised {
         let mut seen = self.load();
@@ -87,13 +92,6 @@ impl SeenModels {
         if let Err(error) = written() {
             tracing::warn!("the next start will take the model for another one: {error}");
         }
-    }
-}
-
-impl SeenModels {
-    /// In a folder of the index of the vault at `root`.
-    pub(super) fn beside(index: &Path, root: &Path) -> Self {
-        Self { file: index.join("endpoint-models.json"), root: root.to_owned() }
     }
 }
 

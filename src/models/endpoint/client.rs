@@ -8,10 +8,8 @@ use ureq::http::Response;
 use ureq::{Body, RequestBuilder};
 
 use super::super::{ModelError, ModelErrorKind};
-use super::address::Address;
+use super::address::{Address, ApiKey, EndpointService, UPSTREAM};
 use super::answer::BadAnswer;
-use super::key::ApiKey;
-use super::service::EndpointService;
 use crate::base::redact::redact;
 
 /// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
@@ -27,14 +25,33 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// Asks an endpoint.
 pub(in crate::models) struct EndpointClient {
-    agent: ureq::Agent,
+    pub(super) agent: ureq::Agent,
     service: EndpointService,
     pub(in crate::models) address: Address,
     key: Option<ApiKey>,
 }
 
 impl EndpointClient {
-    pub(in crate::models) fn new(service: EndpointService, address: Address, key: Option<ApiKey>) -> Self {
+    /// One to the service that an option names.
+    ///
+    /// # Errors
+    /// When the address or the key is no good.
+    pub(in crate::models) fn open(
+        service: EndpointService,
+        endpoint: &str,
+        api_key_env: &str,
+    ) -> Result<Self, ModelError> {
+        let address = Address::parse(endpoint, &service).map_err(|reason| service.bad_option("endpoint", reason))?;
+        let key = ApiKey::from_environment(api_key_env, &service)?;
+        // What agents say is worth a word without a key, too.
+        if (key.is_some() || service == UPSTREAM) && address.is_open_to_all() {
+            let what = if key.is_some() { "the key and all texts go" } else { "all texts go" };
+            tracing::warn!("{what} to {} unencrypted; write https:// if it has that", address.host);
+        }
+        Ok(Self::new(service, address, key))
+    }
+
+    fn new(service: EndpointService, address: Address, key: Option<ApiKey>) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             // The texts and the key go where the person said, and nowhere else.
@@ -95,7 +112,7 @@ impl EndpointClient {
         self.good(self.prepared(self.agent.delete(url), timeout).call(), timeout).map(drop)
     }
 
-    fn prepared<B>(&self, mut request: RequestBuilder<B>, timeout: Duration) -> RequestBuilder<B> {
+    pub(super) fn prepared<B>(&self, mut request: RequestBuilder<B>, timeout: Duration) -> RequestBuilder<B> {
         if let Some(key) = &self.key {
             request = request.header("authorization", key.header());
         }
@@ -165,6 +182,15 @@ impl EndpointClient {
         self.failed(kind, problem)
     }
 
+    /// What it says that wants another key, or one at all.
+    pub(super) fn key_is_wrong(&self) -> String {
+        let section = self.service.section;
+        match &self.key {
+            Some(_) => format!("does not accept the key that `{section}.api_key_env` names"),
+            None => format!("needs a key: name its environment variable in `{section}.api_key_env`"),
+        }
+    }
+
     /// What a status other than 200 means.
     fn refused(&self, status: u16, retry_after: Option<Duration>, said: &[u8]) -> ModelError {
         use ModelErrorKind::{Permanent, Refused, Transient};
@@ -173,11 +199,7 @@ impl EndpointClient {
         let (kind, what) = match status {
             // What it says of a key may have parts of it.
             401 | 403 => {
-                let what = match &self.key {
-                    Some(_) => format!("does not accept the key that `{section}.api_key_env` names"),
-                    None => format!("needs a key: name its environment variable in `{section}.api_key_env`"),
-                };
-                return self.failed(Refused, format!("{what} ({status})"));
+                return self.failed(Refused, format!("{} ({status})", self.key_is_wrong()));
             }
             300..=399 => {
                 let what = "answers with a redirect, which is not followed: write the final address into";
@@ -242,7 +264,7 @@ fn message(json: &serde_json::Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::service::EMBEDDING;
+    use super::super::address::EMBEDDING;
     use super::*;
 
     #[test]

@@ -4,16 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{BatchClient, BatchOrigin, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
-use super::address::Address;
+use super::address::EMBEDDING;
 use super::answer::vectors;
 use super::calls::{EndpointCalls, Patience};
 use super::canary::{CANARIES, SeenModels};
 use super::client::EndpointClient;
-use super::key::ApiKey;
-use super::request::{EmbeddingRequest, sendable, sent};
-use super::service::EMBEDDING;
 
 /// Raised when the same text is sent in another form than before.
 const PREPARATION_VERSION: &[u8] = b"endpoint 1";
@@ -62,16 +61,11 @@ impl EndpointEmbedder {
     /// # Errors
     /// When an option is no good, or the endpoint does not answer as it should.
     pub fn open(options: EndpointOptions, index: &Path, root: &Path) -> Result<Self, ModelError> {
-        let address = Address::parse(&options.endpoint, &EMBEDDING);
-        let address = address.map_err(|reason| EMBEDDING.bad_option("endpoint", reason))?;
-        let key = ApiKey::from_environment(&options.api_key_env, &EMBEDDING)?;
-        if key.is_some() && address.is_open_to_all() {
-            tracing::warn!("the key and all texts go to {} unencrypted; write https:// if it has that", address.host);
-        }
-        let takes_private = options.send_private || address.is_loopback();
-        let name = format!("{} at {}", options.model, address.host);
+        let client = EndpointClient::open(EMBEDDING, &options.endpoint, &options.api_key_env)?;
+        let takes_private = options.send_private || client.address.is_loopback();
+        let name = format!("{} at {}", options.model, client.address.host);
         let mut embedder = Self {
-            calls: Arc::new(EndpointCalls::new(EndpointClient::new(EMBEDDING, address, key))),
+            calls: Arc::new(EndpointCalls::new(client)),
             batches: None,
             fingerprint: Fingerprint::of(&[]),
             dimension: 0,
@@ -200,4 +194,28 @@ impl Embedder for EndpointEmbedder {
     fn trouble(&self) -> Option<ModelTrouble> {
         self.calls.trouble()
     }
+}
+
+/// As OpenAI has it.
+#[derive(Serialize)]
+pub(super) struct EmbeddingRequest {
+    model: String,
+    pub(super) input: Vec<String>,
+    encoding_format: &'static str,
+}
+
+impl EmbeddingRequest {
+    pub(super) fn new(model: &str, input: Vec<String>) -> Self {
+        Self { model: model.to_owned(), input, encoding_format: "float" }
+    }
+}
+
+/// A document as it is sent.
+pub(super) fn sent(prefix: &str, document: &Document) -> String {
+    sendable(format!("{prefix}{}", document.input()))
+}
+
+/// OpenAI refuses a request of many texts for one that is empty.
+pub(super) fn sendable(text: String) -> String {
+    if text.trim().is_empty() { "-".into() } else { text }
 }

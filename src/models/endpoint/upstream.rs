@@ -7,9 +7,8 @@ use ureq::http::Response;
 use ureq::{Body, RequestBuilder};
 
 use super::super::ModelError;
-use super::address::Address;
-use super::key::ApiKey;
-use super::service::UPSTREAM;
+use super::address::UPSTREAM;
+use super::client::EndpointClient;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -20,9 +19,7 @@ const PASSED_ON: [&str; 3] = ["content-type", "accept", "openai-beta"];
 
 /// Where requests are passed on to.
 pub(crate) struct UpstreamClient {
-    agent: ureq::Agent,
-    address: Address,
-    key: Option<ApiKey>,
+    client: EndpointClient,
     timeout: Duration,
 }
 
@@ -52,20 +49,8 @@ impl UpstreamClient {
     /// # Errors
     /// When the address or the key is no good.
     pub(crate) fn open(endpoint: &str, api_key_env: &str, timeout: Duration) -> Result<Self, ModelError> {
-        let address = Address::parse(endpoint, &UPSTREAM).map_err(|reason| UPSTREAM.bad_option("endpoint", reason))?;
-        let key = ApiKey::from_environment(api_key_env, &UPSTREAM)?;
-        if address.is_open_to_all() {
-            tracing::warn!("what agents say goes to {} unencrypted; write https:// if it has that", address.host);
-        }
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            // It goes where the person said, and nowhere else.
-            .max_redirects(0)
-            .proxy(None)
-            .timeout_connect(Some(CONNECT))
-            .user_agent(concat!("memory-vault/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Ok(Self { agent: config.new_agent(), address, key, timeout })
+        let client = EndpointClient::open(UPSTREAM, endpoint, api_key_env)?;
+        Ok(Self { client, timeout })
     }
 
     /// Passes on messages for a chat model, with those of the headers that say nothing of who asks.
@@ -73,7 +58,7 @@ impl UpstreamClient {
     /// # Errors
     /// When nobody answers, or with what is not passed back.
     pub(crate) fn complete(&self, headers: &[(String, String)], body: &[u8]) -> Result<UpstreamAnswer, UpstreamError> {
-        let mut request = self.agent.post(&self.address.url);
+        let mut request = self.client.agent.post(&self.client.address.url);
         for (name, value) in headers.iter().filter(|(name, _)| PASSED_ON.contains(&name.as_str())) {
             request = request.header(name, value);
         }
@@ -85,16 +70,13 @@ impl UpstreamClient {
     /// # Errors
     /// As [`UpstreamClient::complete`].
     pub(crate) fn models(&self) -> Result<UpstreamAnswer, UpstreamError> {
-        let request = self.agent.get(self.address.beside(UPSTREAM.path, "/models"));
+        let request = self.client.agent.get(self.client.beside("/models"));
         self.answer(self.prepared(request).call())
     }
 
-    fn prepared<B>(&self, mut request: RequestBuilder<B>) -> RequestBuilder<B> {
-        if let Some(key) = &self.key {
-            request = request.header("authorization", key.header());
-        }
-        request = request.header("accept-encoding", "identity");
-        request.config().timeout_global(Some(self.timeout)).build()
+    fn prepared<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        let request = self.client.prepared(request.header("accept-encoding", "identity"), self.timeout);
+        request.config().timeout_connect(Some(CONNECT)).build()
     }
 
     fn answer(&self, sent: Result<Response<Body>, ureq::Error>) -> Result<UpstreamAnswer, UpstreamError> {
@@ -103,7 +85,7 @@ impl UpstreamClient {
             ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => UpstreamError::TimedOut,
             // What an error says may have parts of the address, which is the person's.
             error => {
-                tracing::warn!("the upstream at {} does not answer: {error}", self.address.host);
+                tracing::warn!("the upstream at {} does not answer: {error}", self.client.address.host);
                 UpstreamError::Failed("the upstream cannot be reached".into())
             }
         })?;
@@ -115,11 +97,7 @@ impl UpstreamClient {
             }
             // What it says of a key may have parts of it.
             401 | 403 => {
-                let what = match &self.key {
-                    Some(_) => "the upstream does not accept the key that `upstream.api_key_env` names",
-                    None => "the upstream needs a key: name its environment variable in `upstream.api_key_env`",
-                };
-                return Err(UpstreamError::Failed(format!("{what} ({status})")));
+                return Err(UpstreamError::Failed(format!("the upstream {} ({status})", self.client.key_is_wrong())));
             }
             _ => {}
         }

@@ -1,16 +1,19 @@
-//! The models that are loaded in this process, so that vaults which name the same one share it.
+//! The models that are loaded and at work in this process, with their threads and the queue that they serve: vaults which name the same one share it.
 
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
 
 use super::super::ModelError;
 use super::embedder::GgufEmbedder;
-use super::model::{GgufOptions, ModelSource};
+use super::model::{GgufOptions, LoadedModel, ModelSource};
+use super::queue::{TextQueue, WorkerLane};
 use super::reranker::GgufReranker;
-use super::working::WorkingModel;
+use super::tokens::Tokenizer;
+use super::worker;
 
 static EMBEDDERS: LoadedModels<WorkingModel> = LoadedModels::new();
 static RERANKERS: LoadedModels<GgufReranker> = LoadedModels::new();
@@ -101,6 +104,62 @@ impl<M> LoadedModels<M> {
         let slot = Slot::default();
         slots.push((key, Arc::clone(&slot)));
         slot
+    }
+}
+
+/// A model with its threads, which end when it is dropped.
+pub(super) struct WorkingModel {
+    pub(super) model: Arc<LoadedModel>,
+    pub(super) tokenizer: Tokenizer,
+    pub(super) queue: Arc<TextQueue>,
+    /// The mean of its tokens, once those of a chunk are kept.
+    pub(super) typical: OnceLock<Vec<f32>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The work of threads that embed.
+pub(super) const EMBED: &str = "embed";
+
+impl WorkingModel {
+    /// Starts the threads of a model that was loaded: so many that are named after `work`, and one for queries alone if they `embed`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(super) fn start(model: LoadedModel, options: &GgufOptions, work: &str) -> Result<Self, ModelError> {
+        let model = Arc::new(model);
+        let workers = match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
+            threads => threads,
+        };
+        let mut working = Self {
+            tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
+            model,
+            queue: Arc::default(),
+            typical: OnceLock::new(),
+            threads: Vec::new(),
+        };
+        if work == EMBED {
+            working.start_thread(format!("{work}-query"), WorkerLane::Queries)?;
+        }
+        for number in 0..workers {
+            working.start_thread(format!("{work}-{number}"), WorkerLane::All)?;
+        }
+        Ok(working)
+    }
+
+    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
+        self.threads.push(worker::start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
+        Ok(())
+    }
+}
+
+impl Drop for WorkingModel {
+    fn drop(&mut self) {
+        self.queue.stop();
+        for thread in self.threads.drain(..) {
+            // A worker that panicked outside of a job has printed its message, and there is nothing left to save.
+            let _ = thread.join();
+        }
     }
 }
 

@@ -32,10 +32,8 @@ mod reranker;
 pub(crate) mod reranker_tests;
 #[cfg(test)]
 mod tests;
-mod token_embedder;
 mod tokens;
 mod worker;
-mod working;
 
 pub use embedder::GgufEmbedder;
 pub(crate) use loaded::model_loads;

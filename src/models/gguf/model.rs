@@ -140,8 +140,8 @@ impl LoadedModel {
 
     /// Loads one that judges pairs of texts.
     pub(super) fn load_reranker(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let loaded = Self::load_for(source, options, |header, _, path| match header.number("pooling_type") {
-            Some(RANK) => Ok(Pooling::Rank),
+        let loaded = Self::load_for(source, options, |header, _, path| match pooling_of(header) {
+            Some(Pooling::Rank) => Ok(Pooling::Rank),
             _ => Err(unsuitable(path, "it is not a reranker: its file announces no score for a pair of texts")),
         })?;
         match loaded.llama.n_cls_out() {
@@ -177,7 +177,7 @@ impl LoadedModel {
             let reason = format!("llama.cpp does not accept it ({error}); VAULT_LOG=debug shows why");
             ModelError::BadModelFile { path: path.clone(), reason }
         })?;
-        let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
+        let unsuitable = |reason: &str| unsuitable(&path, reason);
         if llama.is_recurrent() || llama.is_hybrid() {
             return Err(unsuitable("it is a recurrent model; choose one that is made for embedding"));
         }
@@ -220,36 +220,34 @@ impl LoadedModel {
     }
 }
 
-/// The pooling of rerankers, as `llama_pooling_type` in llama.h has it.
-const RANK: u64 = 4;
+/// What a file says of its pooling, by the numbers of `llama_pooling_type` in llama.h.
+fn pooling_of(header: &Header) -> Option<Pooling> {
+    Some(match header.number("pooling_type")? {
+        1 => Pooling::Mean,
+        2 => Pooling::Cls,
+        3 => Pooling::Last,
+        4 => Pooling::Rank,
+        _ => return None,
+    })
+}
 
 fn unsuitable(path: &Path, reason: &str) -> ModelError {
     ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, ModelError> {
-    let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() };
+    let refused = |reason: &str| unsuitable(path, reason);
     match header.architecture() {
-        "t5" => {
-            return Err(unsuitable("it is an encoder-decoder; choose one that is made for embedding"));
-        }
-        "clip" => {
-            return Err(unsuitable("it reads pictures; choose one that is made for embedding text"));
-        }
+        "t5" => return Err(refused("it is an encoder-decoder; choose one that is made for embedding")),
+        "clip" => return Err(refused("it reads pictures; choose one that is made for embedding text")),
         _ => {}
     }
-    // The numbers of `llama_pooling_type` in llama.h.
-    let from_file = match header.number("pooling_type") {
-        Some(RANK) => {
-            return Err(unsuitable("it is a reranker; choose one that is made for embedding"));
-        }
-        Some(1) => Some(Pooling::Mean),
-        Some(2) => Some(Pooling::Cls),
-        Some(3) => Some(Pooling::Last),
-        _ => None,
-    };
+    let from_file = pooling_of(header);
+    if from_file == Some(Pooling::Rank) {
+        return Err(refused("it is a reranker; choose one that is made for embedding"));
+    }
     options.pooling.or(from_file).ok_or_else(|| {
-        unsuitable("its file names no pooling, like a text-generating model; choose one for embedding, or set pooling")
+        refused("its file names no pooling, like a text-generating model; choose one for embedding, or set pooling")
     })
 }
 
@@ -273,12 +271,7 @@ pub(crate) fn read_model_file(path: &Path) -> Result<ModelFile, ModelError> {
         architecture: header.architecture().to_owned(),
         dimension: number("embedding_length"),
         context: number("context_length"),
-        pooling: match header.number("pooling_type") {
-            Some(1) => Some("mean"),
-            Some(2) => Some("cls"),
-            Some(3) => Some("last"),
-            _ => None,
-        },
+        pooling: pooling_of(&header).filter(|pooling| *pooling != Pooling::Rank).map(Pooling::as_str),
         licence: text("general.license"),
         bytes: path.metadata().map_err(ModelError::io("read the model", path))?.len(),
     })

@@ -50,10 +50,7 @@ pub(super) enum WorkerLane {
 pub(super) struct ModelTask {
     pub(super) sequence: Sequence,
     pub(super) reply: Sender<Reply>,
-    call: Option<u64>,
-    user: u64,
-    /// After this nobody waits for it.
-    deadline: Option<Instant>,
+    call: u64,
 }
 
 #[derive(Default)]
@@ -62,11 +59,15 @@ pub(super) struct TextQueue {
     changed: Condvar,
 }
 
+/// The lanes, the first one first.
+const QUERIES: usize = 0;
+const URGENT: usize = 1;
+const DOCUMENTS: usize = 2;
+
 #[derive(Default)]
 struct QueueState {
-    queries: VecDeque<ModelTask>,
-    urgent: VecDeque<Call>,
-    calls: VecDeque<Call>,
+    /// Queries, then what somebody waits for, then documents.
+    lanes: [VecDeque<Call>; 3],
     calls_so_far: u64,
     /// Those that may ask, each with when it had its turn last.
     users: HashMap<u64, u64>,
@@ -101,12 +102,7 @@ impl TextQueue {
             if state.stopped {
                 return None;
             }
-            while let Some(job) = state.queries.pop_front() {
-                if job.deadline.is_none_or(|deadline| Instant::now() < deadline) {
-                    return Some(job);
-                }
-            }
-            if let Some(job) = (lane == WorkerLane::All).then(|| state.next_text()).flatten() {
+            if let Some(job) = state.next_text(if lane == WorkerLane::All { DOCUMENTS } else { QUERIES }) {
                 return Some(job);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -115,18 +111,14 @@ impl TextQueue {
 
     /// Drops what is left of the call that a failed job belongs to: its caller has an error already.
     pub(super) fn abandon(&self, job: &ModelTask) {
-        let mut state = self.lock();
-        state.urgent.retain(|call| Some(call.number) != job.call);
-        state.calls.retain(|call| Some(call.number) != job.call);
+        self.lock().lanes.iter_mut().for_each(|lane| lane.retain(|call| call.number != job.call));
     }
 
     /// Ends all work. What is waiting is dropped, and its callers see their receivers close.
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopped = true;
-        state.queries.clear();
-        state.urgent.clear();
-        state.calls.clear();
+        state.lanes.iter_mut().for_each(VecDeque::clear);
         self.changed.notify_all();
     }
 
@@ -146,15 +138,12 @@ impl QueueUser {
     /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop, and when it was
     /// not begun by the deadline.
     pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
-        let (reply, receiver) = mpsc::channel();
-        let user = self.number;
-        self.submit(|state| state.queries.push_back(ModelTask { sequence, reply, call: None, user, deadline }))?;
-        Ok(receiver)
+        self.call([sequence].into(), deadline, QUERIES)
     }
 
     /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
     pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
-        self.call(sequences, None, |state| &mut state.calls)
+        self.call(sequences, None, DOCUMENTS)
     }
 
     /// Adds a list that goes before all documents, and of which none is begun after the deadline. Else as
@@ -164,43 +153,34 @@ impl QueueUser {
         sequences: VecDeque<Sequence>,
         deadline: Instant,
     ) -> Result<Receiver<Reply>, ModelError> {
-        self.call(sequences, Some(deadline), |state| &mut state.urgent)
+        self.call(sequences, Some(deadline), URGENT)
     }
 
     fn call(
         &self,
         sequences: VecDeque<Sequence>,
         deadline: Option<Instant>,
-        lane: impl FnOnce(&mut QueueState) -> &mut VecDeque<Call>,
+        lane: usize,
     ) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
-        self.submit(|state| {
-            state.calls_so_far += 1;
-            let (number, user) = (state.calls_so_far, self.number);
-            if !sequences.is_empty() {
-                lane(state).push_back(Call { number, user, sequences, reply, deadline });
-            }
-        })?;
-        Ok(receiver)
-    }
-
-    fn submit(&self, add: impl FnOnce(&mut QueueState)) -> Result<(), ModelError> {
         let mut state = self.queue.lock();
         if state.stopped || !state.users.contains_key(&self.number) {
             return Err(ModelError::Stopped);
         }
-        add(&mut state);
+        state.calls_so_far += 1;
+        let (number, user) = (state.calls_so_far, self.number);
+        if !sequences.is_empty() {
+            state.lanes[lane].push_back(Call { number, user, sequences, reply, deadline });
+        }
         self.queue.changed.notify_all();
-        Ok(())
+        Ok(receiver)
     }
 
     /// Ends its work: what is waiting of it is dropped, and its callers see their receivers close. Others go on.
     pub(super) fn stop(&self) {
         let mut state = self.queue.lock();
         state.users.remove(&self.number);
-        state.queries.retain(|task| task.user != self.number);
-        state.urgent.retain(|call| call.user != self.number);
-        state.calls.retain(|call| call.user != self.number);
+        state.lanes.iter_mut().for_each(|lane| lane.retain(|call| call.user != self.number));
     }
 }
 
@@ -211,25 +191,27 @@ impl Drop for QueueUser {
 }
 
 impl QueueState {
-    fn next_text(&mut self) -> Option<ModelTask> {
+    /// The next text of the lanes up to one. Of what nobody waits for any more none is begun.
+    fn next_text(&mut self, last: usize) -> Option<ModelTask> {
         let now = Instant::now();
-        self.urgent.retain(|call| call.deadline.is_none_or(|deadline| now < deadline));
-        let lane = if self.urgent.is_empty() { &mut self.calls } else { &mut self.urgent };
         let users = &mut self.users;
-        let waits_since = |call: &Call| users.get(&call.user).copied().unwrap_or_default();
-        let (at, _) = lane.iter().enumerate().min_by_key(|(_, call)| waits_since(call))?;
-        let mut call = lane.remove(at)?;
-        let sequence = call.sequences.pop_front()?;
-        self.turns += 1;
-        if let Some(last) = users.get_mut(&call.user) {
-            *last = self.turns;
+        for lane in &mut self.lanes[..=last] {
+            lane.retain(|call| call.deadline.is_none_or(|deadline| now < deadline));
+            let waits_since = |call: &Call| users.get(&call.user).copied().unwrap_or_default();
+            let Some((at, _)) = lane.iter().enumerate().min_by_key(|(_, call)| waits_since(call)) else { continue };
+            let mut call = lane.remove(at)?;
+            let sequence = call.sequences.pop_front()?;
+            self.turns += 1;
+            if let Some(last) = users.get_mut(&call.user) {
+                *last = self.turns;
+            }
+            let job = ModelTask { sequence, reply: call.reply.clone(), call: call.number };
+            if !call.sequences.is_empty() {
+                lane.push_back(call);
+            }
+            return Some(job);
         }
-        let Call { number, user, deadline, .. } = call;
-        let job = ModelTask { sequence, reply: call.reply.clone(), call: Some(number), user, deadline };
-        if !call.sequences.is_empty() {
-            lane.push_back(call);
-        }
-        Some(job)
+        None
     }
 }
 

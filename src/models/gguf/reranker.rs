@@ -3,23 +3,18 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::super::{ModelAsker, ModelError, Reranker};
 use super::embedder::collect;
+use super::loaded::WorkingModel;
 use super::model::{GgufOptions, LoadedModel, ModelSource};
-use super::queue::{EncoderOutput, QueueUser, Sequence, TextQueue, WorkerLane};
-use super::tokens::Tokenizer;
-use super::worker;
+use super::queue::{EncoderOutput, QueueUser, Sequence};
 
 /// Judges chunks with a GGUF model in this process, a chunk on each core at a time.
 pub(crate) struct GgufReranker {
-    model: Arc<LoadedModel>,
-    tokenizer: Tokenizer,
-    queue: Arc<TextQueue>,
     user: QueueUser,
-    threads: Vec<JoinHandle<()>>,
+    working: WorkingModel,
 }
 
 impl GgufReranker {
@@ -28,24 +23,9 @@ impl GgufReranker {
     /// # Errors
     /// When the file is missing, damaged, or not of a model that judges pairs of texts. The message names the file.
     pub(crate) fn open(file: &Path, options: &GgufOptions) -> Result<Self, ModelError> {
-        let model = Arc::new(LoadedModel::load_reranker(&ModelSource::File(file.to_owned()), options)?);
-        let queue = Arc::<TextQueue>::default();
-        let workers = match options.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
-            threads => threads,
-        };
-        let (tokenizer, user) = (Tokenizer::new(Arc::clone(&model), "", ""), queue.user());
-        let mut reranker = Self { tokenizer, model, queue, user, threads: Vec::new() };
-        for number in 0..workers {
-            let thread = worker::start(
-                format!("rerank-{number}"),
-                Arc::clone(&reranker.model),
-                Arc::clone(&reranker.queue),
-                WorkerLane::All,
-            )?;
-            reranker.threads.push(thread);
-        }
-        Ok(reranker)
+        let model = LoadedModel::load_reranker(&ModelSource::File(file.to_owned()), options)?;
+        let working = WorkingModel::start(model, options, "rerank")?;
+        Ok(Self { user: working.queue.user(), working })
     }
 }
 
@@ -58,7 +38,7 @@ impl Reranker for GgufReranker {
         deadline: Instant,
     ) -> Result<Arc<[f64]>, ModelError> {
         let sequence = |(index, passage): (usize, &String)| {
-            let tokens = self.tokenizer.pair(query, passage);
+            let tokens = self.working.tokenizer.pair(query, passage);
             Sequence { index, tokens, wanted: EncoderOutput::Pooled }
         };
         let sequences: VecDeque<Sequence> = passages.iter().enumerate().map(sequence).collect();
@@ -72,17 +52,8 @@ impl Reranker for GgufReranker {
         let likely: Arc<[f64]> = judged.into_iter().map(likely).collect();
         if likely.iter().any(|score| !score.is_finite()) {
             let reason = "a score that is not a number; its file may be damaged".to_owned();
-            return Err(ModelError::UnsuitableModel { path: self.model.path.clone(), reason });
+            return Err(ModelError::UnsuitableModel { path: self.working.model.path.clone(), reason });
         }
         Ok(likely)
-    }
-}
-
-impl Drop for GgufReranker {
-    fn drop(&mut self) {
-        self.queue.stop();
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
     }
 }

@@ -124,18 +124,18 @@ impl Tokenizer {
             return text;
         }
         let text = text.trim_start();
-        &text[..floor_char_boundary(text, bytes)]
+        &text[..text.floor_char_boundary(bytes)]
     }
 
     /// Returns the longest beginning of a text that has at most `limit` tokens.
     fn cut_to_tokens<'a>(&self, text: &'a str, limit: usize) -> &'a str {
-        let text = &text[..floor_char_boundary(text, limit * BYTES_PER_TOKEN)];
+        let text = &text[..text.floor_char_boundary(limit * BYTES_PER_TOKEN)];
         if self.tokens(text).len() <= limit {
             return text;
         }
         let (mut fits, mut too_long) = (0, text.len());
         while fits + 1 < too_long {
-            let middle = floor_char_boundary(text, fits.midpoint(too_long));
+            let middle = text.floor_char_boundary(fits.midpoint(too_long));
             if middle <= fits {
                 // One character of several bytes lies between the two.
                 break;
@@ -148,9 +148,4 @@ impl Tokenizer {
         }
         text[..fits].trim_end()
     }
-}
-
-/// Returns the last character boundary at or before `at`, as `str::floor_char_boundary` will from Rust 1.91.
-fn floor_char_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

@@ -14,7 +14,7 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
-use super::super::unit::unit;
+use super::super::token_vectors::unit;
 use super::model::{LoadedModel, Pooling, backend};
 use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 

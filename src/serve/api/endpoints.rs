@@ -261,8 +261,7 @@ endpoints! {
             |a| crate::access::agents::change(a.role, a.name, &a.params);
 
         /// Returns the state of the librarian of an agent: whether it reads the traces of the agent, and its progress.
-        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner:
-            |a| a.app.extraction(a.role)?.librarian_view(a.role, a.name);
+        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.extraction(a.role)?.librarian_view(a.role, a.name);
 
         /// Switches the librarian of an agent on or off, sets its tasks, or processes waiting traces now. Absent fields stay unchanged.
         CHANGE_LIBRARIAN = PATCH "/api/agents/{slug}/librarian", JsonBody<LibrarianParams> => LibrarianView, Owner:

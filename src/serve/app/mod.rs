@@ -165,11 +165,11 @@ impl App {
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
-    /// What the model of the memory does, for the person.
+    /// The model of the memory: what it does and costs.
     ///
     /// # Errors
-    /// When the person is another vault's.
-    pub(crate) fn extraction(&self, owner: &Owner) -> Result<&Extraction, RequestError> {
+    /// When the role is in another vault.
+    pub(crate) fn extraction(&self, owner: &Owner) -> Result<&Arc<Extraction>, RequestError> {
         self.is_of_this(owner.workspace())?;
         Ok(&self.extraction)
     }

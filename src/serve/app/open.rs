@@ -12,7 +12,7 @@ use crate::base::clock::Clock;
 use crate::base::config::{Config, Switches};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
-use crate::base::state::{ChangeTable, State};
+use crate::base::state::ChangeTable;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError};
 use crate::index::local::{LocalEngine, Settings};
@@ -26,7 +26,7 @@ use crate::memory::session_export::keep_sessions;
 use crate::memory::summaries::SummariesParts;
 use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
-use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::models::{LoadEmbedder, ModelChoice, ModelInUse};
 use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
@@ -60,7 +60,7 @@ impl App {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = ModelChoice::of(&ModelConfig::of(&config), home.root(), &home.index_dir(&config.index.dir));
+        let model = ModelChoice::of(&config.embed, home.root(), &home.index_dir(&config.index.dir));
         let engine = local(&home, &config)?;
         Self::with_engine(home, config, lock, watch, model, Clock::default(), Box::new(engine))
     }
@@ -131,24 +131,21 @@ impl App {
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
         let syncer = Syncer::start(options);
-        let parts = parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
-        let WorkspaceParts { home, config, switches, shared, outside, state, forgotten, changes, fact_store, .. } =
-            &parts;
-        let files = Files::new(home.root().to_owned(), &home.state_dir(), outside.clone());
-        let files = Arc::new(files.logged(Arc::clone(changes)));
-        let backup = config.backup.interval().filter(|_| watch);
+        let parts = read_parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
+        let (home, config) = (&parts.home, &parts.config);
+        let files = Files::new(home.root().to_owned(), &home.state_dir(), parts.outside.clone());
+        let files = Arc::new(files.logged(Arc::clone(&parts.changes)));
         let private = globs("access.private", &config.access.private)?;
-        let capture =
-            watch.then(|| start_capture(home, state, &files, switches, forgotten, shared, private)).transpose()?;
-        let capture = capture.map(Arc::new);
+        let capture = watch.then(|| start_capture(&parts, &files, private)).transpose()?.map(Arc::new);
         let pending: Arc<dyn PendingEvents> = match &capture {
             Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
-            None => Arc::new(AtRest { state: Arc::clone(state), switches: Arc::clone(switches) }),
+            None => Arc::new(AtRest { state: Arc::clone(&parts.state), switches: Arc::clone(&parts.switches) }),
         };
+        let backup = config.backup.interval().filter(|_| watch);
         let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
         let noticed = watch.then(|| {
-            let (fact_store, files) = (Arc::clone(fact_store), Arc::clone(&files));
-            FactsParts { fact_store, files, shared: Arc::clone(shared), lock: Arc::clone(&lock) }.start()
+            let (fact_store, files) = (Arc::clone(&parts.fact_store), Arc::clone(&files));
+            FactsParts { fact_store, files, shared: Arc::clone(&parts.shared), lock: Arc::clone(&lock) }.start()
         });
         let noticed = noticed.transpose()?;
         let summaries = (watch && config.memory.enabled).then(|| {
@@ -156,8 +153,8 @@ impl App {
                 root: home.root().to_owned(),
                 config: config.clone(),
                 files: Arc::clone(&files),
-                forgotten: Arc::clone(forgotten),
-                shared: Arc::clone(shared),
+                forgotten: Arc::clone(&parts.forgotten),
+                shared: Arc::clone(&parts.shared),
                 lock: Arc::clone(&lock),
                 clock: summaries_clock,
             };
@@ -170,7 +167,8 @@ impl App {
             syncer: Some(syncer),
             lock: Some(lock),
             ..parts
-        }));
+        });
+        let workspace = Arc::new(workspace);
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
@@ -201,12 +199,12 @@ impl App {
     /// # Errors
     /// When there is none yet, or it cannot be read.
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
-        let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(local(&home, &config)?.read()?);
-        let attachments = Arc::new(AttachmentReader::looking_at(&index_dir));
-        let workspace = Arc::new(Workspace::new(parts(home, config, outside, shared, attachments)));
+        let attachments = Arc::new(AttachmentReader::looking_at(&home.index_dir(&config.index.dir)));
+        let workspace = Workspace::new(read_parts(home, config, outside, shared, attachments));
+        let workspace = Arc::new(workspace);
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         Ok(Self::of(workspace, extraction))
     }
@@ -231,48 +229,40 @@ impl App {
     }
 }
 
-/// What a vault has whoever writes its index.
-fn parts(
+/// The parts of whoever reads a vault; who writes it has more.
+fn read_parts(
     home: Home,
     config: Config,
     outside: Outside,
     shared: Arc<Shared>,
     attachments: Arc<AttachmentReader>,
 ) -> WorkspaceParts {
-    let (root, state) = (home.root().to_owned(), home.state());
-    let facts = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes);
+    let (root, state, facts) = (home.root().to_owned(), home.state(), config.facts.history);
+    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes).remembering(&state);
     WorkspaceParts {
         pending: None,
-        switches: Arc::new(Switches::new(&root, &config)),
-        shared,
-        index_dir: home.index_dir(&config.index.dir),
+        files: None,
         syncer: None,
         lock: None,
-        files: None,
-        outside,
+        switches: Arc::new(Switches::new(&root, &config)),
+        index_dir: home.index_dir(&config.index.dir),
         forgotten: Arc::new(ForgottenTexts::new(&state)),
         changes: Arc::new(ChangeTable::new(&state)),
         agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
-        fact_store: Arc::new(facts.remembering(&state)),
+        fact_store: Arc::new(fact_store),
         entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
         traces: Arc::new(TraceFiles::new(&root, MAX_TRACE_BYTES_PER_DAY)),
         state,
+        outside,
+        shared,
         attachments,
         home,
         config,
     }
 }
 
-fn start_capture(
-    home: &Home,
-    state: &Arc<State>,
-    files: &Arc<Files>,
-    switches: &Arc<Switches>,
-    forgotten: &Arc<ForgottenTexts>,
-    shared: &Arc<Shared>,
-    by_place: Globs,
-) -> Result<Capture, FsError> {
-    let (shared, hidden) = (Arc::clone(shared), Arc::clone(shared));
+fn start_capture(parts: &WorkspaceParts, files: &Arc<Files>, by_place: Globs) -> Result<Capture, FsError> {
+    let (shared, hidden) = (Arc::clone(&parts.shared), Arc::clone(&parts.shared));
     let titled = move |title: &str| {
         let snapshot = shared.snapshot();
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
@@ -285,11 +275,11 @@ fn start_capture(
         files.any(|file| found(&file.path, &file.title))
     };
     Capture::start(capture::Options {
-        root: home.root().to_owned(),
-        state: Arc::clone(state),
+        root: parts.home.root().to_owned(),
+        state: Arc::clone(&parts.state),
         files: Arc::clone(files),
-        switches: Arc::clone(switches),
-        forgotten: Arc::clone(forgotten),
+        switches: Arc::clone(&parts.switches),
+        forgotten: Arc::clone(&parts.forgotten),
         find_note: Box::new(titled),
         find_private: Box::new(private),
         private: by_place,

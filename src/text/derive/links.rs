@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::text::note::{Link, LinkKind, Note, has_scheme, wikilinks_in};
+use crate::text::note::{Link, LinkKind, Note, has_scheme, texts_in, wikilinks_in};
 
 /// What Obsidian shows that is no note. A wikilink to a note may have a full stop in its name.
 const ATTACHMENTS: [&str; 23] = [
@@ -31,6 +31,13 @@ pub(crate) struct NoteLink {
     pub(crate) property: Option<LinkProperty>,
 }
 
+impl NoteLink {
+    fn of(link: Link, line: usize, property: Option<LinkProperty>) -> Self {
+        let Link { kind, target, heading, block, text, .. } = link;
+        Self { target, heading, block, text, embeds: kind == LinkKind::Embed, line, property }
+    }
+}
+
 /// The property in which a link stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkProperty {
@@ -51,15 +58,7 @@ pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
             LinkKind::Image => false,
         };
         if may && !link.target.is_empty() {
-            found.push(NoteLink {
-                target: link.target.clone(),
-                heading: link.heading.clone(),
-                block: link.block.clone(),
-                text: link.text.clone(),
-                embeds: link.kind == LinkKind::Embed,
-                line: link.line,
-                property: None,
-            });
+            found.push(NoteLink::of(link.clone(), link.line, None));
         }
     }
     found
@@ -69,15 +68,7 @@ pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
 pub(super) fn document_targets(note: &Note) -> Vec<String> {
     let of_text = note.links.iter().filter(|link| !has_scheme(&link.target)).map(|link| link.target.clone());
     let mut found: Vec<String> = of_text.collect();
-    let mut left: Vec<&Value> = note.metadata.values().collect();
-    while let Some(value) = left.pop() {
-        match value {
-            Value::String(text) => found.extend(wikilinks_in(text).into_iter().map(|link| link.target)),
-            Value::Array(items) => left.extend(items),
-            Value::Object(fields) => left.extend(fields.values()),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
+    found.extend(texts_in(&note.metadata).into_iter().flat_map(wikilinks_in).map(|link| link.target));
     found
 }
 
@@ -118,8 +109,7 @@ fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
                     }
                     let line = at.map_or(1, |at| note.lines.line_of(at));
                     let property = Some(LinkProperty { key: key.clone(), behind: behind.to_owned() });
-                    let (target, heading, block, text) = (link.target, link.heading, link.block, link.text);
-                    found.push(NoteLink { target, heading, block, text, embeds: false, line, property });
+                    found.push(NoteLink::of(link, line, property));
                 }
             }
             Value::Array(items) => left.extend(items.iter().rev().map(|item| (key.clone(), item))),

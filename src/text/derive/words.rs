@@ -385,18 +385,7 @@ const NUMBER_WORDS: &str = "two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 ni
     sechs:6 sieben:7 acht:8 neun:9 zehn:10 elf:11 zwolf:12 dos:2 tres:3 cuatro:4 cinco:5 seis:6 siete:7 ocho:8 nueve:9 diez:10 once:11 doce:12 \
     deux:2 trois:3 quatre:4 cinq:5 sept:7 huit:8 neuf:9 dix:10 onze:11 douze:12";
 /// The signs of numbers in Chinese and Japanese.
-const NUMBER_SIGNS: [(char, &str); 10] = [
-    ('二', "2"),
-    ('两', "2"),
-    ('三', "3"),
-    ('四', "4"),
-    ('五', "5"),
-    ('六', "6"),
-    ('七', "7"),
-    ('八', "8"),
-    ('九', "9"),
-    ('十', "10"),
-];
+const NUMBER_SIGNS: &str = "二:2 两:2 三:3 四:4 五:5 六:6 七:7 八:8 九:9 十:10";
 const CURRENCIES: &[char] = &['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₪', '₫', '₴', '฿'];
 /// What parts groups of thousands.
 const GROUPING: &[char] = &[',', '.', '\'', '\u{2019}'];
@@ -448,9 +437,10 @@ impl Numeral {
     }
 }
 
-fn of_word(word: &str) -> Option<&'static str> {
-    let known = NUMBER_WORDS.split_whitespace().filter_map(|pair| pair.split_once(':'));
-    known.into_iter().find_map(|(name, number)| (name == word).then_some(number))
+/// The number that a word or a sign is, by one of these lists.
+fn number_of(word: &str, list: &'static str) -> Option<&'static str> {
+    let mut known = list.split_whitespace().filter_map(|pair| pair.split_once(':'));
+    known.find_map(|(name, number)| (name == word).then_some(number))
 }
 
 /// The numbers of a text, in their order; after them those in words.
@@ -461,7 +451,7 @@ pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < characters.len() {
-        if let Some((_, number)) = NUMBER_SIGNS.iter().find(|(sign, _)| *sign == characters[at]) {
+        if let Some(number) = number_of(characters[at].encode_utf8(&mut [0; 4]), NUMBER_SIGNS) {
             found.push(Numeral::plain(number));
         }
         if !is_digit(at) {
@@ -496,7 +486,7 @@ pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
         }
     }
     let words = folded.split(|character: char| !character.is_alphabetic());
-    found.extend(words.filter_map(of_word).map(Numeral::plain));
+    found.extend(words.filter_map(|word| number_of(word, NUMBER_WORDS)).map(Numeral::plain));
     found
 }
 

@@ -14,7 +14,7 @@ pub(super) fn cover(
     let mut cover = Cover { source, lines, comments, blocks: Vec::with_capacity(found.len()), at: body.start };
     for block in found {
         // Masked comments may have had the parser see boundaries where the source has none.
-        let span = boundary(source, block.span.start)..boundary(source, block.span.end);
+        let span = source.floor_char_boundary(block.span.start)..source.floor_char_boundary(block.span.end);
         let content = source[span.clone()].trim_end().len();
         if content == 0 {
             continue;
@@ -33,14 +33,6 @@ pub(super) fn cover(
     cover.fill(body.end);
     cover.name_comments();
     cover.blocks
-}
-
-/// The start of the character that holds a byte.
-fn boundary(source: &str, mut at: usize) -> usize {
-    while !source.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 struct Cover<'a> {

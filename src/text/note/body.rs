@@ -5,10 +5,10 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 
 use super::links::Links;
-use super::model::outside;
+use super::model::{outside, parent_of};
 use super::parse::OPTIONS;
 use super::tags::TagSet;
-use super::{Block, BlockKind, Heading, Lines, Link, Problem, html, mask, tags};
+use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask, tags};
 
 /// What a note's Markdown holds. Offsets are into the whole source.
 #[derive(Debug, Default)]
@@ -131,7 +131,7 @@ impl BodyWalk<'_> {
                 self.doubt(self.text, range.clone());
                 if html.starts_with("<!--") {
                     self.html_comments.push(range);
-                } else if html::is_text(&html) {
+                } else if is_text(&html) {
                     self.plain(&html, range);
                 }
             }
@@ -302,10 +302,7 @@ impl BodyWalk<'_> {
             return;
         };
         let span = self.absolute(range.clone());
-        let mut parent = self.body.headings.len().checked_sub(1);
-        while let Some(index) = parent.filter(|&index| self.body.headings[index].level >= level) {
-            parent = self.body.headings[index].parent;
-        }
+        let parent = parent_of(&self.body.headings, level);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = self.lines.line_of(span.start);
         self.body.headings.push(Heading { level, text, span, line, parent });
@@ -395,6 +392,19 @@ fn escaped(text: &str, hashes: &[usize]) -> String {
     }
     escaped.push_str(&text[start..]);
     escaped
+}
+
+/// The elements that a note may have without attributes.
+const ELEMENTS: &str = "a abbr address article aside b bdi bdo big blockquote body br button caption center cite code col colgroup dd \
+    del details dfn div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd \
+    label li link main mark math meta nav ol p picture pre q rp rt ruby s samp script section small source span strike strong \
+    style sub summary sup svg table tbody td template tfoot th thead time title tr tt u ul var video wbr";
+
+/// Whether what reads as the start of an element is a part of the text: `Vec<u8>` is no element `u8`.
+fn is_text(tag: &str) -> bool {
+    let Some(inside) = tag.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else { return false };
+    let is_name = !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_name && !ELEMENTS.split(' ').any(|element| element.eq_ignore_ascii_case(inside))
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
-//! Writes a note's text: the reverse of reading it.
+//! Writes a note's text, the reverse of reading it, and a turn of a conversation. What is said there is text, and stays text: whatever it holds,
+//! it is one turn, and tags nothing.
 
 use jiff::Zoned;
+use jiff::civil::Date;
 use serde_json::{Map, Value};
+
+use super::untagged;
 
 /// A note with frontmatter in the order given, and a body that begins after a blank line and ends with a new line. What the
 /// body holds stays in the body, whatever it looks like.
@@ -45,6 +49,57 @@ pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
     let cut: String = line.chars().take(MAX).collect();
     let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
     format!("{}…", cut.trim_end())
+}
+
+/// A turn: `**18:32 · Maya:** text`, with the date before the time where that is not `file_date`. What is more than a line is quoted below
+/// that, so that its headings, fences, rules and comments end with the quote.
+pub(crate) fn turn_block(speaker: &str, text: &str, at: &Zoned, file_date: Date) -> String {
+    let time = if at.date() == file_date { at.strftime("%H:%M") } else { at.strftime("%Y-%m-%d %H:%M") };
+    let speaker = plain(speaker);
+    let text = guarded(text);
+    if is_plain_line(&text) {
+        return untagged(&format!("**{time} · {speaker}:** {text}"), 0);
+    }
+    let quoted: String = text
+        .lines()
+        .map(|line| if line.trim().is_empty() { "\n>".to_owned() } else { format!("\n> {line}") })
+        .collect();
+    untagged(&format!("**{time} · {speaker}:**{quoted}"), 0)
+}
+
+/// A speaker's name, without what would end the bold text or begin something else.
+fn plain(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if matches!(c, '#' | '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c })
+        .collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if plain.is_empty() { "?".into() } else { plain }
+}
+
+/// With a backslash in what would begin a comment and hide text, here or in what follows: `%\%`, `<\!--`. Markdown shows the
+/// text as it was, and taking one backslash out of each gives it back.
+pub(crate) fn guarded(text: &str) -> String {
+    let mut guarded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        guarded.push(first);
+        rest = &rest[first.len_utf8()..];
+        let closes = match first {
+            '%' => "%",
+            '<' => "!--",
+            _ => continue,
+        };
+        if rest.trim_start_matches('\\').starts_with(closes) {
+            guarded.push('\\');
+        }
+    }
+    guarded
+}
+
+/// Whether a text can follow the speaker on the same line.
+fn is_plain_line(text: &str) -> bool {
+    !text.contains('\n') && !text.starts_with([' ', '\t'])
 }
 
 #[cfg(test)]

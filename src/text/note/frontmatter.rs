@@ -1,8 +1,7 @@
 //! Where a note's frontmatter is, and what it says.
 
-use super::metadata::{has_private_key, tags_in};
-use super::parse::{self, Language};
-use super::turn::ParsedBlock;
+use super::privacy::{has_private_key, tags_in};
+use super::yaml::{self, Language, ParsedBlock};
 use super::{Lines, Problem, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -63,7 +62,7 @@ pub(super) fn read(source: &str, lines: &Lines) -> Frontmatter {
         Some(line) => {
             let text = text_start..lines.span(line).start;
             found.markdown_start = lines.span(line).end;
-            match parse::read(language, &normalised(source, lines, 2..line)) {
+            match yaml::read(language, &normalised(source, lines, 2..line)) {
                 ParsedBlock::Mapping(metadata) => {
                     found.body_start = found.markdown_start;
                     return Frontmatter { metadata, text, ..found };
@@ -95,7 +94,7 @@ pub(super) fn key_line(source: &str, lines: &Lines, text: &Range<usize>, key: &s
     (lines.line_of(text.start)..lines.line_of(text.end)).filter(names_key).nth(nth.saturating_sub(1))
 }
 
-/// The lines with `\n` for whatever ended them, as gray_matter and the TOML reader need them.
+/// The lines with `\n` for whatever ended them, as the readers need them.
 fn normalised(source: &str, lines: &Lines, numbers: Range<usize>) -> String {
     let mut text = String::new();
     for number in numbers {
@@ -126,7 +125,7 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     };
     let language = if text_of(opening).starts_with('+') { Language::Toml } else { Language::Yaml };
     let text = normalised(source, lines, opening + 1..closing);
-    let private = match parse::read(language, &text) {
+    let private = match yaml::read(language, &text) {
         ParsedBlock::Mapping(metadata) if metadata.is_empty() => return found,
         ParsedBlock::Mapping(metadata) => {
             found.misplaced_tags = tags_in(&metadata);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pulldown_cmark::{Event, Parser};
 
-use super::model::{Block, BlockKind, Heading};
+use super::model::{Block, BlockKind, Heading, parent_of};
 use super::tree::{Element, Node, Tree};
 use super::{Lines, Note, Visibility};
 use crate::base::path::VaultPath;
@@ -105,17 +105,6 @@ impl Note {
         }
         Tree { nodes, cut }
     }
-}
-
-fn parent_of(headings: &[Heading], level: u8) -> Option<usize> {
-    let mut at = headings.len().checked_sub(1);
-    while let Some(index) = at {
-        if headings[index].level < level {
-            return Some(index);
-        }
-        at = headings[index].parent;
-    }
-    None
 }
 
 /// Maximum length of a reference, in bytes; the longest name has 33.

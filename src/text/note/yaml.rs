@@ -1,34 +1,112 @@
-//! gray_matter's engine for YAML, on serde_norway, with a bound on what hostile text can cost.
+//! Reads YAML and TOML as JSON, with a bound on what hostile text can cost.
 
-use super::turn::{ParsedBlock, from_float, hand_over};
-use gray_matter::Pod;
-use gray_matter::engine::Engine;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
-use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The engine.
-pub(super) struct Yaml;
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde_json::{Map, Number, Value};
 
-impl Engine for Yaml {
-    fn parse(content: &str) -> gray_matter::Result<Pod> {
-        let limits = YamlBudget { left: Cell::new(MAX_COST), duplicate: RefCell::new(None) };
-        let deserializer = serde_yaml::Deserializer::from_str(content);
-        if nests_too_deep(content) {
-            let message = "brackets are nested too deep, or not closed".to_owned();
-            return hand_over(&ParsedBlock::Invalid { line: None, message });
+/// The two languages of frontmatter, by their delimiter line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Yaml,
+    Toml,
+}
+
+impl Language {
+    pub(super) fn delimiter(self) -> &'static str {
+        match self {
+            Self::Yaml => "---",
+            Self::Toml => "+++",
         }
-        hand_over(&match Json(&limits).deserialize(deserializer) {
-            Ok(Value::Object(map)) => ParsedBlock::Mapping(map),
-            Ok(Value::Null) => ParsedBlock::Mapping(Map::new()),
-            Ok(_) => ParsedBlock::NotMapping,
-            Err(error) => match limits.duplicate.into_inner() {
-                Some(key) => ParsedBlock::Duplicate(key),
-                None => ParsedBlock::Invalid { line: error.location().map(|at| at.line()), message: error.to_string() },
-            },
-        })
+    }
+}
+
+/// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`ParsedBlock::Invalid`] count the opening
+/// delimiter as line 1.
+pub(super) fn read(language: Language, text: &str) -> ParsedBlock {
+    // The delimiter's line counts, too.
+    let text = format!("#\n{text}");
+    match language {
+        Language::Yaml => read_yaml(text.trim_end()),
+        Language::Toml => read_toml(text.trim_end()),
+    }
+}
+
+/// What a text of YAML says, read as frontmatter is: hostile text costs no more than it does there.
+///
+/// # Errors
+/// Why it is no mapping, as a sentence without its end.
+pub(crate) fn yaml_mapping(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let text = text.strip_prefix("---\n").unwrap_or(&text);
+    if text.lines().any(|line| line.trim_end() == Language::Yaml.delimiter()) {
+        return Err("it is several documents".into());
+    }
+    match read(Language::Yaml, text) {
+        ParsedBlock::Mapping(mapping) => Ok(mapping),
+        ParsedBlock::NotMapping => Err("it is not made of `key: value` lines".into()),
+        ParsedBlock::Duplicate(key) => Err(format!("it has the key `{key}` twice")),
+        ParsedBlock::Invalid { message, .. } => Err(message.trim().to_owned()),
+    }
+}
+
+/// What a block of frontmatter turned out to be.
+#[derive(Debug, PartialEq)]
+pub(super) enum ParsedBlock {
+    Mapping(Map<String, Value>),
+    /// Valid, but not key and value: prose between two thematic breaks, a list.
+    NotMapping,
+    Duplicate(String),
+    Invalid {
+        line: Option<usize>,
+        message: String,
+    },
+}
+
+/// JSON has no NaN and no infinity: their names, so that they are not taken for nothing.
+fn from_float(number: f64) -> Value {
+    Number::from_f64(number).map_or_else(|| Value::String(number.to_string()), Value::Number)
+}
+
+fn read_toml(text: &str) -> ParsedBlock {
+    match text.parse::<toml::Table>() {
+        Ok(table) => ParsedBlock::Mapping(table.into_iter().map(|(k, v)| (k, from_toml(v))).collect()),
+        Err(error) => ParsedBlock::Invalid {
+            line: error.span().map(|span| text.bytes().take(span.start).filter(|&b| b == b'\n').count() + 1),
+            message: error.message().to_owned(),
+        },
+    }
+}
+
+/// Recursion is bounded: the `toml` crate refuses more than 80 levels.
+fn from_toml(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => from_float(number),
+        toml::Value::Boolean(truth) => Value::Bool(truth),
+        toml::Value::Datetime(date) => Value::String(date.to_string()),
+        toml::Value::Array(values) => values.into_iter().map(from_toml).collect(),
+        toml::Value::Table(table) => table.into_iter().map(|(k, v)| (k, from_toml(v))).collect(),
+    }
+}
+
+fn read_yaml(text: &str) -> ParsedBlock {
+    let limits = YamlBudget { left: Cell::new(MAX_COST), duplicate: RefCell::new(None) };
+    if nests_too_deep(text) {
+        let message = "brackets are nested too deep, or not closed".to_owned();
+        return ParsedBlock::Invalid { line: None, message };
+    }
+    match Json(&limits, 0).deserialize(serde_yaml::Deserializer::from_str(text)) {
+        Ok(Value::Object(map)) => ParsedBlock::Mapping(map),
+        Ok(Value::Null) => ParsedBlock::Mapping(Map::new()),
+        Ok(_) => ParsedBlock::NotMapping,
+        Err(error) => match limits.duplicate.into_inner() {
+            Some(key) => ParsedBlock::Duplicate(key),
+            None => ParsedBlock::Invalid { line: error.location().map(|at| at.line()), message: error.to_string() },
+        },
     }
 }
 
@@ -69,9 +147,23 @@ impl YamlBudget {
 }
 
 /// Reads any YAML value into JSON: tags (`!name`) are dropped, merge keys (`<<`) applied, keys made text, and a key given
-/// twice is an error. Recursion is bounded: serde_norway refuses more than 128 levels.
+/// twice is an error.
 #[derive(Clone, Copy)]
-struct Json<'l>(&'l YamlBudget);
+struct Json<'l>(&'l YamlBudget, u8);
+
+/// Maximum depth of a value: what is read stays within what readers of JSON take.
+const MAX_DEPTH: u8 = 120;
+
+impl Json<'_> {
+    /// What reads the values within a list or a mapping.
+    fn within<E: serde::de::Error>(self) -> Result<Self, E> {
+        self.0.spend(0)?;
+        if self.1 == MAX_DEPTH {
+            return Err(E::custom("it is nested too deep"));
+        }
+        Ok(Self(self.0, self.1 + 1))
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Json<'_> {
     type Value = Value;
@@ -135,18 +227,18 @@ impl<'de> Visitor<'de> for Json<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.0.spend(0)?;
+        let within = self.within()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
+        while let Some(item) = items.next_element_seed(within)? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        self.0.spend(0)?;
+        let within = self.within()?;
         let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(self)? {
+        while let Some(key) = entries.next_key_seed(within)? {
             let key = match key {
                 Value::String(text) => text,
                 // A template's `created: {{date}}` is a mapping with a mapping for a key. Quotes double with every level.
@@ -160,7 +252,7 @@ impl<'de> Visitor<'de> for Json<'_> {
                 self.0.duplicate.replace(Some(key));
                 return Err(serde::de::Error::custom("duplicate key"));
             }
-            let value = entries.next_value_seed(self)?;
+            let value = entries.next_value_seed(within)?;
             map.insert(key, value);
         }
         match map.shift_remove("<<") {

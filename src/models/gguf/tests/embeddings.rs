@@ -193,11 +193,10 @@ fn more_tokens_than_the_model_has_positions_are_never_given_to_it() {
 
 #[test]
 fn entries_that_say_the_same_are_told_from_those_about_the_same() {
-    use crate::models::Sameness;
-    let sameness = Sameness::of(shared().name());
+    use crate::models::sameness;
     let likely = |one: &str, other: &str| {
         let [one, other] = [one, other].map(|text| shared().embed_query(text, None).unwrap());
-        sameness.likely(f64::from(cosine(&one, &other)))
+        sameness(shared().name(), f64::from(cosine(&one, &other)))
     };
     for (one, other) in [
         ("User prefers dark mode", "User favours dark mode"),

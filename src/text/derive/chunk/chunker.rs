@@ -297,7 +297,7 @@ fn unframed(text: &str) -> Range<usize> {
 }
 
 /// The span without the blank space at its ends.
-fn trimmed(source: &str, span: Range<usize>) -> Range<usize> {
+pub(super) fn trimmed(source: &str, span: Range<usize>) -> Range<usize> {
     let text = &source[span.clone()];
     let start = span.start + (text.len() - text.trim_start().len());
     let end = span.end - (text.len() - text.trim_end().len());
@@ -467,7 +467,7 @@ impl<'a> Joiner<'a> {
             let headings = &self.note.headings;
             let from = headings.partition_point(|heading| heading.span.start < lead.start);
             let above = (from..headings.len())
-                .take_while(|at| headings[*at].span.start < lead.end && self.stands_under(section, *at));
+                .take_while(|at| headings[*at].span.start < lead.end && self.note.stands_under(section, *at));
             // A heading's span may have the end of its line, which its block has not.
             above.last().map(|at| lead.start..headings[at].span.end.min(lead.end))
         });
@@ -479,19 +479,10 @@ impl<'a> Joiner<'a> {
     /// The innermost heading that both sections are under.
     fn common(&self, one: Option<usize>, other: Option<usize>) -> Option<usize> {
         let mut at = one;
-        while let Some(heading) = at.filter(|heading| !self.stands_under(other, *heading)) {
+        while let Some(heading) = at.filter(|heading| !self.note.stands_under(other, *heading)) {
             at = self.note.headings.get(heading).and_then(|heading| heading.parent);
         }
         at
-    }
-
-    /// Whether a section is that of a heading, or below it.
-    fn stands_under(&self, section: Option<usize>, top: usize) -> bool {
-        let mut at = section;
-        while let Some(heading) = at.filter(|heading| *heading > top) {
-            at = self.note.headings.get(heading).and_then(|heading| heading.parent);
-        }
-        at == Some(top)
     }
 }
 

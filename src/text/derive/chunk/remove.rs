@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::chunker::Chunk;
-use crate::text::note::{Block, BlockKind, Lines, Note};
+use super::chunker::{Chunk, trimmed};
+use crate::text::note::{Block, BlockKind, Lines, Note, outside};
 
 /// A note without a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn without_chunk(note: &Note, source: &str, chunk: &Chunk) -> Result<Remaind
     // A heading stays while other chunks stand under it.
     let stays = |heading: &&&Block| {
         let others = |block: &&Block| block.span != heading.span && !within(&block.span, &chunk.bytes);
-        let below = |block: &Block| heading.section.is_some_and(|top| stands_under(note, block.section, top));
+        let below = |block: &Block| heading.section.is_some_and(|top| note.stands_under(block.section, top));
         is_heading(heading) && note.blocks.iter().filter(others).any(below)
     };
     let (mut spans, mut at) = (Vec::new(), chunk.bytes.start);
@@ -95,7 +95,7 @@ pub fn without_lines(note: &Note, source: &str, first: usize, last: usize) -> Re
 /// Cuts spans out of a note. `None` when other text would read differently.
 fn take(note: &Note, source: &str, cuts: &[Range<usize>]) -> Result<Option<Remainder>, RemoveError> {
     let removed: Vec<String> = cuts.iter().map(|cut| source[cut.clone()].to_owned()).collect();
-    if note.blocks.iter().all(|block| left_of(source, &block.span, cuts).trim().is_empty()) {
+    if note.blocks.iter().all(|block| outside(cuts, source, block.span.clone()).trim().is_empty()) {
         return Ok(Some(Remainder { text: None, removed }));
     }
     let texts = [false, true].map(|apart| joined(note, source, cuts, apart));
@@ -159,18 +159,6 @@ fn as_expected(expected: &[ReadBlock], found: &[ReadBlock]) -> bool {
         one.text == other.text && one.headings == other.headings && (one.kind.is_none() || one.kind == other.kind)
     };
     expected.len() == found.len() && expected.iter().zip(found).all(same)
-}
-
-/// What is left of a span.
-fn left_of(source: &str, span: &Range<usize>, cuts: &[Range<usize>]) -> String {
-    let mut left = String::new();
-    let mut at = span.start;
-    for cut in cuts.iter().filter(|cut| overlap(cut, span)) {
-        left.push_str(source.get(at..cut.start.max(at)).unwrap_or_default());
-        at = cut.end.max(at);
-    }
-    left.push_str(source.get(at..span.end.max(at)).unwrap_or_default());
-    left
 }
 
 /// The span without the fences of code of which a part stays.
@@ -253,28 +241,10 @@ fn is_heading(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Heading(_))
 }
 
-/// Whether a section is the one of a heading, or one below it.
-fn stands_under(note: &Note, section: Option<usize>, top: usize) -> bool {
-    let mut at = section;
-    while let Some(index) = at {
-        if index == top {
-            return true;
-        }
-        at = note.headings.get(index).and_then(|heading| heading.parent);
-    }
-    false
-}
-
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
 fn within(one: &Range<usize>, other: &Range<usize>) -> bool {
     other.start <= one.start && one.end <= other.end
-}
-
-fn trimmed(source: &str, span: Range<usize>) -> Range<usize> {
-    let text = &source[span.clone()];
-    let start = span.start + (text.len() - text.trim_start().len());
-    start..(span.end - (text.len() - text.trim_end().len())).max(start)
 }

@@ -1,9 +1,73 @@
-//! What metadata means for who may read a note, wherever in it that stands.
+//! Whether agents may see a note, when in doubt not; and whom else what stands in its metadata may hide it from.
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::tags::pieces;
+use super::frontmatter::Frontmatter;
+use super::tags::{TagSet, is_private, pieces, words};
+use super::{Lines, PrivateReason, Problem, Visibility};
 use crate::base::path::AttachmentKind;
+
+/// Decides from the frontmatter, the note's tags, and what may be meant as one where none counts.
+pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Visibility {
+    let reason = if frontmatter.broken {
+        PrivateReason::BrokenFrontmatter
+    } else if has_private_key(&frontmatter.metadata) {
+        PrivateReason::Property
+    } else if tags.iter().any(|tag| is_private(tag)) {
+        PrivateReason::Tag
+    } else if frontmatter.misplaced_private || doubtful.iter().any(|tag| is_private(tag)) {
+        PrivateReason::Ambiguous
+    } else {
+        return Visibility::Public;
+    };
+    Visibility::Private(reason)
+}
+
+/// What captured files say of where they come from.
+const CAPTURED: [&str; 2] = ["capture", "session"];
+
+/// Adds what the frontmatter may mean as tags: in its comments (in `tags: #x`, YAML reads one), in mappings, in lists within
+/// tables, in a block that stands where none counts. Says so where that is `#private`.
+pub(super) fn doubts_in_frontmatter(
+    source: &str,
+    lines: &Lines,
+    frontmatter: &Frontmatter,
+    doubtful: &mut TagSet,
+) -> Option<Problem> {
+    let named = tags_in(&frontmatter.metadata);
+    named.iter().chain(&frontmatter.misplaced_tags).for_each(|tag| doubtful.add(tag));
+    let text = source.get(frontmatter.text.clone())?;
+    let mut quoted = quoted(&frontmatter.metadata);
+    let mut private = None;
+    for (at, name) in words(text) {
+        if let Some(times) = quoted.get_mut(name).filter(|times| **times > 0) {
+            *times -= 1;
+            continue;
+        }
+        doubtful.add(name);
+        if is_private(name) {
+            private.get_or_insert(at);
+        }
+    }
+    Some(Problem::new(
+        lines.line_of(frontmatter.text.start + private?),
+        "`#private` may be a comment here; the note is kept private. In frontmatter, write the tag without `#`",
+    ))
+}
+
+/// How often each word after `#` stands in a text of a captured file's frontmatter. It is what somebody said or a page is called,
+/// and no tag. In the person's own files, a `#` in a title is as doubtful as one in a comment.
+fn quoted(metadata: &Map<String, Value>) -> HashMap<String, usize> {
+    let mut quoted = HashMap::new();
+    if !metadata.get("source").and_then(Value::as_str).is_some_and(|source| CAPTURED.contains(&source)) {
+        return quoted;
+    }
+    let count = |(_, name): (usize, &str)| *quoted.entry(name.to_owned()).or_default() += 1;
+    texts_in(metadata).into_iter().flat_map(words).for_each(count);
+    quoted
+}
 
 /// The tags that a mapping may name, at whatever depth: a key that slipped under a TOML table or a nested mapping was still
 /// meant. `tags: {x: true}` may name `x`.
@@ -27,27 +91,17 @@ pub(super) fn tags_in(metadata: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-/// At any depth: a key that slipped under a TOML table or a nested mapping was still meant.
+/// At any depth, which the readers of metadata bound: a key that slipped under a TOML table or a nested mapping was still meant.
 pub(super) fn has_private_key(metadata: &Map<String, Value>) -> bool {
-    let mut left: Vec<&Value> = Vec::new();
-    let mut private = false;
-    let mut look = |map: &'_ Map<String, Value>| {
-        private |=
-            map.iter().any(|(key, value)| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value));
-    };
-    look(metadata);
-    left.extend(metadata.values());
-    while let Some(value) = left.pop() {
+    fn within(value: &Value) -> bool {
         match value {
-            Value::Object(map) => {
-                look(map);
-                left.extend(map.values());
-            }
-            Value::Array(items) => left.extend(items),
-            _ => {}
+            Value::Object(map) => has_private_key(map),
+            Value::Array(items) => items.iter().any(within),
+            _ => false,
         }
     }
-    private
+    let says = |key: &str, value: &Value| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value);
+    metadata.iter().any(|(key, value)| says(key, value) || within(value))
 }
 
 fn is_clearly_false(value: &Value) -> bool {
@@ -60,6 +114,20 @@ fn is_clearly_false(value: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The texts in metadata, wherever they stand.
+pub(crate) fn texts_in(metadata: &Map<String, Value>) -> Vec<&str> {
+    let (mut found, mut left) = (Vec::new(), metadata.values().collect::<Vec<_>>());
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => found.push(text.as_str()),
+            Value::Array(items) => left.extend(items),
+            Value::Object(fields) => left.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
 }
 
 /// Which notes a note's frontmatter says it was made of: `annotates.path`, and the list `sources`, each a path, a link

@@ -1,11 +1,80 @@
-//! Fetches a model's file, from where the person says.
+//! Where model files are for all vaults of a user, and how one is fetched from where the person says, by one process at a time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError, metadata, remove_file};
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+
+use crate::base::fs::{Context, FsError};
+
+/// The folder in which the bundled model is unpacked: what is in it can be made again.
+#[cfg(feature = "gguf")]
+pub(super) fn cache_folder() -> PathBuf {
+    project().map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned())
+}
+
+/// The folder of models that were imported or downloaded.
+pub(crate) fn models_folder() -> PathBuf {
+    project().map_or_else(std::env::temp_dir, |dirs| dirs.data_dir().to_owned()).join("models")
+}
+
+fn project() -> Option<directories::ProjectDirs> {
+    directories::ProjectDirs::from("", "", "memory-vault")
+}
+
+/// The file that `embed.model` means: a path from the vault's folder, or, where a bare name is none there, one of the models' folder.
+/// So a `memory.toml` that is shared between machines names the same model on each.
+pub(crate) fn model_file(named: &str, root: &Path) -> PathBuf {
+    let here = root.join(named);
+    if named.contains('/') || here.exists() {
+        return here;
+    }
+    let shared = models_folder().join(named);
+    if shared.exists() { shared } else { here }
+}
+
+/// The right to write a model's file, and what is beside it until it is whole. It ends with the process, however that ends.
+#[derive(Debug)]
+pub(crate) struct ModelClaim {
+    path: PathBuf,
+    /// Locked for as long as it is open.
+    _file: File,
+}
+
+impl ModelClaim {
+    /// Claims the file `target`; `None` while another process has it.
+    ///
+    /// # Errors
+    /// When the file beside it, by which that is told, cannot be made or locked.
+    pub(crate) fn take(target: &Path) -> Result<Option<Self>, FsError> {
+        let mut path = target.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        loop {
+            let file = File::options().write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
+            }
+            // Whoever had it may have removed it after it was opened here: then another one counts, or none.
+            let here = file.metadata().on("look at", &path)?.ino();
+            if metadata(&path).is_ok_and(|there| there.ino() == here) {
+                return Ok(Some(Self { path, _file: file }));
+            }
+        }
+    }
+}
+
+impl Drop for ModelClaim {
+    fn drop(&mut self) {
+        // While it is locked still, so that it is no other's.
+        let _ = remove_file(&self.path);
+    }
+}
 
 /// Maximum time that a server may say nothing; then it is not there any more.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -15,35 +84,12 @@ const PIECE: usize = 1 << 16;
 /// Why there is no file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DownloadError {
-    /// What was written is no address.
-    #[error("{0:?} is not a download address: use https://, or http:// with --sha256")]
-    Address(String),
-    /// The server did not give it.
-    #[error("{address} cannot be downloaded: {reason}")]
-    Server {
-        /// Where it was looked for.
-        address: String,
-        /// What went wrong.
-        reason: String,
-    },
-    /// The file could not be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// It is not what was wanted. Nothing of it is kept.
-    #[error("the download from {address} has the SHA-256 {found}, not {wanted}, and was deleted")]
-    Checksum {
-        /// Where it came from.
-        address: String,
-        /// What it is.
-        found: String,
-        /// What it should be.
-        wanted: String,
-    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// What was written is no address, the server did not give it, or it is not what was wanted.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// Downloads `address` to `target`, by way of a file beside it that a later call goes on with, and gives its SHA-256 in hex. With
@@ -63,19 +109,19 @@ pub(crate) fn download(
 ) -> Result<String, DownloadError> {
     let encrypted = address.starts_with("https://");
     if !(encrypted || (wanted.is_some() && address.starts_with("http://"))) {
-        return Err(DownloadError::Address(address.to_owned()));
+        let reason = "is not a download address: use https://, or http:// with --sha256";
+        return Err(DownloadError::Failed(format!("{address:?} {reason}")));
     }
     let part = target.with_extension("part");
-    let io = |source| DownloadError::Io { path: part.clone(), source };
     let state = PartState(part.with_extension("state"));
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(&part).map_err(io)?;
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(&part).on("write", &part)?;
     let before = state.read();
     if before.is_none() && wanted.is_none() {
-        file.set_len(0).map_err(io)?;
+        file.set_len(0).on("write", &part)?;
     }
     let mut hasher = Sha256::new();
-    let mut here = hash_all(&mut file, &mut hasher).map_err(io)?;
-    let failed = |reason: String| DownloadError::Server { address: address.to_owned(), reason };
+    let mut here = hash_all(&mut file, &mut hasher).on("write", &part)?;
+    let failed = |reason: String| DownloadError::Failed(format!("{address} cannot be downloaded: {reason}"));
 
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -107,9 +153,9 @@ pub(crate) fn download(
         206 if here > 0 && begins_at(&answer, here) && !has_changed => {}
         // It gives all of it again.
         200 => {
-            file.set_len(0).map_err(io)?;
+            file.set_len(0).on("write", &part)?;
             (here, hasher) = (0, Sha256::new());
-            state.keep(&answer).map_err(io)?;
+            state.keep(&answer).on("write", &part)?;
         }
         // There is no more: the last call ended before it could say so.
         416 if here > 0 && ends_at(&answer, here) && !has_changed => is_whole = true,
@@ -131,7 +177,7 @@ pub(crate) fn download(
             if read == 0 {
                 break;
             }
-            file.write_all(&piece[..read]).map_err(io)?;
+            file.write_all(&piece[..read]).on("write", &part)?;
             hasher.update(&piece[..read]);
             here += read as u64;
             show(here, all.unwrap_or(here).saturating_sub(here));
@@ -143,10 +189,11 @@ pub(crate) fn download(
     let found = hex(&hasher.finalize());
     if let Some(wanted) = wanted.filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
         give_up_part();
-        return Err(DownloadError::Checksum { address: address.to_owned(), found, wanted: wanted.to_owned() });
+        let found = format!("the download from {address} has the SHA-256 {found}, not {wanted}, and was deleted");
+        return Err(DownloadError::Failed(found));
     }
-    file.sync_all().map_err(io)?;
-    std::fs::rename(&part, target).map_err(|source| DownloadError::Io { path: target.to_owned(), source })?;
+    file.sync_all().on("write", &part)?;
+    std::fs::rename(&part, target).on("write", target)?;
     state.remove();
     Ok(found)
 }
@@ -215,4 +262,23 @@ fn ends_at(answer: &ureq::http::Response<ureq::Body>, here: u64) -> bool {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_claimed_once_and_free_again_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.gguf");
+        let first = ModelClaim::take(&target).unwrap();
+        assert!(first.is_some() && ModelClaim::take(&target).unwrap().is_none());
+        assert!(ModelClaim::take(&folder.path().join("y.gguf")).unwrap().is_some(), "another is free");
+        drop(first);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing is left behind");
+        // What a process that was killed left behind holds nobody up.
+        std::fs::write(folder.path().join("x.gguf.lock"), "").unwrap();
+        assert!(ModelClaim::take(&target).unwrap().is_some());
+    }
 }
