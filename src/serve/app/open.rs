@@ -22,7 +22,7 @@ use crate::memory::extraction::{Extraction, extract};
 use crate::memory::items::{EntryStore, FactStore, FactsParts};
 use crate::memory::profile::keep_profile;
 use crate::memory::session_export::keep_sessions;
-use crate::memory::summaries::SummariesParts;
+use crate::memory::summaries::keep_summaries;
 use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
@@ -155,19 +155,6 @@ impl App {
             FactsParts { fact_store, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) }.start()
         });
         let noticed = noticed.transpose()?;
-        let summaries = (watch && config.memory.enabled).then(|| {
-            let parts = SummariesParts {
-                root: home.root().to_owned(),
-                config: config.clone(),
-                files: Arc::clone(&files),
-                forgotten: Arc::clone(&forgotten),
-                shared: Arc::clone(&shared),
-                lock: Arc::clone(&lock),
-                clock: summaries_clock,
-            };
-            parts.start()
-        });
-        let summaries = summaries.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             switches,
@@ -193,6 +180,7 @@ impl App {
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
         let is_kept = watch && workspace.config().memory.enabled;
+        let summaries = is_kept.then(|| keep_summaries(&workspace, summaries_clock)).transpose()?;
         let tasks = [
             is_kept.then(|| keep_profile(&workspace)).transpose()?,
             (!open.is_empty()).then(|| finish_open_purges(&workspace, open)).transpose()?,
