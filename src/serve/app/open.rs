@@ -17,7 +17,7 @@ use crate::index::engine::{Engine, EngineError};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, Shared, SyncOptions, Syncer};
 use crate::memory::capture::{self, AtRest, Capture};
-use crate::memory::context::{ContextCache, FrozenContexts};
+use crate::memory::context::FrozenContexts;
 use crate::memory::extraction::{Extraction, extract};
 use crate::memory::items::{EntryStore, FactStore, FactsParts};
 use crate::memory::profile::keep_profile;
@@ -255,7 +255,6 @@ impl App {
             capture: None,
             backup: None,
             workspace,
-            contexts: ContextCache::default(),
             frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
