@@ -1,6 +1,7 @@
 //! The names of the days of the week and of the months, and which of them a text names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use super::words::fold;
 
@@ -64,18 +65,22 @@ pub(crate) fn weekday_named(word: &str) -> Option<usize> {
     WEEKDAYS.iter().position(|names| names.split(' ').any(is_of))
 }
 
-fn month_of(names: &[&str; 12], word: &str) -> Option<i8> {
-    (1..).zip(names).find_map(|(month, names)| names.split(' ').any(|name| name == word).then_some(month))
-}
+/// The months by their names, and whether those are in full: each word of a long text is looked up.
+static MONTHS_BY_NAME: LazyLock<HashMap<&str, (i8, bool)>> = LazyLock::new(|| {
+    let named = |names: &'static [&'static str; 12], in_full: bool| {
+        (1..).zip(names).flat_map(move |(month, names)| names.split(' ').map(move |name| (name, (month, in_full))))
+    };
+    named(&SHORT_MONTHS, false).chain(named(&MONTHS, true)).collect()
+});
 
 /// Whether a folded word is the name of a month in full.
 pub(crate) fn is_month(word: &str) -> bool {
-    month_of(&MONTHS, word).is_some()
+    MONTHS_BY_NAME.get(word).is_some_and(|(_, in_full)| *in_full)
 }
 
 /// The month, 1 to 12, that a folded word names, in full or by three letters.
 pub(crate) fn month_named(word: &str) -> Option<i8> {
-    month_of(&MONTHS, word).or_else(|| month_of(&SHORT_MONTHS, word))
+    MONTHS_BY_NAME.get(word).map(|(month, _)| *month)
 }
 
 /// The days of the week that a text names in full, 0 for Monday.

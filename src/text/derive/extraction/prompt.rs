@@ -64,18 +64,22 @@ pub(crate) struct ExtractionPrompt {
 /// Makes the question about a conversation. `date` is that of it, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
     let mut lines = Vec::new();
-    for (turn, SpokenTurn { voice, lines: spoken, .. }) in turns.iter().enumerate() {
+    for (turn, SpokenTurn { voice, when, lines: spoken }) in turns.iter().enumerate() {
         let who = if *voice == Voice::Person { "person" } else { "assistant" };
         let is_long = spoken.len() > TURN_HEAD_LINES + TURN_TAIL_LINES;
         for (at, line) in spoken.iter().enumerate() {
             if is_long && (TURN_HEAD_LINES..spoken.len() - TURN_TAIL_LINES).contains(&at) {
                 continue;
             }
-            let text = format!("{}\n", shortened(&line.text));
-            lines.push((turn, at, who, token_estimate(&text) + token_estimate(who), text));
+            let (number, text) = (line.number, shortened(&line.text));
+            // The first line of a turn that is shown says when it was.
+            let first = format!("{number} {who} ({when}): {text}\n");
+            let other = format!("{number} {who}: {text}\n");
+            let tokens = token_estimate(if at == 0 { &first } else { &other });
+            lines.push((turn, at, tokens, [first, other]));
         }
     }
-    let (head, tail) = fitting(&lines.iter().map(|(.., tokens, _)| *tokens).collect::<Vec<_>>());
+    let (head, tail) = fitting(&lines.iter().map(|(_, _, tokens, _)| *tokens).collect::<Vec<_>>());
     lines.drain(head..tail);
     let (mut material, mut shown) = (String::new(), BTreeMap::new());
     // The turn that is shown next, and which of its lines.
@@ -85,7 +89,7 @@ pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> Ext
             let _ = writeln!(material, "[… {count} {what} left out …]");
         }
     };
-    for (turn, at, who, _, text) in lines {
+    for (turn, at, _, [first, other]) in lines {
         if turn > next_turn {
             // Of a turn that is not shown at all its lines are not counted.
             let is_begun = next > 0;
@@ -96,8 +100,7 @@ pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> Ext
         left_out(&mut material, at - next, "lines");
         let line = &turns[turn].lines[at];
         let is_first = shown.range(turns[turn].lines[0].number..).next().is_none();
-        let when = if is_first { format!(" ({})", turns[turn].when) } else { String::new() };
-        let _ = write!(material, "{} {who}{when}: {text}", line.number);
+        material += if is_first { &first } else { &other };
         shown.insert(line.number, (turns[turn].voice, as_sent(&line.text)));
         next = at + 1;
     }
