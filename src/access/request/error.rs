@@ -202,10 +202,9 @@ impl From<GeneratedError> for RequestError {
         match error {
             GeneratedError::Write(error) => error.into(),
             GeneratedError::State(error) => error.into(),
-            GeneratedError::Read { .. }
-            | GeneratedError::Names(_)
-            | GeneratedError::Digest { .. }
-            | GeneratedError::TooLarge { .. } => Self::conflict(error.to_string()),
+            GeneratedError::Read { .. } | GeneratedError::Names(_) | GeneratedError::TooLarge { .. } => {
+                Self::conflict(error.to_string())
+            }
         }
     }
 }

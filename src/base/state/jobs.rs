@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, ToSql, params};
 
 use super::error::StateError;
 use super::key::Digest;
@@ -45,8 +45,6 @@ pub struct Job {
     pub attempts: u32,
     /// Why it was put off or aside last.
     pub reason: Option<String>,
-    /// When it was made, in milliseconds since 1970.
-    pub created: i64,
 }
 
 /// The jobs of a vault, of any kind.
@@ -55,7 +53,7 @@ pub struct JobTable {
     handle: Handle,
 }
 
-const COLUMNS: &str = "key, content, state, due, attempts, reason, created";
+const COLUMNS: &str = "key, content, state, due, attempts, reason";
 
 impl JobTable {
     /// Those of a vault's state.
@@ -139,39 +137,27 @@ impl JobTable {
 
     /// Gives back what somebody had taken who is not there any more.
     pub fn give_back(&self, kind: &str) -> Result<(), StateError> {
-        let given = self.handle.if_there(|opened| {
-            opened.connection.execute("UPDATE jobs SET state = 'queued' WHERE kind = ?1 AND state = 'running'", [kind])
-        });
-        given.map(drop)
+        self.change_all("UPDATE jobs SET state = 'queued' WHERE kind = ?1 AND state = 'running'", &[&kind]).map(drop)
     }
 
     /// Has what was put aside tried again: all of it, or one. Gives how many there were.
     pub fn retry(&self, kind: &str, key: Option<Digest>, now: i64) -> Result<usize, StateError> {
-        let retried = self.handle.if_there(|opened| {
-            let retry = "UPDATE jobs SET state = 'queued', due = ?3, attempts = 0, revived = 0
-                WHERE kind = ?1 AND state = 'dead' AND (?2 IS NULL OR key = ?2)";
-            opened.connection.execute(retry, params![kind, key.as_ref().map(|key| &key[..]), now])
-        });
-        Ok(retried?.unwrap_or_default())
+        let retry = "UPDATE jobs SET state = 'queued', due = ?3, attempts = 0, revived = 0
+            WHERE kind = ?1 AND state = 'dead' AND (?2 IS NULL OR key = ?2)";
+        self.change_all(retry, &[&kind, &key.as_ref().map(|key| &key[..]), &now])
     }
 
     /// Has those tried again that were put aside for what may have passed, some times each.
     pub fn revive(&self, kind: &str, now: i64) -> Result<usize, StateError> {
-        let revived = self.handle.if_there(|opened| {
-            let revive = "UPDATE jobs SET state = 'queued', due = ?2, attempts = 0, revived = revived + 1
-                WHERE kind = ?1 AND state = 'dead' AND passing AND revived < ?3";
-            opened.connection.execute(revive, params![kind, now, MOST_REVIVALS])
-        });
-        Ok(revived?.unwrap_or_default())
+        let revive = "UPDATE jobs SET state = 'queued', due = ?2, attempts = 0, revived = revived + 1
+            WHERE kind = ?1 AND state = 'dead' AND passing AND revived < ?3";
+        self.change_all(revive, &[&kind, &now, &MOST_REVIVALS])
     }
 
     /// Has what waits done at once.
     pub fn hurry(&self, kind: &str, now: i64) -> Result<(), StateError> {
-        let hurried = self.handle.if_there(|opened| {
-            let hurry = "UPDATE jobs SET due = min(due, ?2) WHERE kind = ?1 AND state = 'queued'";
-            opened.connection.execute(hurry, params![kind, now])
-        });
-        hurried.map(drop)
+        let hurry = "UPDATE jobs SET due = min(due, ?2) WHERE kind = ?1 AND state = 'queued'";
+        self.change_all(hurry, &[&kind, &now]).map(drop)
     }
 
     /// All jobs of a kind.
@@ -218,22 +204,17 @@ impl JobTable {
         swept.map(drop)
     }
 
-    fn change(&self, change: &str, kind: &str, key: Digest, more: &[&dyn rusqlite::ToSql]) -> Result<(), StateError> {
-        self.handle.with(|opened| execute(&opened.connection, change, kind, key, more))
+    fn change(&self, change: &str, kind: &str, key: Digest, more: &[&dyn ToSql]) -> Result<(), StateError> {
+        let key = &key[..];
+        let first: [&dyn ToSql; 2] = [&kind, &key];
+        let all: Vec<&dyn ToSql> = first.into_iter().chain(more.iter().copied()).collect();
+        self.handle.with(|opened| opened.connection.execute(change, &all[..]).map(drop))
     }
-}
 
-fn execute(
-    connection: &Connection,
-    change: &str,
-    kind: &str,
-    key: Digest,
-    more: &[&dyn rusqlite::ToSql],
-) -> rusqlite::Result<()> {
-    let key = &key[..];
-    let first: [&dyn rusqlite::ToSql; 2] = [&kind, &key];
-    let all: Vec<&dyn rusqlite::ToSql> = first.into_iter().chain(more.iter().copied()).collect();
-    connection.execute(change, &all[..]).map(drop)
+    /// Changes rows of the jobs that are there; gives how many there were.
+    fn change_all(&self, change: &str, all: &[&dyn ToSql]) -> Result<usize, StateError> {
+        Ok(self.handle.if_there(|opened| opened.connection.execute(change, all))?.unwrap_or_default())
+    }
 }
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
@@ -249,7 +230,6 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         due: row.get(3)?,
         attempts: row.get(4)?,
         reason: row.get(5)?,
-        created: row.get(6)?,
     })
 }
 

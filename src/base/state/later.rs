@@ -1,9 +1,11 @@
 //! What is written in a moment: no answer waits for it. A thread writes what has come, in one transaction that no sync of the disk
 //! belongs to.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -20,71 +22,73 @@ const MAX_WAITING: usize = 10_000;
 /// Entries on their way into their tables.
 #[derive(Debug)]
 pub(super) struct LaterTable<T: Send + 'static> {
-    queue: Arc<LaterQueue<T>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    writer: Arc<LaterWriter<T>>,
+    /// The thread, from the first entry on: whoever only reads needs none.
+    thread: Mutex<Option<(Sender<Message<T>>, JoinHandle<()>)>>,
 }
 
 /// How entries are written.
 type Write<T> = fn(&Connection, &[T]) -> rusqlite::Result<()>;
 
+/// What the thread is told.
 #[derive(Debug)]
-struct LaterQueue<T> {
+enum Message<T> {
+    Entry(T),
+    /// Somebody wants to read what came before this, and is told by this when it is written.
+    Flush(Sender<()>),
+}
+
+#[derive(Debug)]
+struct LaterWriter<T> {
     handle: Handle,
     /// What cannot be written when they cannot, for the log.
     what: &'static str,
     write: Write<T>,
-    waiting: Mutex<WaitingEntries<T>>,
-    changed: Condvar,
-}
-
-#[derive(Debug)]
-struct WaitingEntries<T> {
-    entries: Vec<T>,
-    /// So many were ever added, and so many of those wait no more.
-    added: u64,
-    done: u64,
-    /// Somebody wants to read them.
-    hurry: bool,
-    closing: bool,
+    /// So many entries wait to be written.
+    waiting: AtomicUsize,
 }
 
 impl<T: Send + 'static> LaterTable<T> {
     /// Of a vault's state.
     pub(super) fn new(state: &Arc<State>, what: &'static str, write: Write<T>) -> Self {
         let handle = Handle::new(state, Durability::Later);
-        let waiting = WaitingEntries { entries: Vec::new(), added: 0, done: 0, hurry: false, closing: false };
-        let queue = LaterQueue { handle, what, write, waiting: Mutex::new(waiting), changed: Condvar::new() };
-        Self { queue: Arc::new(queue), thread: Mutex::default() }
+        let writer = LaterWriter { handle, what, write, waiting: AtomicUsize::new(0) };
+        Self { writer: Arc::new(writer), thread: Mutex::default() }
     }
 
     /// Adds an entry, which is written in a moment.
     pub(super) fn add(&self, entry: T) {
-        let mut waiting = self.queue.waiting();
-        if waiting.entries.len() >= MAX_WAITING || !self.is_at_work() {
-            tracing::warn!("{} is lost: too much waits for the disk", self.queue.what);
-            return;
+        let LaterWriter { what, waiting, .. } = &*self.writer;
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let (writer, (sender, receiver)) = (Arc::clone(&self.writer), channel());
+            let started = std::thread::Builder::new().name((*what).into()).spawn(move || writer.run(&receiver));
+            let started = started.inspect_err(|error| tracing::warn!("no thread for {what}: {error}"));
+            *thread = started.ok().map(|thread| (sender, thread));
         }
-        waiting.entries.push(entry);
-        waiting.added += 1;
-        drop(waiting);
-        self.queue.changed.notify_all();
+        let is_full = waiting.fetch_add(1, Ordering::SeqCst) >= MAX_WAITING;
+        let sender = thread.as_ref().filter(|_| !is_full).map(|(sender, _)| sender);
+        if !sender.is_some_and(|sender| sender.send(Message::Entry(entry)).is_ok()) {
+            waiting.fetch_sub(1, Ordering::SeqCst);
+            tracing::warn!("{what} is lost: too much waits for the disk");
+        }
     }
 
     /// Waits until all that was added is written, or cannot be.
     pub(super) fn flush(&self) {
-        let mut waiting = self.queue.waiting();
-        let until = waiting.added;
-        waiting.hurry = waiting.done < until;
-        self.queue.changed.notify_all();
-        let waits = |waiting: &mut WaitingEntries<T>| waiting.done < until;
-        let waited = self.queue.changed.wait_timeout_while(waiting, PATIENCE, waits);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        let (written, waits) = channel();
+        if let Some((sender, _)) = &*self.thread.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = sender.send(Message::Flush(written));
+        } else {
+            return;
+        }
+        let _ = waits.recv_timeout(PATIENCE);
     }
 
     /// The file, once all that was added is in it.
     pub(super) fn written(&self) -> &Handle {
         self.flush();
-        &self.queue.handle
+        &self.writer.handle
     }
 
     /// Reads what was added until now; nothing where there is none.
@@ -97,58 +101,49 @@ impl<T: Send + 'static> LaterTable<T> {
 
     /// The file as it is.
     pub(super) fn handle(&self) -> &Handle {
-        &self.queue.handle
-    }
-
-    /// Starts the thread with the first entry: whoever only reads needs none.
-    fn is_at_work(&self) -> bool {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let queue = Arc::clone(&self.queue);
-            let started = std::thread::Builder::new().name(self.queue.what.into()).spawn(move || queue.run());
-            *thread = started.inspect_err(|error| tracing::warn!("no thread for {}: {error}", self.queue.what)).ok();
-        }
-        thread.is_some()
+        &self.writer.handle
     }
 }
 
 impl<T: Send + 'static> Drop for LaterTable<T> {
     fn drop(&mut self) {
-        self.queue.waiting().closing = true;
-        self.queue.changed.notify_all();
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = thread.map(JoinHandle::join);
+        // Without a sender the thread ends once it has written what came.
+        let _ = thread.map(|(sender, thread)| (drop(sender), thread.join()));
     }
 }
 
-impl<T> LaterQueue<T> {
-    fn waiting(&self) -> MutexGuard<'_, WaitingEntries<T>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn run(&self) {
-        loop {
-            let idle = |waiting: &mut WaitingEntries<T>| waiting.entries.is_empty() && !waiting.closing;
-            let waiting = self.changed.wait_while(self.waiting(), idle).unwrap_or_else(PoisonError::into_inner);
-            let more = |waiting: &mut WaitingEntries<T>| !waiting.hurry && !waiting.closing;
-            let gathered = self.changed.wait_timeout_while(waiting, GATHER, more);
-            let mut waiting = gathered.unwrap_or_else(PoisonError::into_inner).0;
-            let entries = std::mem::take(&mut waiting.entries);
-            if entries.is_empty() {
-                return;
+impl<T> LaterWriter<T> {
+    fn run(&self, messages: &Receiver<Message<T>>) {
+        while let Ok(first) = messages.recv() {
+            let (mut entries, mut flush, mut next) = (Vec::new(), None, Some(first));
+            let until = Instant::now() + GATHER;
+            while let Some(message) = next {
+                let left = until.saturating_duration_since(Instant::now());
+                next = match message {
+                    Message::Flush(written) => {
+                        flush = Some(written);
+                        None
+                    }
+                    Message::Entry(entry) => {
+                        entries.push(entry);
+                        (!left.is_zero()).then(|| messages.recv_timeout(left).ok()).flatten()
+                    }
+                };
             }
-            waiting.hurry = false;
-            drop(waiting);
-            let written = self.handle.with(|opened| {
-                let transaction = opened.connection.transaction()?;
-                (self.write)(&transaction, &entries)?;
-                transaction.commit()
-            });
-            if let Err(error) = written {
-                tracing::warn!("{} cannot be written ({} entries): {error}", self.what, entries.len());
+            if !entries.is_empty() {
+                let written = self.handle.with(|opened| {
+                    let transaction = opened.connection.transaction()?;
+                    (self.write)(&transaction, &entries)?;
+                    transaction.commit()
+                });
+                if let Err(error) = written {
+                    tracing::warn!("{} cannot be written ({} entries): {error}", self.what, entries.len());
+                }
+                self.waiting.fetch_sub(entries.len(), Ordering::SeqCst);
             }
-            self.waiting().done += entries.len() as u64;
-            self.changed.notify_all();
+            // Nobody may wait for it any more.
+            let _ = flush.map(|flush| flush.send(()));
         }
     }
 }

@@ -154,11 +154,6 @@ impl ModelCallTable {
         cut.map(drop)
     }
 
-    /// A call was not made after all.
-    pub fn cancel(&self, id: i64) -> Result<(), StateError> {
-        self.handle.with(|opened| opened.connection.execute("DELETE FROM model_calls WHERE id = ?1", [id]).map(drop))
-    }
-
     /// The newest calls, newest first.
     pub fn newest(&self, limit: usize) -> Result<Vec<ModelCall>, StateError> {
         let newest = self.handle.if_there(|opened| {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::cache::{ContextCache, LookedFiles};
 use super::lines::NoteLines;
 use super::run::{asker_of, context_of, is_frozen, log};
 use crate::access::request::{RequestError, Viewer};
@@ -50,7 +49,6 @@ impl FrozenContexts {
         &self,
         viewer: &Viewer,
         session: &str,
-        cache: &ContextCache,
         params: &ContextParams,
     ) -> Result<Option<ContextView>, RequestError> {
         let Some(slug) = viewer.agent().filter(|_| is_frozen(viewer)) else { return Ok(None) };
@@ -59,19 +57,20 @@ impl FrozenContexts {
         let purges = viewer.workspace().purges();
         let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
         let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
-        let still = known.as_ref().map(|(_, seen)| may_be_given_still(viewer, seen)).transpose()?;
-        if still == Some(StillSeen::Unknown) {
-            return Ok(None);
-        }
-        if let Some((view, _)) = known.filter(|_| still == Some(StillSeen::Yes)) {
+        let notes = NoteLines::of(viewer, None)?;
+        if let Some((view, seen)) = known.filter(|(_, seen)| seen.iter().all(|path| notes.sees(path.as_str()))) {
+            // What is on disk may be private by now.
+            if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
+                return Ok(None);
+            }
             log(viewer, params, &view);
             if let Some(known) = self.kept().get_mut(&key) {
                 known.last = Instant::now();
             }
             return Ok(Some(view));
         }
-        let (view, looked) = context_of(viewer, cache, params)?;
-        let seen = seen_of(viewer, looked)?;
+        let (view, looked) = context_of(viewer, params)?;
+        let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
         let mut kept = self.kept();
         kept.remove(&key);
         if !view.text.is_empty() {
@@ -101,31 +100,4 @@ fn make_room(kept: &mut HashMap<SessionKey, FrozenContext>, slug: &str) {
     if let Some(key) = goes.map(|(key, _)| key.clone()) {
         kept.remove(&key);
     }
-}
-
-/// Whether what was given may be given again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StillSeen {
-    Yes,
-    No,
-    /// A file is being changed.
-    Unknown,
-}
-
-fn seen_of(viewer: &Viewer, looked: LookedFiles) -> Result<Vec<VaultPath>, RequestError> {
-    let notes = NoteLines::of(viewer, None)?;
-    Ok(looked.into_keys().filter(|path| notes.sees(path.as_str())).collect())
-}
-
-/// Whether all that it was made of is seen still.
-fn may_be_given_still(viewer: &Viewer, seen: &[VaultPath]) -> Result<StillSeen, RequestError> {
-    let notes = NoteLines::of(viewer, None)?;
-    if !seen.iter().all(|path| notes.sees(path.as_str())) {
-        return Ok(StillSeen::No);
-    }
-    // What is on disk may be private by now.
-    if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
-        return Ok(StillSeen::Unknown);
-    }
-    Ok(StillSeen::Yes)
 }

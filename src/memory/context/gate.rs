@@ -4,10 +4,8 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
-use super::matching::{GatePhrase, GateWords, is_unspaced};
-use super::phrases::PHRASES;
-use super::summary_days::DaySpan;
-use super::times::named_time;
+use super::matching::{GatePhrase, GateWords, PHRASES, is_unspaced};
+use super::times::{DaySpan, named_time};
 
 /// What decided about a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 //! All other bytes stay as they are, and in their places: earlier messages, so that what is cached of them stays cached; tools, images and
 //! marks of caches; numbers however they were written. No message is added: there are models that refuse two of the user's in a row.
 
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Value};
 
 use super::run::MAX_QUERY_BYTES;
 use crate::base::fence::without_fenced;
@@ -28,9 +29,6 @@ enum InsertPosition {
     Parts { at: usize, is_empty: bool },
 }
 
-/// Maximum depth of what is skipped.
-const MAX_DEPTH: usize = 130;
-
 impl ChatBody {
     /// Finds where memory goes.
     ///
@@ -42,7 +40,8 @@ impl ChatBody {
         let value: Value = serde_json::from_str(text).map_err(|_| "the body is not JSON")?;
         let messages = value.get("messages").and_then(Value::as_array).ok_or("the body has no messages")?;
         let is_users = |message: &Value| message.get("role").and_then(Value::as_str) == Some("user");
-        let last = messages.iter().rposition(is_users).ok_or("no message is from the user")?;
+        let first = messages.iter().position(is_users).ok_or("no message is from the user")?;
+        let last = messages.iter().rposition(is_users).unwrap_or(first);
         let question = match &messages[last]["content"] {
             Value::String(said) => said.clone(),
             Value::Array(parts) => {
@@ -56,13 +55,11 @@ impl ChatBody {
         }
         let odd = "the body has a field twice";
         let scan = JsonScan { bytes: body };
-        let messages = scan.field(scan.blank(0), "messages").ok_or(odd)?;
-        let place = scan.place(messages, last).ok_or(odd)?;
-        let opening = value["messages"].as_array().and_then(|messages| messages.iter().find(|one| is_users(one)));
-        let first = value["messages"].as_array().and_then(|messages| messages.iter().position(is_users));
-        let first = first.and_then(|first| scan.place(messages, first));
-        let opening = opening.filter(|_| first.is_some()).map(|message| message["content"].to_string());
-        Ok(Self { question: without_fenced(&question).into_owned(), opening, place, first })
+        let list = scan.field(scan.blank(0), "messages").ok_or(odd)?;
+        let place = scan.place(list, last).ok_or(odd)?;
+        let place_of_first = scan.place(list, first);
+        let opening = place_of_first.is_some().then(|| messages[first]["content"].to_string());
+        Ok(Self { question: without_fenced(&question).into_owned(), opening, place, first: place_of_first })
     }
 
     /// The body with memory in its last message of the user's.
@@ -116,13 +113,13 @@ impl JsonScan<'_> {
     fn field(&self, at: usize, name: &str) -> Option<usize> {
         let (mut at, mut found) = (self.open(at, b'{')?, None);
         while self.bytes.get(at)? != &b'}' {
-            let end = self.value(at, 0)?;
+            let end = self.value(at)?;
             let key: String = serde_json::from_slice(&self.bytes[at..end]).ok()?;
             let value = self.blank(self.blank(end) + 1);
             if key == name && found.replace(value).is_some() {
                 return None;
             }
-            at = self.next(self.value(value, 0)?)?;
+            at = self.next(self.value(value)?)?;
         }
         found
     }
@@ -131,7 +128,7 @@ impl JsonScan<'_> {
     fn item(&self, at: usize, number: usize) -> Option<usize> {
         let mut at = self.open(at, b'[')?;
         for _ in 0..number {
-            at = self.next(self.value(at, 0)?)?;
+            at = self.next(self.value(at)?)?;
         }
         Some(at)
     }
@@ -147,34 +144,10 @@ impl JsonScan<'_> {
     }
 
     /// Where the value at `at` ends.
-    fn value(&self, at: usize, depth: usize) -> Option<usize> {
-        match self.bytes.get(at)? {
-            b'"' => {
-                let mut at = at + 1;
-                loop {
-                    match self.bytes.get(at)? {
-                        b'"' => return Some(at + 1),
-                        b'\\' => at += 2,
-                        _ => at += 1,
-                    }
-                }
-            }
-            b'{' | b'[' if depth >= MAX_DEPTH => None,
-            open @ (b'{' | b'[') => {
-                let mut inner = self.blank(at + 1);
-                while !matches!(self.bytes.get(inner)?, b'}' | b']') {
-                    if *open == b'{' {
-                        inner = self.blank(self.blank(self.value(inner, depth + 1)?) + 1);
-                    }
-                    inner = self.next(self.value(inner, depth + 1)?)?;
-                }
-                Some(inner + 1)
-            }
-            _ => {
-                let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
-                Some((at..self.bytes.len()).find(|at| ends(&self.bytes[*at])).unwrap_or(self.bytes.len()))
-            }
-        }
+    fn value(&self, at: usize) -> Option<usize> {
+        let mut values = Deserializer::from_slice(self.bytes.get(at..)?).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        Some(at + values.byte_offset())
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::as_of::{EntriesAsOf, lines_of, text_at};
 use super::block::MemoryLine;
-use super::cache::{LookedFiles, stamp};
 use super::talks::{without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources,
@@ -26,7 +25,7 @@ pub(super) struct NoteLines {
     pub(super) visibility: Visibility,
     /// Notes that have changed since then are left out, but for what is known to have stood there.
     pub(super) as_of: Option<i64>,
-    looked: RefCell<LookedFiles>,
+    looked: RefCell<HashSet<VaultPath>>,
 }
 
 /// A page as it is, and which of its lines it had at the moment that is asked about.
@@ -65,40 +64,22 @@ impl NoteLines {
         self.visibility.given()
     }
 
-    /// A number that is another when something that is seen has changed, and only then.
-    pub(super) fn fingerprint(&self) -> u64 {
-        if !self.visibility.is_agents() {
-            return self.given().reader().generation();
-        }
-        let of = |file: &Arc<FileEntry>| {
-            let (head, _) = file.hash.split_at(8);
-            let hash = head.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-            hash ^ u64::from(file.id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        };
-        self.visibility.scopes().flat_map(ReadScope::files).fold(0, |sum, file| sum ^ of(file))
-    }
-
-    /// The files that were looked at, as they are.
-    pub(super) fn looked(&self) -> LookedFiles {
+    /// The files that were looked at.
+    pub(super) fn looked(&self) -> HashSet<VaultPath> {
         self.looked.borrow().clone()
     }
 
-    /// Notes what a file is like on disk, before it is read.
+    /// Notes that a file is looked at.
     pub(super) fn look_at(&self, path: &VaultPath) {
-        let now = || stamp(self.given().workspace(), path);
-        self.looked.borrow_mut().entry(path.clone()).or_insert_with(now);
+        self.looked.borrow_mut().insert(path.clone());
     }
 
-    /// Notes that a file is given, or decides what is, as it was indexed, and so all that it was made of: where one of them is another by
-    /// now, it may be private. Only of what is seen; of what is hidden nobody learns when it changes.
+    /// Notes that a file is given, or decides what is, and so all that it was made of: where one of them is another by now, it may be private.
+    /// Only of what is seen; of what is hidden nobody learns when it changes.
     pub(super) fn look_at_indexed(&self, scope: &ReadScope, path: &str) {
         let files = scope.reader().files();
         let Some(file) = files.at(path) else { return };
-        with_sources(files, file).into_iter().for_each(|file| self.look_at_alone(file));
-    }
-
-    fn look_at_alone(&self, file: &FileEntry) {
-        self.looked.borrow_mut().entry(file.path.clone()).or_insert(Some(file.stamp));
+        with_sources(files, file).into_iter().for_each(|file| self.look_at(&file.path));
     }
 
     /// The file at a path, if it is seen as a whole.
@@ -118,7 +99,7 @@ impl NoteLines {
         // Of the page of entries each line is seen by its own sources, which are named beside it.
         let page = |path: &str| {
             let page = (path == ENTRIES_OF_PERSON).then(|| self.file_by_itself(path)).flatten();
-            page.inspect(|file| self.look_at_alone(file)).is_some()
+            page.inspect(|file| self.look_at(&file.path)).is_some()
         };
         self.visibility.sees_source_where(place, |path| page(path) || self.file(path).is_some())
     }

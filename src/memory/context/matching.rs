@@ -1,6 +1,8 @@
-//! How phrases are held against a question: word by word, with gaps. Pure.
+//! What people say in several languages, by which a question is told from others (`phrases.toml`), and how that is held against one: word by
+//! word, with gaps. Pure.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -67,6 +69,55 @@ const NUMBERS: [&[&str]; 12] = [
     &["eleven", "elf", "onze", "once", "undici"],
     &["twelve", "zwolf", "douze", "doce", "dodici", "doze", "twaalf"],
 ];
+
+/// The phrases that the gate knows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GatePhrases {
+    pub(super) about_oneself: Vec<GatePhrase>,
+    pub(super) verbatim: Vec<GatePhrase>,
+    pub(super) decided: Vec<GatePhrase>,
+    pub(super) remembered: Vec<GatePhrase>,
+    pub(super) small_talk: Vec<String>,
+    pub(super) was: Vec<GatePhrase>,
+    pub(super) ago: Vec<TimePhrases>,
+    pub(super) past: Vec<TimePhrases>,
+    pub(super) now: Vec<TimePhrases>,
+}
+
+/// What people call a time.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TimePhrases {
+    pub(super) span: TimeSpan,
+    pub(super) phrases: Vec<GatePhrase>,
+}
+
+pub(super) static PHRASES: LazyLock<GatePhrases> =
+    LazyLock::new(|| toml::from_str(include_str!("phrases.toml")).expect("the program's own file"));
+
+/// What a phrase names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum TimeSpan {
+    /// So many days ago; where it says a number, that many.
+    DaysAgo(u32),
+    /// The week that was so many weeks ago, from Monday.
+    WeeksAgo(u32),
+    /// The month that was so many months ago.
+    MonthsAgo(u32),
+    /// The year that was so many years ago.
+    YearsAgo(u32),
+    /// So many days up to today.
+    LastDays(u32),
+    /// So many weeks up to today.
+    LastWeeks(u32),
+    /// So many months up to today.
+    LastMonths(u32),
+    /// So many years up to today.
+    LastYears(u32),
+    /// Some time that is over.
+    SomeTime,
+}
 
 impl<'q> GateWords<'q> {
     /// Those of a question; of a long one its beginning and its end.

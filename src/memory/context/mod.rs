@@ -3,7 +3,6 @@
 
 mod as_of;
 mod block;
-mod cache;
 mod frozen;
 mod gate;
 mod insert;
@@ -11,14 +10,11 @@ mod likeness;
 mod lines;
 mod matching;
 mod passages;
-mod phrases;
 mod run;
 mod sections;
-mod summary_days;
 mod talks;
 mod times;
 
-pub(crate) use cache::ContextCache;
 pub(crate) use frozen::FrozenContexts;
 pub(crate) use insert::ChatBody;
 pub(crate) use run::context;

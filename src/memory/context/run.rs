@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::tz::TimeZone;
 
 use super::block::{BlockSection, BlockSize, block};
-use super::cache::{ContextCache, ContextKey, LookedFiles};
 use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
 use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse};
 use crate::access::rules::{Principal, PromptMemoryMode};
+use crate::base::path::VaultPath;
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 use crate::text::derive::{said_text, token_estimate};
 
@@ -24,42 +24,25 @@ pub(super) const MAX_QUERY_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
-pub(crate) fn context(
-    viewer: &Viewer,
-    cache: &ContextCache,
-    params: &ContextParams,
-) -> Result<ContextView, RequestError> {
-    context_of(viewer, cache, params).map(|(view, _)| view)
+pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
+    context_of(viewer, params).map(|(view, _)| view)
 }
 
 /// The same, with the files that were looked at for it.
 pub(super) fn context_of(
     viewer: &Viewer,
-    cache: &ContextCache,
     params: &ContextParams,
-) -> Result<(ContextView, LookedFiles), RequestError> {
-    let sender = asker_of(viewer);
+) -> Result<(ContextView, HashSet<VaultPath>), RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
     let as_of =
         frozen_at(viewer, params).map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
     let notes = NoteLines::of(viewer, as_of)?;
-    let key = ContextKey {
-        asker: format!("{sender}\n{}", asker_of(viewer)),
-        asked: asked(params),
-        seen: notes.fingerprint(),
-    };
-    if let Some((view, looked)) = cache.get(&key, viewer.workspace()) {
-        log(viewer, params, &view);
-        return Ok((view, looked));
-    }
     let MadeContext { view, chunks, entries } = made(viewer, &notes, params)?;
     log(viewer, params, &view);
     viewer.count_given(chunks.iter().map(String::as_str));
     viewer.count_entries(entries.iter().map(String::as_str));
-    let looked = notes.looked();
-    cache.put(key, view.clone(), looked.clone());
-    Ok((view, looked))
+    Ok((view, notes.looked()))
 }
 
 /// Who it is for: for the person any agent, for an agent itself.
@@ -96,10 +79,6 @@ pub(super) fn asker_of(viewer: &Viewer) -> String {
         }
         _ => String::new(),
     }
-}
-
-fn asked(params: &ContextParams) -> String {
-    serde_json::to_string(&ContextParams { agent: None, ..params.clone() }).unwrap_or_default()
 }
 
 fn check(params: &ContextParams) -> Result<(), RequestError> {

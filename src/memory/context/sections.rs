@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::ToSpan;
-use jiff::civil::Date;
-
 use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
 use super::likeness::{QuestionWords, telling};
 use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
 use super::passages::{Passage, parts};
-use super::summary_days::{DaySpan, SUMMARIES, day_at, day_of, digests_of, is_whole, monday_of};
 use super::talks::Talks;
+use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
 use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
 };
@@ -73,7 +70,6 @@ pub(super) enum EntrySelection {
 struct Looking<'a> {
     text: &'a str,
     filter: Filter,
-    limit: usize,
     floor: f64,
     /// Whether whole passages are wanted.
     whole: bool,
@@ -253,10 +249,9 @@ impl<'a> Sections<'a> {
         let wanted = Predicate::Among(ids.filter(of_time).map(|file| file.id).collect());
         let conditions = vec![Condition { wanted, negated: false }];
         let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
-        let limit = CANDIDATES;
-        let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: false };
-        let budget = SUMMARY_TOKENS;
-        self.found(("found-summaries", "Earlier conversations about it"), budget, looking, |_| true)
+        let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: false };
+        let name = ("found-summaries", "Earlier conversations about it");
+        self.found(self.notes.given(), name, SUMMARY_TOKENS, &looking, |_| true)
     }
 
     /// Turns of conversations.
@@ -264,18 +259,15 @@ impl<'a> Sections<'a> {
         // By its folder: of a collection that is not there a search says which ones are, and looks at every file of an agent's for that
         // (107 ms with 20,000 notes).
         let filter = Filter { path: Some(format!("{CONVERSATIONS}/")), ..self.filter() };
-        let limit = CANDIDATES;
-        let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: true };
-        let budget = EXCERPT_TOKENS;
-        self.found(("transcript", "What was said"), budget, looking, |_| true)
+        let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: true };
+        self.found(self.notes.given(), ("transcript", "What was said"), EXCERPT_TOKENS, &looking, |_| true)
     }
 
     /// What of notes and conversations answers a question, and before that what the person writes about themselves.
     pub(super) fn excerpts(&mut self, query: &str) -> Result<(BlockSection, BlockSection), RequestError> {
-        let looking =
-            Looking { text: query, filter: self.filter(), limit: CANDIDATES, floor: self.floor(), whole: false };
-        let budget = EXCERPT_TOKENS;
-        let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
+        let looking = Looking { text: query, filter: self.filter(), floor: self.floor(), whole: false };
+        let name = ("excerpts", "From notes and conversations");
+        let mut section = self.found(self.notes.given(), name, EXCERPT_TOKENS, &looking, is_excerpt)?;
         let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
         if let Some(at) = self.notes.as_of {
             section.lines.splice(0..0, facts_of(self.notes, query, at));
@@ -285,23 +277,15 @@ impl<'a> Sections<'a> {
 
     /// Passages of an agent's own memory.
     pub(super) fn memories(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let mut section = BlockSection::new("memories", "Your own notes", Some(ENTRY_TOKENS), Vec::new());
-        let Some(own) = self.notes.visibility.own().cloned() else { return Ok(section) };
-        let limit = CANDIDATES;
-        let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
-        let (mut withheld, mut hits) = (0, Vec::new());
-        for hit in self.look(own.clone(), &looking)? {
-            let file = own.reader().files().at(&hit.chunk.path);
-            // Entries are given as entries, each by its trust, and those that do not count not at all.
-            let Some(file) = file.filter(|file| shelf_of(&file.path).is_none()) else { continue };
-            match is_planted(own.reader().files(), file) {
-                true => withheld += 1,
-                false => hits.push(hit),
-            }
-        }
-        section.lines = self.lines(&own, &hits, &looking);
-        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
-        Ok(section)
+        let name = ("memories", "Your own notes");
+        let Some(own) = self.notes.visibility.own() else {
+            return Ok(BlockSection::new(name.0, name.1, Some(ENTRY_TOKENS), Vec::new()));
+        };
+        let looking = Looking { text: query, filter: self.filter(), floor: self.floor(), whole: false };
+        let files = own.reader().files();
+        // Entries are given as entries, each by its trust, and those that do not count not at all.
+        let is_wanted = |path: &str| files.at(path).is_some_and(|file| shelf_of(&file.path).is_none());
+        self.found(own, name, ENTRY_TOKENS, &looking, is_wanted)
     }
 
     fn summaries_since(&self) -> Option<i64> {
@@ -312,25 +296,22 @@ impl<'a> Sections<'a> {
 
     /// Whether a summary or a digest is of some days: that of a week where all of them are meant.
     fn is_of(&self, span: DaySpan, file: &FileEntry) -> bool {
-        let path = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"));
-        let monday = path.and_then(|rest| rest.strip_prefix("weeks/")).and_then(monday_of);
-        match monday {
-            Some(monday) => is_whole(span, monday),
+        match digest_at(file.path.as_str()) {
+            Some((_, days)) => span.has_all(&days),
             None => day_at(file.created_ms).is_some_and(|day| span.has(day)),
         }
     }
 
     /// The day of a line of a summary or a digest: that of a week's is the day of what it cites first, `(notes/a.md#L3, notes/b.md)`.
     fn day_of_line(&self, file: &FileEntry, line: &str) -> Option<String> {
-        let name = file.path.as_str().strip_prefix(SUMMARIES).and_then(|rest| rest.strip_suffix(".md"))?;
-        let Some(monday) = name.strip_prefix("weeks/").and_then(monday_of) else { return day_of(file) };
+        let week = digest_at(file.path.as_str()).filter(|(_, days)| days.first != days.last);
+        let Some((_, week)) = week else { return day_of(file) };
         let (line, paths) = (line.trim_end(), CitedPaths::new(&file.sources));
         let cited =
             paths.in_brackets(line).and_then(|at| paths.at_begin(line[at + " (".len()..].trim_end_matches(')')));
         let cited = cited.and_then(|path| self.notes.given().file(path));
         let day = cited.and_then(|cited| day_at(cited.created_ms));
-        let is_in = |day: &Date| (monday..=monday.saturating_add(6.days())).contains(day);
-        day.filter(is_in).map(|day| day.to_string()).or_else(|| day_of(file))
+        day.filter(|day| week.has(*day)).map(|day| day.to_string()).or_else(|| day_of(file))
     }
 
     fn floor(&self) -> f64 {
@@ -341,26 +322,26 @@ impl<'a> Sections<'a> {
         Filter { until_ms: self.notes.as_of, ..Filter::default() }
     }
 
+    /// What is found in a scope, as far as it is trusted.
     fn found(
         &mut self,
+        scope: &ReadScope,
         (name, heading): (&'static str, &'static str),
         budget: usize,
-        looking: Looking<'_>,
+        looking: &Looking<'_>,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<BlockSection, RequestError> {
-        let mut section = BlockSection::new(name, heading, Some(budget), Vec::new());
-        let given = self.notes.given().clone();
-        let mut hits = self.look(given.clone(), &looking)?;
+        let mut hits = self.look(scope, looking)?;
         hits.retain(|hit| is_wanted(&hit.chunk.path));
         let wanted = hits.len();
-        hits.retain(|hit| is_trusted(&given, hit));
+        hits.retain(|hit| is_trusted(scope, hit));
         let withheld = wanted - hits.len();
-        section.lines = self.lines(&given, &hits, &looking);
+        let mut section = BlockSection::new(name, heading, Some(budget), self.lines(scope, &hits, looking));
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
     }
 
-    fn look(&self, scope: ReadScope, looking: &Looking<'_>) -> Result<Vec<HitView>, RequestError> {
+    fn look(&self, scope: &ReadScope, looking: &Looking<'_>) -> Result<Vec<HitView>, RequestError> {
         let text = as_words(looking.text);
         // Words that every text has find every text.
         if telling(&text).is_empty() {
@@ -369,7 +350,7 @@ impl<'a> Sections<'a> {
         let request = SearchRequest {
             text,
             mode: self.config.mode,
-            limit: looking.limit,
+            limit: CANDIDATES,
             min_relevance: Some(looking.floor),
             filter: looking.filter.clone(),
             parts: Vec::new(),
@@ -378,7 +359,7 @@ impl<'a> Sections<'a> {
             turn: self.viewer.turn().clone(),
         };
         let given = Given { highlights: false, times: 1, timeout: None };
-        let mut found = scope.find(request, &self.config, given, Instant::now())?.results;
+        let mut found = scope.clone().find(request, &self.config, given, Instant::now())?.results;
         // Of a model that was never measured nobody knows how likely a hit is; half of the words say something.
         found.retain(|hit| hit.relevance.is_some() || hit.scores.coverage.is_some_and(|share| share >= 0.5));
         Ok(found)

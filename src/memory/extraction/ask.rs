@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{CHECK_INTERVAL, DAY_USED_UP, Extraction, ExtractionRest, SETTLE_DELAY};
+use super::lane::{CHECK_INTERVAL, DAY_USED_UP, EXTRACTION, Extraction, SETTLE_DELAY};
 use crate::base::fs::crash;
 use crate::base::state::{
     CallAllowance, CallEnd, CallQuota, Job, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable, StateError,
@@ -162,14 +162,22 @@ fn said(error: &ModelError) -> String {
 
 impl Extraction {
     /// What is read is not what its job says: that follows in a moment, and then it is another job.
-    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
+    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<Option<Duration>, StateError> {
         let later = self.now() + SETTLE_DELAY.as_millis() as i64;
+        self.look_again();
         self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
-        Ok(ExtractionRest::None)
+        Ok(None)
+    }
+
+    /// What was to be sent, or one that it was made of, was made private, and goes to no model on another machine.
+    pub(super) fn is_private_by_now(&self, job: &Job) -> Result<Option<Duration>, StateError> {
+        self.look_again();
+        self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
+        Ok(None)
     }
 
     /// What becomes of a job that was not answered.
-    pub(super) fn skipped(&self, kind: &str, job: &Job, skipped: SkipReason) -> Result<ExtractionRest, StateError> {
+    pub(super) fn skipped(&self, kind: &str, job: &Job, skipped: SkipReason) -> Result<Option<Duration>, StateError> {
         let now = self.now();
         match skipped {
             SkipReason::State(error) => {
@@ -183,7 +191,7 @@ impl Extraction {
                 if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
                     // Others that are smaller may go before.
                     self.jobs.put_off(kind, job.key, later, false, DAY_USED_UP)?;
-                    return Ok(ExtractionRest::None);
+                    return Ok(None);
                 }
                 self.jobs.put_off(kind, job.key, now, false, DAY_USED_UP)?;
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
@@ -192,22 +200,22 @@ impl Extraction {
             SkipReason::Changed => self.has_changed(kind, job),
             SkipReason::Stopped => {
                 self.jobs.put_off(kind, job.key, now, false, "the program is stopping")?;
-                Ok(ExtractionRest::For(CHECK_INTERVAL))
+                Ok(Some(CHECK_INTERVAL))
             }
             SkipReason::Refused(reason) => {
                 self.jobs.put_off(kind, job.key, now, false, &reason)?;
                 tracing::warn!("conversations are not read: {reason}");
                 self.state_mut().stopped = Some(reason);
-                Ok(ExtractionRest::For(CHECK_INTERVAL))
+                Ok(Some(CHECK_INTERVAL))
             }
             SkipReason::Lasting(reason) => {
                 self.jobs.bury(kind, job.key, false, &reason)?;
-                Ok(ExtractionRest::None)
+                Ok(None)
             }
             SkipReason::Passing(reason, after) => {
                 self.fails(kind, job, &reason, after)?;
                 self.state_mut().waits = Some(reason);
-                Ok(ExtractionRest::None)
+                Ok(None)
             }
         }
     }

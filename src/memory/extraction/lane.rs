@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ask::ExtractionAsker;
-use super::keep::{Proposals, found_in, propose, trust_of};
+use super::keep::{Proposals, found_in, keep_summary, propose, trust_of};
 use super::librarian::LIBRARIAN;
-use super::summary::keep_summary;
 use crate::access::request::Workspace;
 use crate::access::rules::Scope;
 use crate::base::clock::Clock;
@@ -27,7 +26,7 @@ use crate::text::derive::extraction::{
 };
 use crate::text::derive::generated::is_generated;
 use crate::text::note::Note;
-use crate::vault::disk::{ReadError, read};
+use crate::vault::disk::ReadError;
 
 /// Quiet period without a search before a model is asked.
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
@@ -42,15 +41,6 @@ pub(super) const DAY_USED_UP: &str = "the limit of calls or tokens in 24 hours i
 
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
-
-/// What is done next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ExtractionRest {
-    /// The next conversation, at once.
-    None,
-    /// Nothing, for so long at most.
-    For(Duration),
-}
 
 /// How the work is, as the status says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,8 +69,8 @@ pub(crate) struct Extraction {
     /// Whether what waits is to be done at once, and whether that was just said.
     hurries: AtomicBool,
     was_hurried: AtomicBool,
-    /// Whether a step broke off, so that a job may be held by nobody.
-    has_broken_off: AtomicBool,
+    /// Whether what waits is looked for anew, though the index is as it was.
+    looks_again: AtomicBool,
     /// Of the task, where there is one.
     pub(super) signal: TaskSignal,
     clock: Clock,
@@ -101,7 +91,7 @@ impl Extraction {
             looked_at_traces: AtomicI64::new(i64::MIN),
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
-            has_broken_off: AtomicBool::new(false),
+            looks_again: AtomicBool::new(false),
             signal: TaskSignal::default(),
             clock,
         }
@@ -156,6 +146,11 @@ impl Extraction {
         self.hurries.store(true, Ordering::SeqCst);
     }
 
+    /// Looks anew for what waits, whatever was seen.
+    pub(super) fn look_again(&self) {
+        self.looks_again.store(true, Ordering::SeqCst);
+    }
+
     /// Whether it is to be done at once.
     pub(super) fn hurries(&self) -> bool {
         self.hurries.load(Ordering::SeqCst)
@@ -170,7 +165,6 @@ impl Extraction {
             for job in running {
                 if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed while processing it") {
                     tracing::warn!("conversations are not read: {error}");
-                    self.has_broken_off.store(true, Ordering::SeqCst);
                 }
             }
         }
@@ -207,49 +201,46 @@ impl Extraction {
         }
     }
 
-    /// Does one job, if one is due and nothing is in the way.
-    pub(crate) fn step(&self) -> ExtractionRest {
+    /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
+    pub(crate) fn step(&self) -> Option<Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let hurries = self.hurries();
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
-            self.has_broken_off.store(true, Ordering::SeqCst);
             self.waits_for(error.to_string(), CHECK_INTERVAL)
         });
-        if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
+        if stepped.is_some() && !self.was_hurried.load(Ordering::SeqCst) {
             self.hurries.store(false, Ordering::SeqCst);
         }
         self.state_mut().withheld = known.withheld;
         stepped
     }
 
-    fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<ExtractionRest, StateError> {
+    fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<Option<Duration>, StateError> {
         let progress = self.workspace.shared().progress();
         let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
-            return Ok(ExtractionRest::For(INDEX_DELAY));
+            return Ok(Some(INDEX_DELAY));
         };
         let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
         let model = match self.model() {
-            None => return Ok(ExtractionRest::For(CHECK_INTERVAL)),
+            None => return Ok(Some(CHECK_INTERVAL)),
             Some(Err(reason)) => {
                 self.state_mut().stopped = Some(reason);
-                return Ok(ExtractionRest::For(CHECK_INTERVAL));
+                return Ok(Some(CHECK_INTERVAL));
             }
             Some(Ok(model)) => model,
         };
         if self.state_mut().stopped.is_some() || !self.is_ours() {
-            return Ok(ExtractionRest::For(CHECK_INTERVAL));
+            return Ok(Some(CHECK_INTERVAL));
         }
-        if self.has_broken_off.load(Ordering::SeqCst) {
-            KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
-            self.has_broken_off.store(false, Ordering::SeqCst);
-        }
+        // No other step is under way: what is still held is of one that broke off.
+        KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
         let now = self.now();
         let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
-        if was_hurried {
-            known.look_again();
+        if self.looks_again.swap(false, Ordering::SeqCst) || was_hurried {
+            known.seen = None;
         }
-        known.look(&self.jobs, &reader, SessionLook { now, debounce, takes_private: model.takes_private() })?;
+        self.look(known, &reader, model.takes_private(), (now, debounce))?;
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
@@ -265,18 +256,79 @@ impl Extraction {
             }
         };
         if !model.takes_private() || !self.look_at_traces(hurries, debounce, now)? {
-            return Ok(ExtractionRest::For(rest));
+            return Ok(Some(rest));
         }
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
                 self.worked(|| self.read_part(&model, &job))
             }
-            Err((_, time)) => Ok(ExtractionRest::For(rest.min(time))),
+            Err((_, time)) => Ok(Some(rest.min(time))),
         }
     }
 
-    fn worked(&self, work: impl FnOnce() -> Result<ExtractionRest, StateError>) -> Result<ExtractionRest, StateError> {
+    /// Queues what has changed since it was done and was quiet for `debounce` milliseconds, and forgets what is not there any more. Does nothing
+    /// where the index is as it was.
+    fn look(
+        &self,
+        known: &mut KnownSessions,
+        reader: &Arc<dyn Reader>,
+        takes_private: bool,
+        when: (i64, i64),
+    ) -> Result<(), StateError> {
+        if known.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, reader)) {
+            return Ok(());
+        }
+        let done = self.jobs.done(EXTRACTION)?;
+        let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
+        let is_one = |file: &&Arc<FileEntry>| {
+            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
+            is_read && file.is_whole() && !file.path.is_document()
+        };
+        known.paths.clear();
+        known.withheld = 0;
+        let mut changed = Vec::new();
+        for file in reader.files().iter().filter(is_one) {
+            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            known.paths.insert(key, file.path.clone());
+            if open.as_ref().is_some_and(|open| !open.has(file)) {
+                known.withheld += usize::from(!is_digest(&file.path));
+            } else if done.get(&key) != Some(&content) {
+                changed.push((key, content, file.stamp.mtime_ns / 1_000_000));
+            }
+        }
+        self.queue_only(EXTRACTION, &changed, when)?;
+        let keys: HashSet<Digest> = known.paths.keys().copied().collect();
+        for kind in [EXTRACTION, TURNS] {
+            self.jobs.keep_only(kind, &keys)?;
+        }
+        known.seen = Some(Arc::clone(reader));
+        Ok(())
+    }
+
+    /// Queues what has changed, each with its content and when it did so, to be read `now` or once it was quiet for `debounce` milliseconds. What
+    /// else waits is gone, is done by now, or may not be read any more, and goes.
+    pub(super) fn queue_only(
+        &self,
+        kind: &str,
+        changed: &[(Digest, Digest, i64)],
+        (now, debounce): (i64, i64),
+    ) -> Result<(), StateError> {
+        let jobs = self.jobs.all(kind)?;
+        let queued: HashMap<Digest, Digest> = jobs.iter().map(|job| (job.key, job.content)).collect();
+        for (key, content, mtime_ms) in changed.iter().filter(|(key, content, _)| queued.get(key) != Some(content)) {
+            // What another clock has dated ahead is quiet from now on.
+            self.jobs.queue(kind, *key, *content, (*mtime_ms).min(now).saturating_add(debounce), now)?;
+        }
+        let keys: HashSet<Digest> = changed.iter().map(|(key, ..)| *key).collect();
+        let mut others = jobs.iter().filter(|job| job.state != JobState::Running && !keys.contains(&job.key));
+        others.try_for_each(|job| self.jobs.remove(kind, job.key))
+    }
+
+    fn worked(
+        &self,
+        work: impl FnOnce() -> Result<Option<Duration>, StateError>,
+    ) -> Result<Option<Duration>, StateError> {
         self.state_mut().is_working = true;
         let done = work();
         self.state_mut().is_working = false;
@@ -314,43 +366,38 @@ impl Extraction {
         }
     }
 
-    pub(super) fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
+    pub(super) fn waits_for(&self, reason: String, time: Duration) -> Option<Duration> {
         self.state_mut().waits = Some(reason);
-        ExtractionRest::For(time)
+        Some(time)
     }
 
     /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
     fn work(
         &self,
-        known: &mut KnownSessions,
+        known: &KnownSessions,
         model: &Arc<dyn ChatModel>,
         job: &Job,
-    ) -> Result<ExtractionRest, StateError> {
-        let Some(path) = known.path(&job.key).cloned() else {
-            known.remove(&self.jobs, job.key)?;
-            return Ok(ExtractionRest::None);
+    ) -> Result<Option<Duration>, StateError> {
+        let Some(path) = known.paths.get(&job.key).cloned() else {
+            self.jobs.remove(EXTRACTION, job.key)?;
+            self.look_again();
+            return Ok(None);
         };
-        let root = self.workspace.home().root();
-        let source = match read(root, &path, self.workspace.config().index.max_file_bytes) {
+        let source = match self.workspace.source(&path) {
             Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
                 self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
-                return Ok(ExtractionRest::None);
+                return Ok(None);
             }
-            Ok(_) | Err(ReadError::Changing) => {
-                known.look_again();
-                return self.has_changed(EXTRACTION, job);
-            }
+            Ok(_) | Err(ReadError::Changing) => return self.has_changed(EXTRACTION, job),
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
-            known.look_again();
-            return Ok(ExtractionRest::None);
+            return self.is_private_by_now(job);
         }
         if is_digest(&path) {
-            return self.tell_digest(known, model, job, (&path, &source));
+            return self.tell_digest(model, job, (&path, &source));
         }
         let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
         let turns = if is_left_out { Vec::new() } else { self.turns(&source.text) };
@@ -358,34 +405,29 @@ impl Extraction {
         let done = self.jobs.done(TURNS)?;
         // A copy of a conversation that was read says nothing new, and does not say it a second time.
         let is_copied =
-            || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.path(key).is_some());
+            || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.paths.contains_key(key));
         if turns.is_empty() || done.get(&job.key) == Some(&digest) || is_copied() {
-            known.finish(&self.jobs, job.key, job.content, self.now())?;
-            return Ok(ExtractionRest::None);
+            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+            return Ok(None);
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
         // The lines count, too: they are what is cited.
         let is_current = || {
-            let now = read(root, &path, self.workspace.config().index.max_file_bytes);
+            let now = self.workspace.source(&path);
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
         };
         let proposals = |found: &CheckedAnswer| found_in((&path, trust_of(&note)), &found.entries);
         let found = match self.find(EXTRACTION, model, job, (&turns, date.as_deref()), &is_current, &proposals)? {
             Ok(found) => found,
-            Err(rest) => {
-                if !is_current() {
-                    known.look_again();
-                }
-                return Ok(rest);
-            }
+            Err(rest) => return Ok(rest),
         };
         let written = keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary);
         crash::point("extraction-summarised");
         if let Err(error) = written {
             self.fails(EXTRACTION, job, &error.message, None)?;
-            return Ok(ExtractionRest::None);
+            return Ok(None);
         }
-        self.has_read(known, job.key, digest, job.content)
+        self.has_read(job.key, digest, job.content)
     }
 
     /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
@@ -398,7 +440,7 @@ impl Extraction {
         (turns, date): (&[SpokenTurn], Option<&str>),
         is_current: &dyn Fn() -> bool,
         proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
-    ) -> Result<Result<CheckedAnswer, ExtractionRest>, StateError> {
+    ) -> Result<Result<CheckedAnswer, Option<Duration>>, StateError> {
         let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
             Ok(found) => found,
             Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
@@ -408,34 +450,29 @@ impl Extraction {
             crash::point("librarian-answered");
         }
         let written = propose(&self.workspace, proposals(&found), is_current);
-        if is_librarian {
-            crash::point("librarian-proposed");
-        } else {
-            crash::point("extraction-proposed");
-        }
+        crash::point(if is_librarian { "librarian-proposed" } else { "extraction-proposed" });
         match written {
             Ok(true) => Ok(Ok(found)),
             Ok(false) => self.has_changed(kind, job).map(Err),
-            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(ExtractionRest::None)),
+            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(None)),
         }
     }
 
     /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
     pub(super) fn has_read(
         &self,
-        known: &mut KnownSessions,
         key: Digest,
         digest: Digest,
         content: Digest,
-    ) -> Result<ExtractionRest, StateError> {
+    ) -> Result<Option<Duration>, StateError> {
         self.jobs.finish(TURNS, key, digest, self.now())?;
         crash::point("extraction-turns-marked");
-        known.finish(&self.jobs, key, content, self.now())?;
+        self.jobs.finish(EXTRACTION, key, content, self.now())?;
         crash::point("extraction-marked");
         self.state_mut().waits = None;
         // It answers: what was put aside while it did not gets its turn.
         self.jobs.revive(EXTRACTION, self.now())?;
-        Ok(ExtractionRest::None)
+        Ok(None)
     }
 
     /// The turns that are sent: without secrets, as captured ones are.
@@ -452,7 +489,7 @@ impl Extraction {
     /// How the person is called, as `USER.md` says.
     fn names(&self) -> Vec<String> {
         let Ok(path) = VaultPath::new("USER.md") else { return Vec::new() };
-        let user = read(self.workspace.home().root(), &path, self.workspace.config().index.max_file_bytes).ok();
+        let user = self.workspace.source(&path).ok();
         let name = user.and_then(|user| Note::parse(&user.text, "").metadata.get("name")?.as_str().map(str::to_owned));
         let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         // By the first name alone, too.
@@ -488,23 +525,8 @@ pub(super) struct KnownSessions {
     seen: Option<Arc<dyn Reader>>,
     /// Where each is.
     paths: HashMap<Digest, VaultPath>,
-    /// With which content each was done.
-    done: Option<HashMap<Digest, Digest>>,
-    /// And with which it is queued.
-    queued: HashMap<Digest, Digest>,
     /// Those that are private, and not sent to another machine.
     withheld: usize,
-}
-
-/// What a look is for.
-#[derive(Debug, Clone, Copy)]
-struct SessionLook {
-    /// The time, in milliseconds since 1970.
-    now: i64,
-    /// So long a conversation has to be quiet, in milliseconds.
-    debounce: i64,
-    /// Whether the model is given private notes.
-    takes_private: bool,
 }
 
 /// The name of a conversation in the tables.
@@ -517,93 +539,6 @@ pub(super) fn cut(hash: &[u8; 32]) -> Digest {
     let mut digest = Digest::default();
     digest.copy_from_slice(&hash[..16]);
     digest
-}
-
-impl KnownSessions {
-    /// Queues what has changed since it was done, and forgets what is not there any more. Does nothing where the index is as it was.
-    fn look(
-        &mut self,
-        jobs: &JobTable,
-        reader: &Arc<dyn Reader>,
-        SessionLook { now, debounce, takes_private }: SessionLook,
-    ) -> Result<(), StateError> {
-        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, reader)) {
-            return Ok(());
-        }
-        if self.done.is_none() {
-            self.done = Some(jobs.done(EXTRACTION)?);
-            self.queued = jobs.all(EXTRACTION)?.into_iter().map(|job| (job.key, job.content)).collect();
-        }
-        let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
-        self.paths.clear();
-        self.withheld = 0;
-        let is_one = |file: &&Arc<FileEntry>| {
-            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
-            is_read && file.is_whole() && !file.path.is_document()
-        };
-        for file in reader.files().iter().filter(is_one) {
-            let (key, content) = (key_of(&file.path), cut(&file.hash));
-            self.paths.insert(key, file.path.clone());
-            if open.as_ref().is_some_and(|open| !open.has(file)) {
-                self.withheld += usize::from(!is_digest(&file.path));
-                if self.queued.remove(&key).is_some() {
-                    jobs.remove(EXTRACTION, key)?;
-                }
-                continue;
-            }
-            let is_known = |known: Option<&Digest>| known == Some(&content);
-            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) {
-                // It was queued for what it was in between.
-                if self.queued.remove(&key).is_some() {
-                    jobs.remove(EXTRACTION, key)?;
-                }
-                continue;
-            }
-            if is_known(self.queued.get(&key)) {
-                continue;
-            }
-            // A file that another clock has dated ahead is quiet from now on.
-            let quiet = (file.stamp.mtime_ns / 1_000_000).min(now).saturating_add(debounce);
-            if jobs.queue(EXTRACTION, key, content, quiet, now)? {
-                self.queued.insert(key, content);
-            }
-        }
-        let keys: HashSet<Digest> = self.paths.keys().copied().collect();
-        for kind in [EXTRACTION, TURNS] {
-            jobs.keep_only(kind, &keys)?;
-        }
-        self.queued.retain(|key, _| keys.contains(key));
-        self.seen = Some(Arc::clone(reader));
-        Ok(())
-    }
-
-    /// Looks again, whatever was seen.
-    pub(super) fn look_again(&mut self) {
-        self.seen = None;
-    }
-
-    /// Where a conversation is.
-    fn path(&self, key: &Digest) -> Option<&VaultPath> {
-        self.paths.get(key)
-    }
-
-    /// One was done.
-    pub(super) fn finish(&mut self, jobs: &JobTable, key: Digest, content: Digest, now: i64) -> Result<(), StateError> {
-        jobs.finish(EXTRACTION, key, content, now)?;
-        self.queued.remove(&key);
-        if let Some(done) = &mut self.done {
-            done.insert(key, content);
-        }
-        Ok(())
-    }
-
-    /// One is not there any more, or has become another.
-    fn remove(&mut self, jobs: &JobTable, key: Digest) -> Result<(), StateError> {
-        jobs.remove(EXTRACTION, key)?;
-        self.queued.remove(&key);
-        self.look_again();
-        Ok(())
-    }
 }
 
 /// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
@@ -628,12 +563,9 @@ pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
         let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
             // It has said why. What it could not do is put aside, and the others go on.
             works.bury_broken();
-            ExtractionRest::None
+            None
         });
-        Some(match stepped {
-            ExtractionRest::For(time) => time,
-            ExtractionRest::None => Duration::ZERO,
-        })
+        Some(stepped.unwrap_or_default())
     });
     Ok(task?.at_stop(move || stops.stop()))
 }

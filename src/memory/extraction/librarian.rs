@@ -8,23 +8,23 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::keep::{Proposals, entry_of, evidence_of};
-use super::lane::{CHECK_INTERVAL, Extraction, ExtractionRest, cut};
+use super::keep::{Proposals, proposal_of};
+use super::lane::{CHECK_INTERVAL, Extraction, cut};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
 use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Turn};
 use crate::base::config::MemoryKind;
 use crate::base::fs::{FsError, crash};
 use crate::base::state::{Digest, Job, JobState, StateError};
-use crate::memory::items::EntryProposal;
 use crate::memory::trace_files::{TraceFile, TraceFiles};
 use crate::models::ChatModel;
 use crate::serve::wire::LibrarianView;
-use crate::text::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, trace_source};
+use crate::text::derive::entries::{MemoryHolder, TrustLevel, trace_source};
 use crate::text::derive::extraction::CheckedEntry;
 use crate::text::derive::token_estimate;
 use crate::text::note::turn_block;
@@ -100,34 +100,26 @@ impl Extraction {
         if !hurries && looked < CHECK_INTERVAL.as_millis() as u64 {
             return Ok(true);
         }
-        let sources: Vec<TraceSource> = agents.iter().flat_map(|agent| self.trace_sources(agent)).collect();
         let done = self.jobs.done(LIBRARIAN)?;
-        for TraceSource { key, size, mtime_ms, .. } in &sources {
-            if done.get(key).is_none_or(|done| TraceProgress::of(done).size != *size) {
-                let content = TraceProgress { events: 0, size: *size }.digest();
-                self.jobs.queue(LIBRARIAN, *key, content, (*mtime_ms).min(now).saturating_add(debounce), now)?;
-            }
-        }
+        let sources = agents.iter().flat_map(|agent| self.trace_sources(agent));
+        let changed = sources
+            .filter(|source| done.get(&source.key).is_none_or(|done| TraceProgress::of(done).size != source.size))
+            .map(|source| (source.key, TraceProgress { events: 0, size: source.size }.digest(), source.mtime_ms));
+        self.queue_only(LIBRARIAN, &changed.collect::<Vec<_>>(), (now, debounce))?;
         if hurries {
             self.jobs.hurry(LIBRARIAN, now)?;
-        }
-        // What is gone, or of an agent for whom it was switched off, is not waited for.
-        for job in self.jobs.all(LIBRARIAN)? {
-            if job.state != JobState::Running && !sources.iter().any(|source| source.key == job.key) {
-                self.jobs.remove(LIBRARIAN, job.key)?;
-            }
         }
         self.looked_at_traces.store(now, Ordering::SeqCst);
         Ok(true)
     }
 
     /// Reads a part of a file, asks about it, writes what is found, and marks it as done.
-    pub(super) fn read_part(&self, model: &Arc<dyn ChatModel>, job: &Job) -> Result<ExtractionRest, StateError> {
+    pub(super) fn read_part(&self, model: &Arc<dyn ChatModel>, job: &Job) -> Result<Option<Duration>, StateError> {
         let agents = self.librarian_agents();
         let mut sources = agents.iter().flat_map(|agent| self.trace_sources(agent));
         let Some(TraceSource { agent, file, size, .. }) = sources.find(|source| source.key == job.key) else {
             self.jobs.remove(LIBRARIAN, job.key)?;
-            return Ok(ExtractionRest::None);
+            return Ok(None);
         };
         let read = self.jobs.done(LIBRARIAN)?.get(&job.key).map_or(0, |done| TraceProgress::of(done).events);
         let part_of = |most: u64| -> Result<TracePart, FsError> {
@@ -137,7 +129,7 @@ impl Extraction {
             Ok(part) => part,
             Err(error) => {
                 self.fails(LIBRARIAN, job, &error.to_string(), None)?;
-                return Ok(ExtractionRest::None);
+                return Ok(None);
             }
         };
         let turns = self.turns(&part.text);
@@ -160,7 +152,7 @@ impl Extraction {
         if !part.is_last {
             self.jobs.queue(LIBRARIAN, job.key, job.content, self.now(), self.now())?;
         }
-        Ok(ExtractionRest::None)
+        Ok(None)
     }
 
     /// What was found, for the agent's own memory: by its word, whoever it says has said it.
@@ -171,9 +163,7 @@ impl Extraction {
         let proposals = wanted.map(|found| {
             let evidence = part.evidence(found.lines);
             let sources = evidence.iter().take(MOST_EVIDENCE).map(|id| trace_source(agent, id)).collect();
-            let entry = entry_of(sources, found);
-            let trust = entry.trust.min(TrustLevel::Agent);
-            EntryProposal { entry: MemoryEntry { trust, ..entry }, evidence: evidence_of(found) }
+            proposal_of(found, sources, TrustLevel::Agent)
         });
         // By what is missing it must not see that it guessed right what it could not read.
         let owner = Owner::of(Request::new(Arc::clone(&self.workspace), Principal::Owner, Turn::default())).ok();

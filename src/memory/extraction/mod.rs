@@ -5,9 +5,9 @@
 //! ```
 //!
 //! `lane` finds what waits and goes through that, a job at a time; `ask` asks, within the limits of a day, and says what becomes of the job where
-//! it could not; `keep` and `summary` write. A job is taken, asked about, written and marked, in this order: who is killed in
+//! it could not; `keep` writes. A job is taken, asked about, written and marked, in this order: who is killed in
 //! between asks once more at most, and writes nothing twice, as what is proposed again is known. The pages of days and weeks go the same way
-//! (`summary`), and so does what agents tell of their work, for the memory of each, in parts (`librarian`). The use cases of the person
+//! (`keep`), and so does what agents tell of their work, for the memory of each, in parts (`librarian`). The use cases of the person
 //! are in `processing`.
 
 mod ask;
@@ -15,7 +15,6 @@ mod keep;
 mod lane;
 mod librarian;
 mod processing;
-mod summary;
 
 pub(crate) use lane::{Extraction, extract};
 pub(crate) use processing::clear;

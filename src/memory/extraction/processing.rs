@@ -4,14 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use super::lane::{EXTRACTION, Extraction, ExtractionRest, is_digest, key_of};
+use super::lane::{EXTRACTION, Extraction, is_digest, key_of};
 use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
 use crate::base::state::{Digest, Job, JobState};
 use crate::index::engine::FileEntry;
 use crate::index::sync::FreshPatience;
-use crate::memory::generated_files::generated_pages;
+use crate::memory::generated_files::{generated_pages, is_generated_place};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{
     ClearParams, Cleared, ClearedFile, DeadLetter, ProcessingCall, ProcessingDay, ProcessingOutcome, ProcessingState,
@@ -179,8 +179,8 @@ impl Extraction {
             self.begin();
             loop {
                 match self.step() {
-                    ExtractionRest::None => {}
-                    ExtractionRest::For(time) => {
+                    None => {}
+                    Some(time) => {
                         let waits = self.processing_state(owner)?;
                         // What failed is tried again in a moment; whatever else is in the way is for later.
                         if waits.queued == 0 || waits.state == "stopped" || time >= Duration::from_secs(10) {
@@ -198,7 +198,7 @@ impl Extraction {
 
 fn dead_letter(job: &Job, path: Option<&VaultPath>) -> DeadLetter {
     DeadLetter {
-        id: job.key.iter().map(|byte| format!("{byte:02x}")).collect(),
+        id: format!("{:032x}", u128::from_be_bytes(job.key)),
         path: path.map(ToString::to_string),
         reason: job.reason.clone().unwrap_or_default(),
         attempts: job.attempts,
@@ -208,18 +208,10 @@ fn dead_letter(job: &Job, path: Option<&VaultPath>) -> DeadLetter {
 fn key_of_text(text: &str) -> Result<Digest, RequestError> {
     let bad =
         || RequestError::invalid(format!("`id` is `{text}`; it takes the 32 hexadecimal digits of a dead letter"));
-    let mut key = Digest::default();
-    if text.len() != 32 || !text.is_ascii() {
-        return Err(bad());
-    }
-    for (at, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| bad())?;
-    }
-    Ok(key)
+    let is_key = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let key = u128::from_str_radix(text, 16).ok().filter(|_| is_key);
+    key.map(u128::to_be_bytes).ok_or_else(bad)
 }
-
-/// Folders of generated files.
-const GENERATED_IN: [&str; 2] = ["summaries/", "profile/"];
 
 /// Moves the files of the derived layers to `.trash/`, each with a checkpoint; with `purge` nothing of them is left, nor of those that were
 /// cleared before. Generated files that a person has edited stay.
@@ -305,11 +297,6 @@ fn purge_former_pages(files: &Files, checkpoints: &[Checkpoint]) -> Result<(), R
         }
     }
     Ok(())
-}
-
-/// Whether generated files are there.
-fn is_generated_place(path: &VaultPath) -> bool {
-    GENERATED_IN.iter().any(|folder| path.as_str().starts_with(folder))
 }
 
 /// The files that may be of the layers.

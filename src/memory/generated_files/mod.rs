@@ -8,4 +8,6 @@ pub(crate) use summary::{
     MADE_BY, OF, READ, RULES, SummaryFiles, THROUGH, TURNS, day_of_file, is_forgotten, known_summaries, known_summary,
     summary_path,
 };
-pub(crate) use write::{FileMade, GeneratedError, GeneratedFile, Generator, generated_of, generated_pages};
+pub(crate) use write::{
+    FileMade, GeneratedError, GeneratedFile, PROFILE, generated_of, generated_pages, is_generated_place,
+};

@@ -9,7 +9,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::write::{FileMade, GeneratedError, GeneratedFile, Generator};
+use super::write::{FileMade, GeneratedError, GeneratedFile};
 use crate::base::config::Config;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
@@ -155,7 +155,7 @@ impl SummaryFiles<'_> {
         sources: &[String],
         body: &str,
     ) -> Result<FileMade, GeneratedError> {
-        file.write(self.files, Generator::Summaries, own, sources, body)?;
+        file.write(self.files, SUMMARIES, own, sources, body)?;
         Ok(FileMade::Written(file.path.clone()))
     }
 }

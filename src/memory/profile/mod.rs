@@ -1,7 +1,6 @@
 //! The profile of the person: `profile/overrides.md`, which is theirs alone, `USER.md`, and `profile/profile.md`, which is made of what they
 //! said, by rules.
 
-mod compose;
 mod page;
 mod user;
 

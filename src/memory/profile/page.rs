@@ -1,22 +1,25 @@
-//! The page `profile/profile.md`: made where it is time to, and shown with all else that says who the person is.
+//! The page `profile/profile.md`: what it says, out of entries and facts, by rules alone; made where it is time to, and shown with all else that
+//! says who the person is.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Map;
 
-use super::compose::{Contribution, body, compare, contributions, keys};
 use super::user::fill_in;
 use crate::access::request::{Owner, RequestError, Workspace, trust_of_place};
-use crate::base::config::{MemoryScope, PROFILE_TOKENS};
+use crate::base::config::{MemoryKind, MemoryScope, PROFILE_TOKENS};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::tasks::{Task, TaskSignal};
-use crate::memory::generated_files::{GeneratedError, GeneratedFile, Generator};
+use crate::memory::generated_files::{self, GeneratedError, GeneratedFile};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserView};
-use crate::text::derive::entries::{EntryFileKind, MemoryHolder};
-use crate::text::derive::{USER_FILE, UserPage};
+use crate::text::derive::entries::{EntryFileKind, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::facts::{Fact, full_name};
+use crate::text::derive::generated::listed_bytes;
+use crate::text::derive::{USER_FILE, UserPage, token_estimate};
 use crate::text::note::Note;
 use crate::vault::disk::{CheckpointId, ReadError, until_written};
 
@@ -140,7 +143,7 @@ fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Resu
         own.insert("title".into(), "Profile".into());
         own.insert(VERSION.into(), (page.state.version + 1).into());
         own.insert(CONTRIBUTIONS.into(), keys.into());
-        match file.write(files, Generator::Profile, &own, &sources, &body) {
+        match file.write(files, generated_files::PROFILE, &own, &sources, &body) {
             Ok(id) => Ok(Ok(Some(id))),
             Err(GeneratedError::Write(error)) => Ok(Err(error)),
             Err(error) => Err(RequestError::conflict(error.to_string())),
@@ -202,4 +205,198 @@ pub(crate) fn keep_profile(workspace: &Arc<Workspace>) -> Result<Task, FsError> 
         }
         Some(LOOK_EVERY)
     })
+}
+
+/// Headings of `facts.md`, in lower case, below which facts are about the person.
+const ABOUT_PERSON: [&str; 16] = [
+    "profile", "about me", "me", "user", "personal", "profil", "über mich", "persönlich", "a propos",
+    "à propos de moi", "perfil", "sobre mí", "profilo", "профиль", "个人资料", "プロフィール",
+];
+/// Maximum length of the sources that the page names in its frontmatter, in bytes; the frontmatter is read up to 64
+/// KiB.
+const MAX_SOURCE_BYTES: usize = 24 << 10;
+/// Maximum length of the keys in the frontmatter, in bytes: what has no room there, the least sure, is no part of a profile.
+const MAX_KEY_BYTES: usize = 24 << 10;
+/// What is less sure is no part of a profile.
+const SURE: f64 = 0.5;
+
+/// Something that the profile is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Contribution {
+    /// Tells it from others, and from itself with other words.
+    key: String,
+    heading: &'static str,
+    text: String,
+    /// Where it is from.
+    sources: Vec<String>,
+}
+
+/// The headings, in their order.
+const HEADINGS: [&str; 5] = ["Facts", "Preferences", "Skills", "People", "Commitments"];
+
+fn heading(kind: MemoryKind) -> Option<&'static str> {
+    match kind {
+        MemoryKind::Fact | MemoryKind::Correction => Some("Facts"),
+        MemoryKind::Preference => Some("Preferences"),
+        MemoryKind::Skill => Some("Skills"),
+        MemoryKind::Relationship => Some("People"),
+        MemoryKind::Commitment => Some("Commitments"),
+        // What was decided is about a thing, not about somebody.
+        MemoryKind::Decision => None,
+    }
+}
+
+/// What of the person's entries, and of facts that are true with their values, says who the person is, at a moment. Nothing that is not the person's own word.
+fn contributions<'a>(
+    (entries, entries_path): (&[MemoryEntry], &str),
+    (facts, facts_path): (impl Iterator<Item = (&'a Fact, &'a str)>, &str),
+    at: i64,
+) -> Vec<Contribution> {
+    let counts =
+        |entry: &&MemoryEntry| entry.counts_at(at) && entry.trust == TrustLevel::Person && entry.confidence >= SURE;
+    let mut known: Vec<&MemoryEntry> = entries.iter().filter(counts).collect();
+    known.sort_by(|one, two| two.confidence.total_cmp(&one.confidence).then(one.line_start.cmp(&two.line_start)));
+    let of_entry = |entry: &&MemoryEntry| {
+        let sources = std::iter::once(format!("{entries_path}#^{}", entry.id)).chain(entry.sources.iter().cloned());
+        Contribution::new(&entry.id, heading(entry.kind)?, &entry.text, sources.collect())
+    };
+    let of_fact = |(fact, value): (&Fact, &str)| {
+        let first = fact.namespace.split('/').next().unwrap_or_default();
+        let is_so = ABOUT_PERSON.contains(&first);
+        let source = format!("{facts_path}#L{}", fact.line);
+        is_so.then(|| {
+            Contribution::new(
+                &full_name(&fact.namespace, &fact.key),
+                "Facts",
+                &format!("{}: {value}", fact.key),
+                vec![source],
+            )
+        })?
+    };
+    let mut all: Vec<Contribution> = facts.filter_map(of_fact).collect();
+    all.sort_by(|one, two| one.key.cmp(&two.key));
+    all.extend(known.iter().filter_map(of_entry));
+    let mut left = MAX_KEY_BYTES;
+    let fits = |one: &Contribution| left.checked_sub(listed_bytes(&one.key)).map(|less| left = less).is_some();
+    all.into_iter().take_while(fits).collect()
+}
+
+impl Contribution {
+    fn new(name: &str, heading: &'static str, text: &str, sources: Vec<String>) -> Option<Self> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let digest = blake3::hash([text.as_str(), &sources.join("\n")].join("\0").as_bytes()).to_hex();
+        let is_place = |source: &String| !source.contains(['[', ']', '\n']);
+        let is_one = !text.is_empty() && sources.iter().all(is_place);
+        is_one.then(|| Self { key: format!("{name}:{}", &digest[..8]), heading, text, sources })
+    }
+
+    /// The notes that it is from.
+    fn notes(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.split('#').next().unwrap_or_default())
+    }
+
+    fn line(&self) -> String {
+        let end = if self.text.ends_with(['.', '!', '?', '。', '؟', '।']) { "" } else { "." };
+        let sources: String = self.sources.iter().map(|source| format!(" ^[{source}]")).collect();
+        format!("- {}{end}{sources}\n", self.text)
+    }
+}
+
+/// The body of the profile, and the notes that it was made of. What does not fit into so many tokens is left out at whole lines, the least
+/// sure first, and so is what has more sources than there is room for.
+fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<String>) {
+    let mut left = max_tokens;
+    let mut taken: Vec<&Contribution> = Vec::new();
+    let (mut sources, mut source_bytes) = (HashSet::new(), 0);
+    for contribution in contributions {
+        let tokens = token_estimate(&contribution.line());
+        let new: HashSet<&str> = contribution.notes().filter(|note| !sources.contains(note)).collect();
+        let bytes: usize = new.iter().copied().map(listed_bytes).sum();
+        if tokens <= left && source_bytes + bytes <= MAX_SOURCE_BYTES {
+            (left, source_bytes) = (left - tokens, source_bytes + bytes);
+            sources.extend(new);
+            taken.push(contribution);
+        }
+    }
+    let mut text = String::new();
+    for heading in HEADINGS {
+        let lines: String = taken.iter().filter(|one| one.heading == heading).map(|one| one.line()).collect();
+        if !lines.is_empty() {
+            text += &format!("## {heading}\n\n{lines}\n");
+        }
+    }
+    let mut sources: Vec<String> = sources.into_iter().map(str::to_owned).collect();
+    sources.sort_unstable();
+    (text, sources)
+}
+
+/// The keys of contributions.
+fn keys(contributions: &[Contribution]) -> Vec<String> {
+    contributions.iter().map(|one| one.key.clone()).collect()
+}
+
+/// How many contributions are new, and whether one that was there is gone or says something else.
+fn compare(known: &[String], now: &[String]) -> (usize, bool) {
+    let new = now.iter().filter(|key| !known.contains(key)).count();
+    (new, known.iter().any(|key| !now.contains(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::derive::entries::{EntriesFile, EntryFileKind};
+    use crate::text::derive::facts::FactsFile;
+
+    fn of(entries: &str, facts: &str) -> Vec<Contribution> {
+        let (entries, facts) = (EntriesFile::read(entries, EntryFileKind::Known), FactsFile::read(facts));
+        contributions(
+            (&entries.entries, "memories/user.md"),
+            (facts.facts().map(|fact| (fact, fact.text.as_str())), "facts.md"),
+            0,
+        )
+    }
+
+    #[test]
+    fn the_profile_is_the_persons_own_word_with_its_sources() {
+        let all = of(
+            "- [preference] Prefers tabs (source conversations/a.md#L3) ^e-1\n- [fact] Web says rich (trust web) ^e-2\n\
+             - [decision] Use Rust ^e-3\n- [skill] Bakes bread! (confidence 0.9) ^e-4\n- [fact] Perhaps (confidence 0.2) ^e-5\n\
+             - [fact] Agent says so (trust agent) ^e-6\n- [fact] Was (until 1960-01-01) ^e-7\n",
+            "# Facts\n\n## Profile\n\n- city: Wien\n\n## Project\n\n- branch: main\n",
+        );
+        let (text, sources) = body(&all, 2_000);
+        assert_eq!(
+            text,
+            "## Facts\n\n- city: Wien. ^[facts.md#L5]\n\n## Preferences\n\n- Prefers tabs. ^[memories/user.md#^e-1] ^[conversations/a.md#L3]\n\n\
+             ## Skills\n\n- Bakes bread! ^[memories/user.md#^e-4]\n\n"
+        );
+        assert_eq!(
+            (all.len(), sources),
+            (3, vec!["conversations/a.md".to_owned(), "facts.md".into(), "memories/user.md".into()])
+        );
+        let (short, _) = body(&all, 15);
+        assert!(short.contains("Wien") && !short.contains("bread"), "{short}");
+    }
+
+    #[test]
+    fn of_thousands_those_count_whose_keys_have_room() {
+        let entry = |at| {
+            format!("- [fact] Has the thing number {at} (source notes/a longer name of a note {at}.md#L1) ^e-{at:08}\n")
+        };
+        let all = of(&(0..3_000).map(entry).collect::<String>(), "");
+        let (keys, (_, sources)) = (keys(&all), body(&all, 50_000));
+        let bytes = |texts: &[String]| texts.iter().map(|text| listed_bytes(text)).sum::<usize>();
+        assert!(keys.len() > 500 && keys.len() < 3_000 && bytes(&keys) + bytes(&sources) < 50 << 10);
+    }
+
+    #[test]
+    fn what_is_new_is_counted_and_what_is_gone_is_noticed() {
+        let one = of("- [fact] Likes tea ^e-1\n", "");
+        let known = keys(&one);
+        let compare = |known: &[String], now: &[Contribution]| compare(known, &keys(now));
+        assert_eq!(compare(&known, &one), (0, false));
+        assert_eq!(compare(&known, &of("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n", "")), (1, false));
+        assert_eq!(compare(&known, &of("- [fact] Likes coffee ^e-1\n", "")), (1, true));
+        assert_eq!(compare(&known, &of("", "")), (0, true));
+    }
 }

@@ -19,7 +19,8 @@ use crate::serve::wire::{DigestParams, DigestSection, DigestView, DigestWritten,
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::text::derive::summary::{
-    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, summary_items, turns_of, without_short_text,
+    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, monday_of, summary_items, turns_of,
+    without_short_text,
 };
 use crate::text::note::{Note, written};
 use crate::vault::disk::{is_starter, read};
@@ -77,7 +78,7 @@ fn made_of(
             }
             maker.add_list(named, &note, &source);
         } else if is_captured && TOLD_BY_OTHERS.contains(&named.0) {
-            maker.add_counted(named, is_new);
+            maker.count(named, is_new);
             sources.push(file.path.to_string());
             continue;
         } else {
@@ -286,7 +287,7 @@ impl DigestSpan {
             (None, Some(week)) => {
                 let date = match week.trim() {
                     "now" => Some(now.to_zoned(TimeZone::system()).date()),
-                    week => monday_of(week).or_else(|| day_named(week, now)),
+                    week => week.parse().ok().or_else(|| monday_of(week)).or_else(|| day_named(week, now)),
                 };
                 let date = date.ok_or_else(|| invalid("week", week, "2026-W47, a date in it, or `now`"))?;
                 Self::of_week(date)
@@ -337,14 +338,6 @@ impl DigestSpan {
             false => self.first.strftime("%A, %-d %B %Y").to_string(),
         }
     }
-}
-
-fn monday_of(text: &str) -> Option<Date> {
-    if let Ok(day) = text.parse::<Date>() {
-        return Some(day);
-    }
-    let (year, week) = text.split_once("-W").or_else(|| text.split_once("-w"))?;
-    Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
 }
 
 fn millis(first: Date, last: Date) -> Option<Range<i64>> {

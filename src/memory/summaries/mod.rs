@@ -9,4 +9,4 @@ mod task;
 
 pub(crate) use conversations::{list, make};
 pub(crate) use digest::{digest, write_digest};
-pub(crate) use task::SummariesParts;
+pub(crate) use task::keep_summaries;

@@ -1,7 +1,7 @@
 //! The task that makes summaries when conversations have come to rest, and the digest of a day when it is over.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::fmt::Display;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -11,44 +11,23 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::digest::{DigestSpan, has_file, write_file};
+use crate::access::request::Workspace;
 use crate::base::clock::Clock;
-use crate::base::config::Config;
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{FileEntry, Reader};
-use crate::index::sync::Shared;
 use crate::memory::generated_files::{
     FileMade, GeneratedError, GeneratedFile, OF, READ, SummaryFiles, known_summaries, known_summary,
 };
 use crate::serve::wire::{EditedFile, SummariesState};
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::summary::SUMMARIES;
-use crate::vault::disk::{Files, Lock};
-use crate::vault::forgotten::ForgottenTexts;
 
 /// The longest time between two looks, where nothing is heard of a change.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The shortest: a conversation that cannot be summarised is not tried all the time.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(100);
-
-/// What the task works with.
-pub(crate) struct SummariesParts {
-    /// The vault's folder.
-    pub(crate) root: PathBuf,
-    /// The vault's configuration.
-    pub(crate) config: Config,
-    /// Who writes the files.
-    pub(crate) files: Arc<Files>,
-    /// What was forgotten for good.
-    pub(crate) forgotten: Arc<ForgottenTexts>,
-    /// Tells that notes have changed.
-    pub(crate) shared: Arc<Shared>,
-    /// The right to write in the vault.
-    pub(crate) lock: Arc<Lock>,
-    /// Tells the time.
-    pub(crate) clock: Clock,
-}
 
 /// What was seen so far. Nothing of it has to outlive the process: what it says can be read from the files.
 #[derive(Default)]
@@ -62,31 +41,35 @@ struct SeenSummaries {
     state: SummariesState,
 }
 
-impl SummariesParts {
-    /// Starts the task.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub(crate) fn start(self) -> Result<Task<SummariesState>, FsError> {
-        let (mut seen, signal) = (SeenSummaries::default(), TaskSignal::default());
-        self.shared.wakes(&signal);
-        Task::start("summaries", signal, move |signal, shown| {
-            let reader = self.shared.snapshot();
-            let is_over = || signal.is_stopped();
-            let next = reader.map_or(LOOK_EVERY, |reader| self.look(reader.as_ref(), &mut seen, &is_over));
-            *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
-            Some(next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY))
-        })
-    }
+/// What the task works with.
+struct SummariesTask {
+    vault: Arc<Workspace>,
+    clock: Clock,
+}
 
+/// Starts the task.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn keep_summaries(workspace: &Arc<Workspace>, clock: Clock) -> Result<Task<SummariesState>, FsError> {
+    let task = SummariesTask { vault: Arc::clone(workspace), clock };
+    let (mut seen, signal) = (SeenSummaries::default(), TaskSignal::default());
+    workspace.shared().wakes(&signal);
+    Task::start("summaries", signal, move |signal, shown| {
+        let next = task.look(&mut seen, &|| signal.is_stopped());
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
+        Some(next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY))
+    })
+}
+
+impl SummariesTask {
     /// Does what is due; gives when something is next.
-    fn look(&self, reader: &dyn Reader, seen: &mut SeenSummaries, is_over: &dyn Fn() -> bool) -> Duration {
+    fn look(&self, seen: &mut SeenSummaries, is_over: &dyn Fn() -> bool) -> Duration {
         // A folder that is being read, or is gone for a while, says nothing of what is in it.
-        if !self.lock.is_held() || !self.shared.progress().caught_up {
-            return LOOK_EVERY;
-        }
+        let reader = self.vault.shared().snapshot().filter(|_| self.vault.shared().progress().caught_up);
+        let (Some(reader), Ok(maker)) = (reader, self.vault.summary_files()) else { return LOOK_EVERY };
+        let reader = reader.as_ref();
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
-        let mut begun = None;
         let is_one = |file: &&FileEntry| file.path.collection() == CONVERSATIONS && !file.path.is_document();
         let conversations: Vec<&FileEntry> = reader.files().iter().map(AsRef::as_ref).filter(is_one).collect();
         for file in &conversations {
@@ -105,14 +88,11 @@ impl SummariesParts {
             }
             let wait = self.left_to_wait(file);
             if !wait.is_zero() {
-                let begun = begun.get_or_insert_with(|| self.begun_lately(reader, &conversations));
-                if !has_gone_on(reader, file, begun) {
-                    waiting += 1;
-                    next = next.min(wait);
-                    continue;
-                }
+                waiting += 1;
+                next = next.min(wait);
+                continue;
             }
-            match self.maker().bring_up(&file.path, known.map(|known| &known.path)) {
+            match maker.bring_up(&file.path, known.map(|known| &known.path)) {
                 Ok(made) => {
                     seen.done.insert(file.path.clone(), file.hash);
                     match made {
@@ -123,8 +103,8 @@ impl SummariesParts {
                 Err(error) => failed.push(said_once(&seen.state, file.path.as_str(), &error)),
             }
         }
-        self.take_orphans_away(reader, seen, &mut failed);
-        if let Err(error) = self.end_days(reader, seen) {
+        take_orphans_away(maker, reader, seen, &mut failed);
+        if let Err(error) = self.end_days(maker, reader, seen) {
             failed.push(said_once(&seen.state, SUMMARIES, &error));
         }
         let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
@@ -140,65 +120,15 @@ impl SummariesParts {
         next
     }
 
-    fn maker(&self) -> SummaryFiles<'_> {
-        SummaryFiles { root: &self.root, files: &self.files, config: &self.config, forgotten: &self.forgotten }
-    }
-
     /// How long a conversation has to be quiet yet. Whichever way a clock has jumped, it is no longer than that is set to.
     fn left_to_wait(&self, file: &FileEntry) -> Duration {
         let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap_or(i64::MAX);
         let quiet = Duration::from_nanos(now.abs_diff(file.stamp.mtime_ns));
-        Duration::from_secs(self.config.memory.summary_debounce_seconds).saturating_sub(quiet)
-    }
-
-    /// The last two conversations of the same participants that have begun within the time that a conversation has to be quiet.
-    fn begun_lately<'f>(
-        &self,
-        reader: &dyn Reader,
-        conversations: &[&'f FileEntry],
-    ) -> HashMap<String, Vec<&'f FileEntry>> {
-        let debounce = Duration::from_secs(self.config.memory.summary_debounce_seconds);
-        let debounce = i64::try_from(debounce.as_millis()).unwrap_or(i64::MAX);
-        // A clock that ticks between this and that is none of a second.
-        let since = self.clock.now().as_millisecond().saturating_sub(debounce).saturating_sub(1_000);
-        let mut begun: HashMap<String, Vec<&FileEntry>> = HashMap::new();
-        for file in conversations.iter().filter(|file| file.created_ms >= since) {
-            let last = begun.entry(participants_of(reader, file)).or_default();
-            last.push(file);
-            last.sort_by_key(|file| std::cmp::Reverse(file.created_ms));
-            last.truncate(2);
-        }
-        begun.remove("");
-        begun
-    }
-
-    /// Moves the summaries of conversations that are not there any more to the trash, but for those that a person has edited.
-    fn take_orphans_away(&self, reader: &dyn Reader, seen: &SeenSummaries, failed: &mut Vec<EditedFile>) {
-        let is_gone = |of: &str| {
-            let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(&self.root));
-            reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
-        };
-        for summary in known_summaries(reader.files()) {
-            // A person may have named more sources.
-            let metadata = metadata_of(reader, summary);
-            let Some(of) = metadata.get(OF).and_then(Value::as_str).filter(|of| is_gone(of)) else { continue };
-            // What somebody forgets for good meanwhile is not kept in a checkpoint of this.
-            let _one = self.files.one_generation();
-            let there = self.files.read(&summary.path).map_err(GeneratedError::from);
-            let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
-            match file.and_then(|file| file.map(|file| file.take_away(&self.files)).transpose()) {
-                Ok(None | Some(true)) => {}
-                Ok(Some(false)) => failed.push(EditedFile {
-                    path: summary.path.to_string(),
-                    reason: format!("{of} no longer exists; you edited this, so it stays"),
-                }),
-                Err(error) => failed.push(said_once(&seen.state, summary.path.as_str(), &error)),
-            }
-        }
+        Duration::from_secs(self.vault.config().memory.summary_debounce_seconds).saturating_sub(quiet)
     }
 
     /// Writes the files of the day and the week that are over, once a day, where there are none.
-    fn end_days(&self, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), GeneratedError> {
+    fn end_days(&self, maker: SummaryFiles<'_>, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), String> {
         let today = self.clock.now().to_zoned(TimeZone::system()).date();
         if seen.day == Some(today) {
             return Ok(());
@@ -207,32 +137,44 @@ impl SummariesParts {
             today.checked_sub(1.day()).ok().and_then(DigestSpan::of_day),
             today.checked_sub(7.days()).ok().and_then(DigestSpan::of_week),
         ];
-        for span in spans.into_iter().flatten().filter(|span| !has_file(&self.root, span)) {
+        for span in spans.into_iter().flatten().filter(|span| !has_file(maker.root, span)) {
             // Nobody waits for it, so it is never given up.
-            if let Err(error) = write_file(&self.maker(), reader, &span, &|| Ok(())) {
-                return Err(GeneratedError::Digest { name: span.name, reason: error.message });
-            }
+            let written = write_file(&maker, reader, &span, &|| Ok(()));
+            written.map_err(|error| format!("{}: {}", span.name, error.message))?;
         }
         seen.day = Some(today);
         Ok(())
     }
 }
 
-/// Whether a later conversation of the same participants goes on, so that nobody waits for this one any more.
-fn has_gone_on(reader: &dyn Reader, file: &FileEntry, begun: &HashMap<String, Vec<&FileEntry>>) -> bool {
-    let last_ms = file.stamp.mtime_ns / 1_000_000;
-    let is_later = |other: &FileEntry| other.path != file.path && other.created_ms >= last_ms;
-    let later = begun.get(&participants_of(reader, file));
-    later.is_some_and(|later| later.iter().any(|other| is_later(other)))
-}
-
-/// Who takes part in a conversation, as one text; empty where nobody says.
-fn participants_of(reader: &dyn Reader, file: &FileEntry) -> String {
-    let metadata = metadata_of(reader, file);
-    let names = metadata.get("participants").and_then(Value::as_array);
-    let mut names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
-    names.sort_unstable();
-    names.join("\n")
+/// Moves the summaries of conversations that are not there any more to the trash, but for those that a person has edited.
+fn take_orphans_away(
+    SummaryFiles { root, files, .. }: SummaryFiles<'_>,
+    reader: &dyn Reader,
+    seen: &SeenSummaries,
+    failed: &mut Vec<EditedFile>,
+) {
+    let is_gone = |of: &str| {
+        let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(root));
+        reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
+    };
+    for summary in known_summaries(reader.files()) {
+        // A person may have named more sources.
+        let metadata = metadata_of(reader, summary);
+        let Some(of) = metadata.get(OF).and_then(Value::as_str).filter(|of| is_gone(of)) else { continue };
+        // What somebody forgets for good meanwhile is not kept in a checkpoint of this.
+        let _one = files.one_generation();
+        let there = files.read(&summary.path).map_err(GeneratedError::from);
+        let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
+        match file.and_then(|file| file.map(|file| file.take_away(files)).transpose()) {
+            Ok(None | Some(true)) => {}
+            Ok(Some(false)) => failed.push(EditedFile {
+                path: summary.path.to_string(),
+                reason: format!("{of} no longer exists; you edited this, so it stays"),
+            }),
+            Err(error) => failed.push(said_once(&seen.state, summary.path.as_str(), &error)),
+        }
+    }
 }
 
 fn metadata_of(reader: &dyn Reader, file: &FileEntry) -> Map<String, Value> {
@@ -245,7 +187,7 @@ fn is_absent(path: &std::path::Path) -> bool {
 }
 
 /// What could not be done; said in the log where it is new.
-fn said_once(before: &SummariesState, path: &str, error: &GeneratedError) -> EditedFile {
+fn said_once(before: &SummariesState, path: &str, error: &dyn Display) -> EditedFile {
     let failed = EditedFile { path: path.to_owned(), reason: error.to_string() };
     if !before.kept.contains(&failed) {
         tracing::warn!("{path} is not summarised: {error}");

@@ -1,6 +1,6 @@
 //! The files of an agent, one an hour: their names, how one is opened, read and appended to.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -113,15 +113,21 @@ pub(super) fn folder_of(root: &Path, agent: &str) -> PathBuf {
 
 /// The agents that have a folder, in alphabetical order. Links are not followed.
 pub(super) fn agents(root: &Path) -> Vec<String> {
-    let folder = root.join(FOLDER);
-    if !is_folder(&folder) {
-        return Vec::new();
-    }
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let mut agents: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let folders = entries(&root.join(FOLDER), FileType::is_dir).unwrap_or_default();
+    let name = |folder: &PathBuf| Some(folder.file_name()?.to_str()?.to_owned());
+    let mut agents: Vec<String> = folders.iter().filter_map(name).collect();
     agents.sort_unstable();
     agents
+}
+
+/// What a folder has of a kind; nothing where it is none, or a link.
+fn entries(folder: &Path, is_one: fn(&FileType) -> bool) -> Result<Vec<PathBuf>, FsError> {
+    if !is_folder(folder) {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(folder).on("list", folder)?.flatten();
+    let of_kind = entries.filter(|entry| entry.file_type().is_ok_and(|kind| is_one(&kind)));
+    Ok(of_kind.map(|entry| entry.path()).collect())
 }
 
 /// The files of an agent, the newest hour first, and of each hour the one that has what came late first. None where it has none.
@@ -134,14 +140,10 @@ pub(super) fn files_of(root: &Path, agent: &str) -> Result<Vec<TraceFile>, FsErr
 
 /// All files of an agent that may hold lines of ours by their names: also copies of sync services, or of the person.
 pub(super) fn paths_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError> {
-    let folder = folder_of(root, agent);
-    if !is_folder(&root.join(FOLDER)) || !is_folder(&folder) {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(&folder).on("list", &folder)?.flatten();
-    let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
-    let paths = entries.filter(is_file).map(|entry| entry.path());
-    Ok(paths.filter(|path| path.to_str().is_some_and(|path| path.contains(ENDING))).collect())
+    let is_there = is_folder(&root.join(FOLDER));
+    let mut paths = if is_there { entries(&folder_of(root, agent), FileType::is_file)? } else { Vec::new() };
+    paths.retain(|path| path.to_str().is_some_and(|path| path.contains(ENDING)));
+    Ok(paths)
 }
 
 fn is_folder(path: &Path) -> bool {

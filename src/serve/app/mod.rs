@@ -21,7 +21,7 @@ use crate::base::state::State;
 use crate::base::tasks::Task;
 use crate::index::sync::Shared;
 use crate::memory::capture::{self, Capture};
-use crate::memory::context::{self, ContextCache, FrozenContexts};
+use crate::memory::context::{self, FrozenContexts};
 use crate::memory::extraction::Extraction;
 use crate::memory::items::FactsSeen;
 use crate::models::{LoadEmbedder, UpstreamClient};
@@ -45,7 +45,6 @@ pub struct App {
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
-    contexts: ContextCache,
     frozen: FrozenContexts,
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
@@ -118,7 +117,7 @@ impl App {
     /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
     pub fn context(&self, viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
         self.is_of_this(viewer.workspace())?;
-        context::context(viewer, &self.contexts, params)
+        context::context(viewer, params)
     }
 
     /// What a session was given with its first request, where the agent's page wants that; `None` where it wants memory as it is now.
@@ -132,7 +131,7 @@ impl App {
         params: &ContextParams,
     ) -> Result<Option<ContextView>, RequestError> {
         self.is_of_this(viewer.workspace())?;
-        self.frozen.of(viewer, session, &self.contexts, params)
+        self.frozen.of(viewer, session, params)
     }
 
     /// Where requests to chat models are passed on.

@@ -18,12 +18,12 @@ use crate::index::engine::{Engine, EngineError};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, Shared, SyncOptions, Syncer};
 use crate::memory::capture::{self, AtRest, Capture};
-use crate::memory::context::{ContextCache, FrozenContexts};
+use crate::memory::context::FrozenContexts;
 use crate::memory::extraction::{Extraction, extract};
 use crate::memory::items::{EntryStore, FactStore, FactsParts};
 use crate::memory::profile::keep_profile;
 use crate::memory::session_export::keep_sessions;
-use crate::memory::summaries::SummariesParts;
+use crate::memory::summaries::keep_summaries;
 use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{LoadEmbedder, ModelChoice, ModelInUse};
@@ -148,20 +148,7 @@ impl App {
             FactsParts { fact_store, files, shared: Arc::clone(&parts.shared), lock: Arc::clone(&lock) }.start()
         });
         let noticed = noticed.transpose()?;
-        let summaries = (watch && config.memory.enabled).then(|| {
-            let parts = SummariesParts {
-                root: home.root().to_owned(),
-                config: config.clone(),
-                files: Arc::clone(&files),
-                forgotten: Arc::clone(&parts.forgotten),
-                shared: Arc::clone(&parts.shared),
-                lock: Arc::clone(&lock),
-                clock: summaries_clock,
-            };
-            parts.start()
-        });
-        let summaries = summaries.transpose()?;
-        let workspace = Arc::new(Workspace::new(WorkspaceParts {
+        let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             files: Some(files),
             syncer: Some(syncer),
@@ -173,6 +160,7 @@ impl App {
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
         let is_kept = watch && workspace.config().memory.enabled;
+        let summaries = is_kept.then(|| keep_summaries(&workspace, summaries_clock)).transpose()?;
         let tasks = [
             is_kept.then(|| keep_profile(&workspace)).transpose()?,
             (!open.is_empty()).then(|| finish_open_purges(&workspace, open)).transpose()?,
@@ -221,7 +209,6 @@ impl App {
             capture: None,
             backup: None,
             workspace,
-            contexts: ContextCache::default(),
             frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),

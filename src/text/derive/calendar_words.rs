@@ -1,8 +1,9 @@
 //! The names of the days of the week and of the months, and which of them a text names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
-use super::words::{fold, numerals};
+use super::words::fold;
 
 /// The days of the week from Monday, folded. A word counts where it is one or goes on with an ending.
 const WEEKDAYS: [&str; 7] = [
@@ -24,42 +25,25 @@ pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
     "周六|星期六|礼拜六|週六|土曜|토요일|शनिवार|السبت",
     "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|इतवार|يوم الأحد|يوم الاحد",
 ];
-/// What people write for short, and what may be something else: it says a day, and claims none.
-const SHORT: [&str; 7] = [
-    "mon mo lun segunda пн", "tue tues di mar terca вт", "wed mi mer mie quarta ср",
-    "thu thur thurs do jeu jue quinta чт", "fri fr ven vie sexta пт", "sat sa sam sab сб", "sun so dim dom вс",
+/// The names of the months in full, folded, also as they are in a sentence that says in which: in the languages that most notes are in.
+const MONTHS: [&str; 12] = [
+    "january januar janvier enero gennaio janeiro januari января stycznia январе styczniu",
+    "february februar fevrier febrero febbraio fevereiro februari февраля lutego феврале lutym",
+    "march marz mars marzo marco maart марта marca марте marcu",
+    "april avril abril aprile апреля kwietnia апреле kwietniu",
+    "may mai mayo maggio maio mei мая maja мае maju",
+    "june juni juin junio giugno junho июня czerwca июне czerwcu",
+    "july juli juillet julio luglio julho июля lipca июле lipcu",
+    "august aout agosto augustus августа sierpnia августе sierpniu",
+    "september sept septembre septiembre settembre setembro сентября wrzesnia сентябре wrzesniu",
+    "october oktober octobre octubre ottobre outubro октября pazdziernika октябре pazdzierniku",
+    "november novembre noviembre novembro ноября listopada ноябре listopadzie",
+    "december dezember decembre diciembre dicembre dezembro декабря grudnia декабре grudniu",
 ];
-/// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
-/// longer than a name is.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "janv", "ener", "genn", "январ", "stycz"],
-    &["feb", "fevr", "fev", "феврал", "lut"],
-    &["mar", "mrz", "maart", "marz", "март", "marc"],
-    &["apr", "avr", "abr", "апрел", "kwie"],
-    &["may", "mai", "maj", "mag", "mei", "мая", "мае"],
-    &["jun", "juin", "giu", "июн", "czerw"],
-    &["jul", "juil", "lug", "июл", "lip"],
-    &["aug", "aout", "ago", "август", "sierp"],
-    &["sep", "set", "сентябр", "wrzes"],
-    &["oct", "okt", "out", "ott", "октябр", "pazdz"],
-    &["nov", "ноябр", "listop"],
-    &["dec", "dez", "dic", "дека", "grud"],
-];
-/// The names in full that a word is held against where it is longer than its beginning.
-const NAMES: &[&str] = &[
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december", "sept", "januar", "februar", "marz", "mai", "juni", "juli", "oktober", "dezember", "janvier",
-    "fevrier", "mars", "avril", "juin", "juillet", "aout", "septembre", "octobre", "novembre", "decembre", "enero",
-    "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
-    "gennaio", "febbraio", "aprile", "maggio", "giugno", "luglio", "settembre", "ottobre", "dicembre", "janeiro",
-    "fevereiro", "marco", "maio", "junho", "julho", "setembro", "outubro", "novembro", "dezembro", "januari",
-    "februari", "maart", "mei", "augustus", "января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа",
-    "сентября", "октября", "ноября", "декабря", "stycznia", "lutego", "marca", "kwietnia", "maja", "czerwca", "lipca",
-    "sierpnia", "wrzesnia", "pazdziernika", "listopada", "grudnia",
-    // As they are in a sentence that says in which month.
-    "январе", "феврале", "марте", "апреле", "мае", "июне", "июле", "августе", "сентябре", "октябре", "ноябре",
-    "декабре", "styczniu", "lutym", "marcu", "kwietniu", "maju", "czerwcu", "lipcu", "sierpniu", "wrzesniu",
-    "pazdzierniku", "listopadzie", "grudniu",
+/// Their first three letters.
+const SHORT_MONTHS: [&str; 12] = [
+    "jan", "feb fev lut", "mar mrz", "apr avr abr", "maj mag", "jun giu", "jul lug lip", "aug ago", "sep set",
+    "oct okt out ott", "nov", "dec dez dic",
 ];
 /// Names of months that are other words as well: they count beside a number, or behind one of `IN`.
 const AMBIGUOUS: &str = "may march marco marca maja mars";
@@ -81,17 +65,22 @@ pub(crate) fn weekday_named(word: &str) -> Option<usize> {
     WEEKDAYS.iter().position(|names| names.split(' ').any(is_of))
 }
 
+/// The months by their names, and whether those are in full: each word of a long text is looked up.
+static MONTHS_BY_NAME: LazyLock<HashMap<&str, (i8, bool)>> = LazyLock::new(|| {
+    let named = |names: &'static [&'static str; 12], in_full: bool| {
+        (1..).zip(names).flat_map(move |(month, names)| names.split(' ').map(move |name| (name, (month, in_full))))
+    };
+    named(&SHORT_MONTHS, false).chain(named(&MONTHS, true)).collect()
+});
+
 /// Whether a folded word is the name of a month in full.
 pub(crate) fn is_month(word: &str) -> bool {
-    NAMES.contains(&word)
+    MONTHS_BY_NAME.get(word).is_some_and(|(_, in_full)| *in_full)
 }
 
 /// The month, 1 to 12, that a folded word names, in full or by three letters.
 pub(crate) fn month_named(word: &str) -> Option<i8> {
-    let is_name = NAMES.contains(&word)
-        || MONTHS.iter().flat_map(|month| month.iter()).any(|start| *start == word && word.len() == 3);
-    let at = is_name.then(|| MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start))))??;
-    Some(at as i8 + 1)
+    MONTHS_BY_NAME.get(word).map(|(month, _)| *month)
 }
 
 /// The days of the week that a text names in full, 0 for Monday.
@@ -101,14 +90,6 @@ pub(crate) fn weekdays(text: &str) -> BTreeSet<usize> {
     let spaced = words.join(" ");
     let within = (0..7).filter(|day| WEEKDAYS_WITHIN[*day].split('|').any(|name| spaced.contains(&fold(name))));
     words.iter().filter_map(|word| weekday_named(word)).chain(within).collect()
-}
-
-/// Those that it may name, short names among them.
-pub(crate) fn perhaps_weekdays(text: &str) -> BTreeSet<usize> {
-    let folded = fold(text);
-    let words = words_of(&folded);
-    let short = (0..7).filter(|day| SHORT[*day].split(' ').any(|name| words.contains(&name)));
-    weekdays(text).into_iter().chain(short).collect()
 }
 
 /// The months that a text names in full, 1 to 12.
@@ -125,19 +106,6 @@ pub(crate) fn months(text: &str) -> BTreeSet<i8> {
     };
     let named = words.iter().enumerate().filter(|(at, word)| is_month(word) && is_meant(*at));
     named.filter_map(|(_, word)| month_named(word)).collect()
-}
-
-/// Those that it may name: by short names and in numbers, too.
-pub(crate) fn perhaps_months(text: &str) -> BTreeSet<i8> {
-    let folded = fold(text);
-    let named = words_of(&folded).into_iter().filter_map(month_named).collect::<Vec<_>>();
-    let said = numerals(text);
-    let parts = said.iter().flat_map(|number| number.date_parts()).filter_map(|part| part.parse().ok());
-    let signed = ['月', '월'].into_iter().flat_map(|sign| folded.split(sign)).filter_map(|before| {
-        let digits = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        before[digits..].parse().ok()
-    });
-    named.into_iter().chain(parts).chain(signed).filter(|month| (1..=12).contains(month)).collect()
 }
 
 #[cfg(test)]
@@ -168,7 +136,5 @@ mod tests {
         ] {
             assert_eq!(months(text).into_iter().collect::<Vec<_>>(), named, "{text}");
         }
-        assert!(perhaps_weekdays("Tue at noon").contains(&1) && perhaps_months("on 2027-05-03").contains(&5));
-        assert!(perhaps_months("3 Sept").contains(&9) && perhaps_months("5月3日").contains(&5));
     }
 }

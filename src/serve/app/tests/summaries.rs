@@ -151,19 +151,6 @@ fn a_summary_that_a_person_edited_stays_and_is_said_to_be_old() {
 }
 
 #[test]
-fn a_later_conversation_of_the_same_participants_ends_the_wait() {
-    let mut world = World::new();
-    world.write(CONVERSATION, &TALK.replace("title", "created: 2026-01-05T11:50:00Z\ntitle"), 0);
-    world.write("conversations/2026-01-05-other.md", &TALK.replace("baker", "miller"), 5);
-    world.start().at(10);
-    world.until("both wait", |world| world.state().waiting == 2);
-    let next = noon() + Duration::from_secs(8);
-    world.write("conversations/2026-01-05-next.md", &TALK.replace("title", &format!("created: {next}\ntitle")), 9);
-    world.until("the first is made", |world| world.path(SUMMARY).exists() && world.state().waiting == 2);
-    assert!(!world.path("summaries/2026-01-05-other.md").exists());
-}
-
-#[test]
 fn a_summary_goes_with_its_conversation_and_a_clock_that_jumps_does_no_harm() {
     let mut world = World::new();
     world.write(CONVERSATION, TALK, 0);

@@ -1,18 +1,19 @@
-//! Checks an answer against the conversation: an entry has a quote of its lines, and its numbers, dates and names are in that quote. Whether
-//! what was said is meant, denied or over is for the person to judge, who reviews it.
+//! What a chat model answers, of which nothing is believed: JSON somewhere in it, or what is wrong with it; and which of its claims stand: an
+//! entry has a quote of its lines, and its numbers, dates and names are in that quote. Whether what was said is meant, denied or over is for the
+//! person to judge, who reviews it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::answer::ExtractionAnswer;
-use super::prompt::{MOST_ENTRIES, ends_of};
+use super::prompt::MOST_ENTRIES;
 use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
-use crate::text::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
+use crate::text::derive::calendar_words::{months, weekdays};
 use crate::text::derive::conversation::Voice;
 use crate::text::derive::plain;
+use crate::text::derive::summary::MAX_CITED;
 use crate::text::derive::words::{fold, is_parted_within, is_the_person, numerals};
 
 /// Maximum length of an entry or a line of a summary, in characters.
@@ -24,13 +25,93 @@ const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
 /// Entries of an answer that are looked at, and lines of each list of its summary.
 const MOST_LOOKED_AT: usize = 64;
-pub(super) const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
+const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
 /// Lines of each list of a summary: as many as rules give.
 const MOST_LISTED: usize = 8;
 /// Signs of a line that asks, or that has somebody else's words.
 const UNSURE: [char; 11] = ['?', '？', '؟', '>', '"', '“', '”', '„', '«', '「', '『'];
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
+
+/// Maximum number of sentences of a short text that stand.
+const MOST_SENTENCES: usize = 5;
+
+/// Maximum length of an answer that is read, in bytes: some thousand times what was asked for is none.
+const MOST_BYTES: usize = 512 << 10;
+
+/// An answer as it was given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ExtractionAnswer {
+    /// The lists of the summary, by their names, each item as it came.
+    pub(crate) summary: Vec<(&'static str, Vec<Value>)>,
+    /// The entries as they came.
+    pub(crate) entries: Vec<Value>,
+}
+
+/// With what a model ends to think.
+const THOUGHT_END: &str = "</think>";
+
+/// The lists of a summary.
+const LISTS: [&str; 5] = ["text", "topics", "decisions", "dates", "actions"];
+
+/// Reads an answer: the first object in it, in a code block or among other words.
+///
+/// # Errors
+/// What is wrong with it, as the end of a sentence. Nothing of the answer is quoted.
+pub(crate) fn read_extraction(text: &str) -> Result<ExtractionAnswer, String> {
+    let json = read_object(text)?;
+    let Some(Value::Array(entries)) = json.get("entries") else { return Err("it has no list `entries`".into()) };
+    let summary = match json.get("summary") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Object(summary)) => {
+            let list = |name: &'static str| match summary.get(name) {
+                None | Some(Value::Null) => Ok((name, Vec::new())),
+                Some(Value::Array(items)) => Ok((name, items.clone())),
+                Some(_) => Err(format!("`summary.{name}` is no list")),
+            };
+            LISTS.into_iter().map(list).collect::<Result<_, _>>()?
+        }
+        Some(_) => return Err("`summary` is no object".into()),
+    };
+    Ok(ExtractionAnswer { summary, entries: entries.clone() })
+}
+
+/// The first object in an answer; an error as of [`read_extraction`].
+fn read_object(text: &str) -> Result<Value, String> {
+    if text.len() > MOST_BYTES {
+        return Err(format!("it has {} bytes, and {MOST_BYTES} are read", text.len()));
+    }
+    // What it thought may have braces, too, and what it found may quote such a tag.
+    let (first, last) = (text.find(THOUGHT_END), text.rfind(THOUGHT_END));
+    let is_thought = first.is_some_and(|end| text[..end].contains("<think"));
+    let behind = |end: usize| &text[end + THOUGHT_END.len()..];
+    let whole = (last.is_none() || !is_thought).then_some(text);
+    let parts = [last.map(behind), first.filter(|_| first != last).map(behind), whole];
+    let mut problem = None;
+    for part in parts.into_iter().flatten() {
+        match object_in(part) {
+            Ok(object) => return Ok(object),
+            Err(error) => _ = problem.get_or_insert(error),
+        }
+    }
+    Err(problem.unwrap_or_default())
+}
+
+/// The object from the first brace of a text to the last.
+fn object_in(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        return Err("it is empty".into());
+    }
+    let (Some(first), Some(last)) = (text.find('{'), text.rfind('}')) else {
+        return Err("there is no JSON object in it".into());
+    };
+    if last < first {
+        return Err("there is no JSON object in it".into());
+    }
+    serde_json::from_str(&text[first..=last]).map_err(|error| {
+        format!("it is no JSON from line {}, column {} of the object on", error.line(), error.column())
+    })
+}
 
 /// What of an answer stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,34 +164,27 @@ pub(crate) fn check_extraction(
     date: Option<&str>,
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<CheckedAnswer> {
-    let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
     let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
-    let mut checked = CheckedAnswer::default();
-    let mut entries = Vec::new();
-    let mut said = HashSet::new();
+    let (mut dropped, mut said) = (BTreeMap::new(), HashSet::new());
+    let mut drop = |reason: &'static str, count: usize| *dropped.entry(reason).or_insert(0) += count;
     // What nobody asked for is not looked at, whatever it would cost.
     let listed = answer.summary.iter().map(|(_, items)| items.len().saturating_sub(MOST_LOOKED_AT_IN_A_LIST));
-    let unread = answer.entries.len().saturating_sub(MOST_LOOKED_AT) + listed.sum::<usize>();
-    if unread > 0 {
-        *checked.dropped.entry("too many").or_default() += unread;
-    }
+    drop("too many", answer.entries.len().saturating_sub(MOST_LOOKED_AT) + listed.sum::<usize>());
+    let (mut entries, mut summary) = (Vec::new(), Vec::new());
     for entry in answer.entries.iter().take(MOST_LOOKED_AT) {
         if is_stopped() {
             return None;
         }
         match checked_entry(entry, (shown, names), date) {
             Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
-            Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
-            Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+            Ok(_) => drop("said twice", 1),
+            Err(reason) => drop(reason, 1),
         }
     }
     entries.sort_by(|one, two| two.confidence.total_cmp(&one.confidence));
-    if entries.len() > MOST_ENTRIES {
-        *checked.dropped.entry("too many").or_default() += entries.len() - MOST_ENTRIES;
-        entries.truncate(MOST_ENTRIES);
-    }
+    drop("too many", entries.len().saturating_sub(MOST_ENTRIES));
+    entries.truncate(MOST_ENTRIES);
     entries.sort_by_key(|entry| entry.lines);
-    checked.entries = entries;
     for (name, items) in &answer.summary {
         let mut list = Vec::new();
         for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
@@ -119,18 +193,14 @@ pub(crate) fn check_extraction(
             }
             match checked_line(item, (shown, names)) {
                 Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
-                Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
-                Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+                Ok(_) => drop("too many", 1),
+                Err(reason) => drop(reason, 1),
             }
         }
-        checked.summary.push((name, list));
+        summary.push((*name, list));
     }
-    Some(checked)
-}
-
-/// What the model was sent of a line: of a long one its head and its tail.
-pub(super) fn as_sent(text: &str) -> String {
-    ends_of(text).map_or_else(|| text.to_owned(), |(head, _, tail)| format!("{head}\n{tail}"))
+    dropped.retain(|_, count| *count > 0);
+    Some(CheckedAnswer { entries, summary, dropped })
 }
 
 fn checked_entry(
@@ -187,7 +257,7 @@ fn checked_line(
 }
 
 /// The text of an item, on one line.
-pub(super) fn short_text(item: &Value) -> Result<String, &'static str> {
+fn short_text(item: &Value) -> Result<String, &'static str> {
     let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_start_matches(['-', '*', ' ']);
@@ -204,7 +274,7 @@ fn misleads(sign: char) -> bool {
 }
 
 /// Whether the numbers, dates and names of a text were said, in a session with these names; else why it is dropped.
-pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
+fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static str> {
     if redact(text) != text || text.contains("[redacted") {
         return Err("a secret");
     }
@@ -212,7 +282,7 @@ pub(super) fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(),
     if !numerals(text).iter().all(|number| number.is_among(&numbers)) {
         return Err("number not said");
     }
-    if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
+    if !weekdays(text).is_subset(&weekdays(said)) || !months(text).is_subset(&months(said)) {
         return Err("date not said");
     }
     if names.lacking(text, said).is_some() {
@@ -263,11 +333,11 @@ const OPENING: &str = "\"'“„«»([*_-–—¿¡#";
 
 /// The words that a conversation writes within sentences, and with a capital alone: its names. Folded.
 #[derive(Debug, Default)]
-pub(super) struct SpokenNames(BTreeSet<String>);
+struct SpokenNames(BTreeSet<String>);
 
 impl SpokenNames {
     /// Those of some lines.
-    pub(super) fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+    fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let (mut names, mut others) = (BTreeSet::new(), BTreeSet::new());
         for line in lines.flat_map(str::lines) {
             for (start, word) in line.unicode_word_indices() {
@@ -283,7 +353,7 @@ impl SpokenNames {
     }
 
     /// The first name of a sentence that some words lack: one of these, in lower case as well, or what has a capital and begins no sentence.
-    pub(super) fn lacking<'s>(&self, sentence: &'s str, said: &str) -> Option<&'s str> {
+    fn lacking<'s>(&self, sentence: &'s str, said: &str) -> Option<&'s str> {
         let said: BTreeSet<String> = said.unicode_words().map(fold).collect();
         let is_said = |name: &str| said.contains(name) || said.iter().any(|word| is_like(name, word));
         let mut words = sentence.unicode_word_indices();
@@ -315,6 +385,46 @@ fn is_like(one: &str, other: &str) -> bool {
         && common + 1 >= lengths.0.min(lengths.1)
         && lengths.0.max(lengths.1) - common <= 3
         && !one.contains(|character: char| character.is_ascii_digit() || is_parted_within(character))
+}
+
+/// A sentence that the lines say which it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShortSentence {
+    /// It, in one line.
+    pub(crate) text: String,
+    /// The numbers of those lines, from 1; never none.
+    pub(crate) lines: Vec<usize>,
+}
+
+/// The sentences of an answer that stand, and how many were dropped: each is held against the lines that it names alone.
+///
+/// # Errors
+/// What is wrong with the answer, as the end of a sentence. Nothing of it is quoted.
+pub(crate) fn check_short(answer: &str, shown: &ShownLines) -> Result<(Vec<ShortSentence>, usize), String> {
+    let json = read_object(answer)?;
+    let Some(Value::Array(items)) = json.get("sentences") else { return Err("it has no list `sentences`".into()) };
+    let names = SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
+    let mut sentences: Vec<ShortSentence> = Vec::new();
+    for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
+        let Ok(found) = checked_sentence(item, shown, &names) else { continue };
+        let is_new = sentences.iter().all(|known| plain(&known.text) != plain(&found.text));
+        if is_new && sentences.len() < MOST_SENTENCES {
+            sentences.push(found);
+        }
+    }
+    let dropped = items.len() - sentences.len();
+    Ok((sentences, dropped))
+}
+
+fn checked_sentence(item: &Value, shown: &ShownLines, names: &SpokenNames) -> Result<ShortSentence, &'static str> {
+    let text = short_text(item)?;
+    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
+    let named = item.get("lines").and_then(Value::as_array).ok_or("no such lines")?;
+    let lines: Option<BTreeSet<usize>> = named.iter().map(number).collect();
+    let lines = lines.filter(|lines| (1..=MAX_CITED).contains(&lines.len())).ok_or("no such lines")?;
+    let said: Option<Vec<&str>> = lines.iter().map(|line| shown.get(line).map(|(_, text)| text.as_str())).collect();
+    is_said(&text, &said.ok_or("no such lines")?.join("\n"), names)?;
+    Ok(ShortSentence { text, lines: lines.into_iter().collect() })
 }
 
 #[cfg(test)]
@@ -491,7 +601,7 @@ mod tests {
         let long = format!("I like {} tea", "green ".repeat(200_000));
         let turns = read_turns(&format!("**18:32 · user:** {long}\n"), &[]);
         let prompt = super::super::prompt::extraction_prompt(&turns, None);
-        let sent = as_sent(&prompt.shown[&1].1);
+        let sent = &prompt.shown[&1].1;
         assert!(sent.len() < 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
         let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1], "quote": "I like green"});
         let answer = ExtractionAnswer {
@@ -530,6 +640,112 @@ mod tests {
                 lacks,
                 "{sentence}"
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_answers {
+    use super::*;
+
+    #[test]
+    fn json_is_found_wherever_it_is() {
+        for text in [
+            r#"{"summary":{"text":[1]},"entries":[2]}"#,
+            "Here you are:\n```json\n{\"summary\":{\"text\":[1]},\"entries\":[2]}\n```\nAnything else?",
+            "<think>{ hm }</think>{\"summary\":{\"text\":[1],\"more\":3},\"entries\":[2],\"more\":{}}",
+        ] {
+            let answer = read_extraction(text).unwrap();
+            assert_eq!((answer.entries.len(), answer.summary[0].1.len()), (1, 1), "{text}");
+        }
+        for text in [
+            r#"{"entries":[{"text":"Ends with </think>"}]}"#,
+            r#"<think>{"entries":[]}</think>{"entries":[{"text":"Ends with </think>"}]}"#,
+            r#"{ hm }</think>{"entries":[{"text":"Ends it"}]}"#,
+        ] {
+            assert_eq!(read_extraction(text).unwrap().entries.len(), 1, "{text}");
+        }
+        assert!(read_extraction(r#"<think>{"entries":[]}</think>No."#).is_err(), "a draft is no answer");
+        assert_eq!(read_extraction(r#"{"entries":[],"summary":null}"#).unwrap(), ExtractionAnswer::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_a_word_of_the_answer() {
+        let long = format!("{{\"entries\":[\"{}\"]}}", "x".repeat(10 << 20));
+        let deep = format!("{{\"entries\":{}", "[".repeat(100_000));
+        for text in [
+            "",
+            " \n",
+            "quokka",
+            "}quokka{",
+            "{\"entries\":[{\"text\":\"quokka",
+            "{\"entries\":{}}",
+            "{\"entries\":[],\"summary\":[]}",
+            "{\"entries\":[],\"summary\":{\"topics\":\"quokka\"}}",
+            "<think>{\"entries\":[]}",
+            "[]",
+            &long,
+            &deep,
+        ] {
+            let problem = match read_extraction(text) {
+                Err(problem) => problem,
+                Ok(_) if text.starts_with("<think>") => continue,
+                Ok(answer) => panic!("{text}: {answer:?}"),
+            };
+            assert!(!problem.contains("quokka") && problem.len() < 120, "{problem}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_short_texts {
+    use serde_json::json;
+
+    use super::*;
+    use crate::text::derive::extraction::short_prompt;
+
+    fn lines(texts: &[&str]) -> Vec<(String, String)> {
+        texts.iter().map(|text| ("Decisions".to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_sentence_stands_by_the_lines_that_it_names_alone() {
+        let prompt =
+            short_prompt(&lines(&["We decided to visit Lisbon in 3 weeks.", "buy a raincoat", "Anna does not come."]));
+        assert!(prompt.request.material.contains("\n2 [Decisions] buy a raincoat\n"), "{}", prompt.request.material);
+        let stands = |text: &str, lines: Value| {
+            let answer = json!({"sentences": [{"text": text, "lines": lines}]}).to_string();
+            let (sentences, dropped) = check_short(&answer, &prompt.shown).unwrap();
+            assert_eq!(sentences.len() + dropped, 1);
+            sentences.into_iter().next().map(|sentence| sentence.lines)
+        };
+        assert_eq!(stands("We decided to visit Lisbon and buy a raincoat.", json!([2, 1, 1])), Some(vec![1, 2]));
+        assert_eq!(stands("We decided to visit Lisbon and buy a raincoat.", json!([1])), Some(vec![1]));
+        for (text, lines) in [
+            ("We decided to visit Lisbon.", json!([])),
+            ("We decided to visit Lisbon.", json!(null)),
+            ("We decided to visit Lisbon.", json!([1, 9])),
+            ("We decided to visit Lisbon.", json!([2])),
+            ("We decided to visit Porto.", json!([1])),
+            ("We decided to visit Lisbon in 4 weeks.", json!([1])),
+            ("We decided to visit Lisbon with Anna.", json!([1])),
+            ("We meet Anna.", json!([1])),
+            ("", json!([1])),
+        ] {
+            assert_eq!(stands(text, lines.clone()), None, "{text} {lines}");
+        }
+    }
+
+    #[test]
+    fn five_sentences_stand_and_none_twice() {
+        let prompt = short_prompt(&lines(&["one two", "apples pears", "tea coffee", "rye wheat", "cats dogs", "rain"]));
+        let mut items: Vec<Value> =
+            prompt.shown.iter().map(|(at, (_, text))| json!({"text": text, "lines": [at]})).collect();
+        items.insert(1, items[0].clone());
+        let (sentences, dropped) = check_short(&json!({"sentences": items}).to_string(), &prompt.shown).unwrap();
+        assert_eq!((sentences.len(), dropped), (5, 2));
+        for answer in ["", "prose", "{\"sentences\":[{", "{\"sentences\":3}", "{}"] {
+            assert!(check_short(answer, &prompt.shown).is_err(), "{answer}");
         }
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::answer::ExtractionAnswer;
-use super::check::{CheckedEntry, check_extraction};
+use super::check::{CheckedEntry, ExtractionAnswer, check_extraction};
 use crate::text::derive::conversation::read_turns;
 
 #[allow(dead_code, unreachable_pub, reason = "the benchmark uses the rest")]

@@ -144,7 +144,7 @@ fn capitals_within(text: &str) -> impl Iterator<Item = &str> {
 
 /// What is found in texts, one after the other.
 struct Found {
-    phrases: &'static Phrases,
+    phrases: [&'static Phrases; 2],
     headings: Vec<CitedLine>,
     decisions: LastLines,
     dates: LastLines,
@@ -154,7 +154,7 @@ struct Found {
 impl Found {
     fn of(language: StemmerLanguage) -> Self {
         let (headings, decisions, dates, actions) = Default::default();
-        Self { phrases: Phrases::of(language), headings, decisions, dates, actions }
+        Self { phrases: phrases_of(language), headings, decisions, dates, actions }
     }
 
     /// Reads a text of somebody; nobody, where `speaker` is empty. `place` gives what is cited for a line of it, from 0.
@@ -169,7 +169,7 @@ impl Found {
             ProsePiece::Open(task) => self.actions.push(task, || said(task), || place(line)),
             ProsePiece::Done(_) => {}
             ProsePiece::Sentence(sentence) => {
-                match self.phrases.say(sentence) {
+                match kind_of(sentence, self.phrases) {
                     Some(SentenceKind::Decision) => self.decisions.push(sentence, || said(sentence), || place(line)),
                     Some(SentenceKind::Action) => self.actions.push(sentence, || said(sentence), || place(line)),
                     None => {}
@@ -225,66 +225,52 @@ enum SentenceKind {
     Action,
 }
 
-/// By which words it is told what was decided and what is to be done, of English and of another language: `phrases.toml`.
-#[derive(Default)]
+/// By which words it is told what was decided and what is to be done: of one language in `phrases.toml`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Phrases {
     decided: PhraseList,
     not_decided: PhraseList,
     to_do: PhraseList,
 }
 
-/// The phrases of a language.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct PhraseTable {
-    decided: Vec<String>,
-    not_decided: Vec<String>,
-    to_do: Vec<String>,
+/// The phrases of English and of another language.
+fn phrases_of(language: StemmerLanguage) -> [&'static Phrases; 2] {
+    static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> =
+        LazyLock::new(|| toml::from_str(include_str!("phrases.toml")).expect("the program's own file"));
+    let english = &ALL[&StemmerLanguage::English];
+    [english, ALL.get(&language).unwrap_or(english)]
 }
 
-impl Phrases {
-    fn of(language: StemmerLanguage) -> &'static Self {
-        static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> = LazyLock::new(|| {
-            let tables: HashMap<StemmerLanguage, PhraseTable> =
-                toml::from_str(include_str!("phrases.toml")).expect("the program's own file");
-            let of = |language: &StemmerLanguage| {
-                let mut phrases = Phrases::default();
-                for table in [&tables[&StemmerLanguage::English], &tables[language]] {
-                    phrases.decided.add(&table.decided);
-                    phrases.not_decided.add(&table.not_decided);
-                    phrases.to_do.add(&table.to_do);
-                }
-                (*language, phrases)
-            };
-            tables.keys().map(of).collect()
-        });
-        ALL.get(&language).unwrap_or_else(|| &ALL[&StemmerLanguage::English])
+/// What a sentence says. A question says nothing of the kind, nor does what says that nothing is decided.
+fn kind_of(sentence: &str, phrases: [&Phrases; 2]) -> Option<SentenceKind> {
+    if sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}']) {
+        return None;
     }
-
-    /// What a sentence says. A question says nothing of the kind, nor does what says that nothing is decided.
-    fn say(&self, sentence: &str) -> Option<SentenceKind> {
-        if sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}']) {
-            return None;
-        }
-        let words = phrase_words(sentence);
-        if self.decided.are_in(&words) && !self.not_decided.are_in(&words) {
-            return Some(SentenceKind::Decision);
-        }
-        self.to_do.are_in(&words).then_some(SentenceKind::Action)
+    let words = phrase_words(sentence);
+    let says = |list: fn(&Phrases) -> &PhraseList| phrases.iter().any(|phrases| list(phrases).are_in(&words));
+    if says(|phrases| &phrases.decided) && !says(|phrases| &phrases.not_decided) {
+        return Some(SentenceKind::Decision);
     }
+    says(|phrases| &phrases.to_do).then_some(SentenceKind::Action)
 }
 
 /// Phrases, each by its first word.
-#[derive(Default)]
+#[derive(Deserialize)]
+#[serde(from = "Vec<String>")]
 struct PhraseList(HashMap<String, Vec<Vec<String>>>);
 
-impl PhraseList {
-    fn add(&mut self, phrases: &[String]) {
+impl From<Vec<String>> for PhraseList {
+    fn from(phrases: Vec<String>) -> Self {
+        let mut all: HashMap<String, Vec<Vec<String>>> = HashMap::new();
         for words in phrases.iter().map(|phrase| phrase_words(phrase)) {
-            self.0.entry(words[0].clone()).or_default().push(words);
+            all.entry(words[0].clone()).or_default().push(words);
         }
+        Self(all)
     }
+}
 
+impl PhraseList {
     fn are_in(&self, words: &[String]) -> bool {
         let begins = |at: usize, phrases: &[Vec<String>]| phrases.iter().any(|phrase| words[at..].starts_with(phrase));
         (0..words.len()).any(|at| self.0.get(&words[at]).is_some_and(|phrases| begins(at, phrases)))
@@ -316,7 +302,7 @@ pub(crate) struct DigestMaker {
 
 /// What there was of a collection.
 #[derive(Debug, Default)]
-struct CollectionDay {
+pub(crate) struct CollectionDay {
     new: usize,
     changed: usize,
     /// Turns, or lines of the lists that capture keeps.
@@ -331,41 +317,37 @@ impl DigestMaker {
     }
 
     /// Adds what was said in a conversation in that time.
-    pub(crate) fn add_turns(&mut self, (collection, path): (&str, &str), is_new: bool, turns: &[ConversationTurn<'_>]) {
-        self.collection(collection, path, is_new).entries += turns.len();
+    pub(crate) fn add_turns(&mut self, named: (&str, &str), is_new: bool, turns: &[ConversationTurn<'_>]) {
+        self.count(named, is_new).entries += turns.len();
         for turn in turns.iter().filter(|turn| !turn.text.is_empty()) {
-            let place = cited(path, turn.lines);
+            let place = cited(named.1, turn.lines);
             self.found.read(turn.speaker, &turn.text, &mut |_| place.clone());
         }
     }
 
     /// Adds a note that was written in that time, as it is now.
-    pub(crate) fn add_note(&mut self, (collection, path): (&str, &str), is_new: bool, note: &Note, source: &str) {
-        self.collection(collection, path, is_new);
+    pub(crate) fn add_note(&mut self, named: (&str, &str), is_new: bool, note: &Note, source: &str) {
+        self.count(named, is_new);
         let headings = note.headings.iter().filter(|heading| heading.level <= 2 && !heading.text.is_empty());
         for heading in headings.take(MAX_OF_NOTE) {
             if self.headings.len() < MAX_NAMED {
-                self.headings.push(CitedLine::of(&heading.text, vec![cited(path, (heading.line, heading.line))]));
+                self.headings.push(CitedLine::of(&heading.text, vec![cited(named.1, (heading.line, heading.line))]));
             }
         }
         let body = note.body.start..source.floor_char_boundary(note.body.end.min(note.body.start + MAX_NOTE_BYTES));
         let text = without_comments(note, source, body.clone());
         let first = source[..body.start].matches('\n').count() + 1;
-        self.found.read("", &text, &mut |line| cited(path, (first + line, first + line)));
-    }
-
-    /// Adds a note of which nothing is told but that there is one.
-    pub(crate) fn add_counted(&mut self, (collection, path): (&str, &str), is_new: bool) {
-        self.collection(collection, path, is_new);
+        self.found.read("", &text, &mut |line| cited(named.1, (first + line, first + line)));
     }
 
     /// Adds a list of what was captured on a day: a line an event.
-    pub(crate) fn add_list(&mut self, (collection, path): (&str, &str), note: &Note, source: &str) {
+    pub(crate) fn add_list(&mut self, named: (&str, &str), note: &Note, source: &str) {
         let entries = source[note.body.clone()].lines().filter(|line| line.starts_with("- ")).count();
-        self.collection(collection, path, true).entries += entries;
+        self.count(named, true).entries += entries;
     }
 
-    fn collection(&mut self, collection: &str, path: &str, is_new: bool) -> &mut CollectionDay {
+    /// Counts a note that was written in that time; of some nothing else is told.
+    pub(crate) fn count(&mut self, (collection, path): (&str, &str), is_new: bool) -> &mut CollectionDay {
         let day = self.collections.entry(collection.to_owned()).or_default();
         *(if is_new { &mut day.new } else { &mut day.changed }) += 1;
         if day.paths.len() < MAX_CITED {
@@ -497,7 +479,7 @@ mod tests {
             (English, "Pleased to meet you.", Option::None),
             (English, "Bitte ruf an.", Option::None),
         ] {
-            assert_eq!(Phrases::of(language).say(sentence), says, "{sentence}");
+            assert_eq!(kind_of(sentence, phrases_of(language)), says, "{sentence}");
         }
     }
 

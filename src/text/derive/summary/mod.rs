@@ -5,7 +5,7 @@ mod dates;
 mod make;
 mod text;
 
-pub(crate) use dates::{NamedDay, SIGNS_OF_NUMBERS, named_day, named_month};
+pub(crate) use dates::{NamedDay, monday_of, named_day, named_month};
 pub(crate) use make::{DigestMaker, summarize};
 pub(crate) use text::{
     COUNTED, CitedLine, ConversationTurn, IN_SHORT, MAX_CITED, SummaryItem, SummarySections, cited, summary_items,

@@ -1,4 +1,4 @@
-//! Asking the graph.
+//! Asking the graph of notes: by name, relation and type, and what is around a note.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
