@@ -25,7 +25,8 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use serde_json::{Value, json};
 
-use super::{resources, tools};
+use super::resources;
+use super::tool::{tool_named, tools_of};
 use crate::access::policy::RequestPermit;
 use crate::access::request::{Request, Role, Viewer};
 use crate::access::rules::{Principal, Token, Turn};
@@ -285,12 +286,12 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: CallContext,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = tools::of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
+        let tools = tools_of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::named(name).map(|entry| entry.tool.clone())
+        tool_named(name).map(|entry| entry.tool.clone())
     }
 
     async fn call_tool(
@@ -299,7 +300,7 @@ impl ServerHandler for Server {
         context: CallContext,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = || ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None);
-        let entry = tools::named(&request.name).ok_or_else(unknown)?;
+        let entry = tool_named(&request.name).ok_or_else(unknown)?;
         let arguments = request.arguments.unwrap_or_default();
         let answers = extension(&context).unwrap_or(Answers::Text);
         let call = move |app: &App, request: Request| Ok(entry.call(app, request, arguments, answers));
