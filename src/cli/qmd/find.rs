@@ -1,17 +1,16 @@
 //! `qmd search`, `qmd vsearch` and `qmd query`
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::collection::not_found_text;
 use super::get::INDEX_MARK;
-use super::index::QmdIndex;
+use super::index::{QmdIndex, get_as_agent};
 use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, on_disk, print_hits};
 use crate::base::config::Mode;
 use crate::cli::exit::Outcome;
-use crate::serve::qmd::{DEFAULT_NAME, QmdError};
+use crate::serve::qmd::{DEFAULT_NAME, QmdCollection};
 use crate::serve::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many, for people and for programs.
@@ -125,29 +124,23 @@ impl QmdSearch {
     /// # Errors
     /// When a collection is not there, or the index cannot be asked.
     pub(super) fn run(&self, index: &mut QmdIndex) -> anyhow::Result<Vec<QmdHit>> {
-        if let Some(missing) = self.collections.iter().find(|name| index.collections.named(name).is_none()) {
-            return Err(QmdError::Collection(not_found_text(missing)).into());
-        }
+        let named = self.collections.iter().map(|name| index.collections.required(name));
+        let named: Vec<&QmdCollection> = named.collect::<Result<_, _>>()?;
         let limit = self.limit.clamp(1, ALL_HITS);
         let mut hits = Vec::new();
         if !self.query.trim().is_empty() && !index.collections.collections.is_empty() {
             let mut client = index.client()?;
-            let within = |name: &String| index.collections.named(name).map(|collection| collection.name_in_vault());
             let all = &index.collections.collections;
-            let asked: Vec<Option<String>> = match &self.collections[..] {
-                [] if all.iter().any(|collection| collection.is_left_out) => {
+            let asked: Vec<Option<String>> = match named.is_empty() {
+                true if all.iter().all(|collection| !collection.is_left_out) => vec![None],
+                true => {
                     let counts = all.iter().filter(|collection| !collection.is_left_out);
                     counts.map(|collection| Some(collection.name_in_vault())).collect()
                 }
-                [] => vec![None],
-                named => {
-                    let mut asked: Vec<_> = named.iter().map(within).collect();
-                    asked.dedup();
-                    asked
-                }
+                false => named.iter().map(|collection| Some(collection.name_in_vault())).collect(),
             };
             for collection in asked {
-                let found: SearchResponse = index.get(
+                let found: SearchResponse = get_as_agent(
                     &mut client,
                     "/api/user-memory/search",
                     &SearchQuery {
@@ -171,7 +164,7 @@ impl QmdSearch {
     fn merged(&self, index: &mut QmdIndex, mut hits: Vec<(f64, HitView)>) -> anyhow::Result<Vec<QmdHit>> {
         hits.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
-        let mut given = HashMap::new();
+        let mut given = HashSet::new();
         let mut merged = Vec::new();
         for (score, hit) in hits {
             let Some((collection, path)) = index.collections.place(&hit.chunk.path) else { continue };
@@ -180,7 +173,7 @@ impl QmdSearch {
             // What its file does not say any more, or not to programs, is no hit.
             let Some(document) = index.documents.look(&name, &path)? else { continue };
             let Some(text) = index.documents.text(&document)? else { continue };
-            if given.insert(index.documents.on_disk(&document), ()).is_some() {
+            if !given.insert(index.documents.on_disk(&document)) {
                 continue;
             }
             let lines: Vec<&str> = text.split('\n').collect();

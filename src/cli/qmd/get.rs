@@ -52,8 +52,7 @@ impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         let lines = LineSelection { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
-            remark!("{}", missing(index, &self.what)?);
-            return Ok(Outcome::NothingFound);
+            return Err(QmdError::Collection(missing(index, &self.what)?).into());
         };
         match self.full_path {
             true => say!("{}", in_a_line(&on_disk(index, &given.document)))?,
@@ -86,17 +85,13 @@ pub(super) fn document_text(
     what: &str,
     wanted: &LineSelection,
 ) -> anyhow::Result<Option<GivenDocument>> {
-    let (document, named) = match found(index, what)? {
-        Some(found) => found,
+    let mut meant = found(index, what)?;
+    if meant.is_none() {
         // A file that nobody has looked at since it was made.
-        None => {
-            index.documents.refresh()?;
-            match found(index, what)? {
-                Some(found) => found,
-                None => return Ok(None),
-            }
-        }
-    };
+        index.documents.refresh()?;
+        meant = found(index, what)?;
+    }
+    let Some((document, named)) = meant else { return Ok(None) };
     let Some(text) = index.documents.text(&document)? else { return Ok(None) };
     let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
     let first = wanted.from.or(named_first).unwrap_or(1).max(1);
@@ -128,8 +123,7 @@ impl QmdMultiGetArgs {
         let numbers = self.format.numbers.are_wanted(true);
         let (mut given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
         if given.is_empty() && !self.pattern.contains(',') {
-            remark!("No files matched pattern: {}", self.pattern);
-            return Ok(Outcome::NothingFound);
+            return Err(QmdError::Collection(format!("No files matched pattern: {}", self.pattern)).into());
         }
         for name in missing {
             remark!("File not found: {name}");

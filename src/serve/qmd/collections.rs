@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,23 @@ impl QmdCollections {
         self.collections.iter().find(|collection| collection.name == name)
     }
 
+    /// The one of a name, which has to be there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(crate) fn required(&self, name: &str) -> Result<&QmdCollection, QmdError> {
+        self.named(name).ok_or_else(|| QmdError::no_collection(name))
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub(crate) fn required_mut(&mut self, name: &str) -> Result<&mut QmdCollection, QmdError> {
+        let found = self.collections.iter_mut().find(|collection| collection.name == name);
+        found.ok_or_else(|| QmdError::no_collection(name))
+    }
+
     /// Adds one.
     ///
     /// # Errors
@@ -247,11 +264,11 @@ impl QmdCollections {
     pub(crate) fn load(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
         let path = place.folder.join(COLLECTIONS);
         let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.on("read", &path)?,
         };
-        let read = serde_json::from_slice(&bytes);
-        read.map(Some).map_err(|error| QmdError::Settings { path, reason: error.to_string() })
+        let wrong = |error| QmdError::Collection(format!("{} cannot be read: {error}", path.display()));
+        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
     }
 
     /// Keeps them, with all that makes the folder a vault. Only who has the vault's lock may change one that is there.
@@ -318,7 +335,7 @@ impl QmdCollections {
         let mut text = String::new();
         let read = File::open(&place.former).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         match read {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Self::default(), Vec::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => (Self::default(), Vec::new()),
             Err(error) => (Self::default(), vec![format!("{} cannot be read: {error}", place.former.display())]),
             Ok(_) => Self::of_text(&text, place.project()),
         }
@@ -375,12 +392,12 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 
 /// A folder that the configuration of a project names, if it lies within that: the configuration comes with whatever repository somebody
 /// has made, and names no folder of the person's elsewhere.
-fn within(project: &Path, path: &str) -> Option<std::path::PathBuf> {
+fn within(project: &Path, path: &str) -> Option<PathBuf> {
     let folder = project.join(path).canonicalize().ok()?;
     folder.starts_with(project.canonicalize().ok()?).then_some(folder)
 }
 
-fn below_home(path: &str) -> std::path::PathBuf {
+fn below_home(path: &str) -> PathBuf {
     match (Path::new(path).strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.into(),
