@@ -75,18 +75,31 @@ pub(crate) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
     }
 }
 
+/// Lists passages, page by page.
+///
+/// # Errors
+/// As [`notes::browse`].
+pub(super) fn browse(viewer: &Viewer, asked: Browsing) -> Result<Page, RequestError> {
+    let Browsing { collection, limit, offset, db_path } = asked;
+    one_index(db_path.as_deref())?;
+    let params = BrowseParams { collection: said(collection), limit, offset, ..BrowseParams::default() };
+    let Browse { chunks, total } = notes::browse(viewer, &params)?;
+    Ok(Page { chunks, total, offset: offset.unwrap_or(0) })
+}
+
 /// Drops the chunk with a hash, and says what brings it back.
 ///
 /// # Errors
 /// As [`notes::forget`] and [`memory::drop_chunk`].
-pub(crate) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
-    match viewer.owner() {
+pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Result<Deleted, RequestError> {
+    one_index(db_path.as_deref())?;
+    let checkpoint_id = match viewer.owner() {
         Some(owner) => {
-            let params = ForgetParams { hash: Some(hash.to_owned()), ..ForgetParams::default() };
-            notes::forget(&owner, &params).map(|forgotten| forgotten.checkpoint_id)
+            notes::forget(&owner, &ForgetParams { hash: Some(hash), ..ForgetParams::default() })?.checkpoint_id
         }
-        None => memory::drop_chunk(&viewer.memory_writer()?, hash).map(|change| Some(change.checkpoint_id)),
-    }
+        None => Some(memory::drop_chunk(&viewer.memory_writer()?, &hash)?.checkpoint_id),
+    };
+    Ok(Deleted { ok: true, checkpoint_id })
 }
 
 /// Maximum length of a title or a tag, in characters; the rest of a longer one does not count.
@@ -198,14 +211,6 @@ pub(crate) struct Browsing {
     db_path: Option<String>,
 }
 
-impl Browsing {
-    pub(crate) fn params(self) -> Result<BrowseParams, RequestError> {
-        one_index(self.db_path.as_deref())?;
-        let (limit, offset) = (self.limit, self.offset);
-        Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
-    }
-}
-
 /// A page of passages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Page {
@@ -215,12 +220,6 @@ pub(crate) struct Page {
     total: usize,
     /// How many were left out first.
     offset: usize,
-}
-
-impl Page {
-    pub(crate) fn of(found: Browse, params: &BrowseParams) -> Self {
-        Self { chunks: found.chunks, total: found.total, offset: params.offset.unwrap_or(0) }
-    }
 }
 
 /// A collection, with its name.
@@ -347,13 +346,6 @@ pub(crate) struct Named {
     db_path: Option<String>,
 }
 
-impl Named {
-    pub(crate) fn hash(self) -> Result<String, RequestError> {
-        one_index(self.db_path.as_deref())?;
-        Ok(self.hash)
-    }
-}
-
 /// What was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
@@ -362,12 +354,6 @@ pub(crate) struct Deleted {
     /// What brings it back; absent when nothing can.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_id: Option<String>,
-}
-
-impl Deleted {
-    pub(crate) fn of(checkpoint_id: Option<String>) -> Self {
-        Self { ok: true, checkpoint_id }
-    }
 }
 
 /// Programs send empty texts for what they do not want to say.
