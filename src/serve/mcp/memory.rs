@@ -70,7 +70,7 @@ impl Render for MemoryFiles {
 /// Nothing is asked.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct MemoryListArgs {}
+struct NoArgs {}
 
 pub(super) fn memory_tool() -> ToolEntry {
     let description = "Your own notes for later conversations. `search` before you `save`: what matters later (preferences, names, how something \
@@ -84,7 +84,7 @@ pub(super) fn memory_tool() -> ToolEntry {
     };
     let actions = vec![
         ToolAction::new("search", Effect::Reads, search),
-        ToolAction::new("list", Effect::Reads, |_, writer, MemoryListArgs {}| memory::list(writer)),
+        ToolAction::new("list", Effect::Reads, |_, writer, NoArgs {}| memory::list(writer)),
         ToolAction::new("get", Effect::Reads, |_, writer, params| memory::get(writer, &params)),
         ToolAction::new("save", Effect::Changes, |_, writer, params| memory::save(writer, &params)),
         ToolAction::new("delete", Effect::Changes, |_, writer, params| memory::delete(writer, &params)),
@@ -442,11 +442,6 @@ pub(super) fn context_tool() -> ToolEntry {
     ToolEntry::reader("context", "Relevant memory", description, run)
 }
 
-/// Nothing is asked.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct StatusArgs {}
-
 /// What there is.
 #[derive(Debug, Serialize)]
 struct SeenStatus {
@@ -476,7 +471,7 @@ impl Render for SeenStatus {
 
 pub(super) fn status_tool() -> ToolEntry {
     let description = "Counts the notes that you can see, by collection (folder). If there are none, the user has given you no access.";
-    let run = |app: &App, viewer: &Viewer, StatusArgs {}: StatusArgs| {
+    let run = |app: &App, viewer: &Viewer, NoArgs {}: NoArgs| {
         let stats = notes::stats(viewer)?;
         let vault = match viewer.owner() {
             Some(owner) => serde_json::to_value(app.status(&owner)?).ok(),

@@ -11,4 +11,4 @@ mod server;
 mod tool;
 
 pub(crate) use server::{MAX_MESSAGE_BYTES, SESSION, router};
-pub(crate) use tool::{changes_nothing, count};
+pub(crate) use tool::{changes_nothing, count, full_schema_of};

@@ -8,6 +8,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::get::{path_of, uri_of};
+use super::server::Answer;
 use crate::access::request::{ErrorKind, RequestError, Viewer};
 use crate::access::rules::Principal;
 use crate::base::path::folded;
@@ -45,7 +46,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// A page of the notes that are seen, in the order of their paths.
-pub(super) fn list(viewer: &Viewer, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) fn list(viewer: &Viewer, cursor: Option<&str>) -> Answer<ListResourcesResult> {
     let after = cursor.map(|cursor| {
         let path = cursor.strip_prefix(AFTER).and_then(|uri| path_of(uri).ok());
         path.ok_or_else(|| ErrorData::invalid_params("the cursor is not from this list", None))
@@ -70,7 +71,7 @@ fn resource(note: NoteName) -> Resource {
 }
 
 /// The whole text of a note.
-pub(super) fn read(viewer: &Viewer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read(viewer: &Viewer, uri: &str) -> Answer<ReadResourceResult> {
     let note = path_of(uri).and_then(|path| notes::whole_note(viewer, &NoteParams::of(path)));
     let note = note.map_err(|error| match error.kind {
         // What cannot be a note is none.
@@ -100,7 +101,7 @@ pub(super) fn failed(principal: &Principal, error: RequestError) -> ErrorData {
     }
 }
 
-pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Answer<CompleteResult> {
     let argument = request.argument.name.as_str();
     let within = request.context.as_ref().and_then(|context| context.get_argument("collection"));
     let known = match &request.r#ref {
@@ -133,7 +134,7 @@ fn unknown(what: &str) -> ErrorData {
 }
 
 /// The paths that start so, less what they start with.
-fn paths(viewer: &Viewer, start: &str) -> Result<Vec<String>, ErrorData> {
+fn paths(viewer: &Viewer, start: &str) -> Answer<Vec<String>> {
     let paths = notes::paths(viewer).map_err(|error| failed(viewer.principal(), error))?;
     Ok(paths.into_iter().filter_map(|path| Some(path.strip_prefix(start)?.to_owned())).collect())
 }
@@ -238,7 +239,7 @@ pub(super) fn is_prompt(name: &str) -> bool {
 }
 
 /// A prompt, with its argument filled in.
-pub(super) fn prompt(name: &str, arguments: JsonObject) -> Result<GetPromptResult, ErrorData> {
+pub(super) fn prompt(name: &str, arguments: JsonObject) -> Answer<GetPromptResult> {
     let refused = |message: String| ErrorData::invalid_params(message, None);
     let entry = PROMPTS.iter().find(|entry| entry.name == name);
     let entry = entry.ok_or_else(|| refused(format!("Unknown prompt: {name}")))?;

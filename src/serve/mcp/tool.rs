@@ -200,28 +200,29 @@ fn failed(error: &RequestError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(format!("{}: {}{hint}", error.kind.code(), error.message))])
 }
 
-/// The schema of what a tool takes, whole: without references to others, and without `null`, which an absent field is never said
-/// by. Of each field it says the first clause of its description; the OpenAPI document has the rest.
-pub(super) fn schema_of<T: ToSchema>() -> JsonObject {
-    let mut schema = whole::<T>();
-    schema.remove("description");
-    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
-        for field in fields.values_mut().filter_map(Value::as_object_mut) {
-            field.remove("format");
-            if let Some(Value::String(said)) = field.get_mut("description") {
-                *said = clause(said).to_owned();
-            }
+/// The schema of what a tool takes, as [`full_schema_of`] has it. Of each field it says the first clause of its description; the OpenAPI
+/// document has the rest.
+fn schema_of<T: ToSchema>() -> JsonObject {
+    let mut schema = full_schema_of::<T>();
+    for field in fields_of(&mut schema) {
+        if let Some(Value::String(said)) = field.get_mut("description") {
+            *said = clause(said).to_owned();
         }
     }
     schema
 }
 
+fn fields_of(schema: &mut JsonObject) -> impl Iterator<Item = &mut JsonObject> {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    fields.into_iter().flat_map(JsonObject::values_mut).filter_map(Value::as_object_mut)
+}
+
 /// Says which of its actions a tool is to do.
-pub(super) const ACTION: &str = "action";
+const ACTION: &str = "action";
 
 /// What a client is told of what a tool takes: `action` where it has several, and what any of them takes. What each of them needs, and that
 /// nothing may be empty, is told to whoever misses it. A field that several take is described by the first.
-pub(super) fn schema_of_actions(actions: &[(&str, &JsonObject)]) -> JsonObject {
+fn schema_of_actions(actions: &[(&str, &JsonObject)]) -> JsonObject {
     let mut schema = match actions {
         [(_, only)] => (*only).clone(),
         several => {
@@ -240,16 +241,14 @@ pub(super) fn schema_of_actions(actions: &[(&str, &JsonObject)]) -> JsonObject {
             ])
         }
     };
-    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
-        for field in fields.values_mut().filter_map(Value::as_object_mut) {
-            field.retain(|key, _| key != "minLength" && key != "minItems");
-        }
+    for field in fields_of(&mut schema) {
+        field.retain(|key, _| key != "minLength" && key != "minItems");
     }
     schema
 }
 
 /// Holds arguments to what a schema says of their size. The error names the first that does not fit.
-pub(super) fn hold(schema: &JsonObject, arguments: &JsonObject) -> Result<(), String> {
+fn hold(schema: &JsonObject, arguments: &JsonObject) -> Result<(), String> {
     for (name, value) in arguments {
         let limit = |key: &str| schema.get("properties")?.get(name)?.get(key)?.as_f64();
         let (size, least, most, unit) = match value {
@@ -282,17 +281,20 @@ fn clause(description: &str) -> &str {
     description[..end.unwrap_or(description.len())].trim_end_matches('.')
 }
 
-fn whole<T: ToSchema>() -> JsonObject {
+/// The schema of what a tool takes, whole: without references to others, and without `null`, which an absent field is never said by.
+pub(crate) fn full_schema_of<T: ToSchema>() -> JsonObject {
     let mut others = Vec::new();
     T::schemas(&mut others);
     let others: JsonObject =
         others.into_iter().map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default())).collect();
     let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
     tidy(&mut schema, &others);
-    match schema {
-        Value::Object(schema) => schema,
-        _ => JsonObject::new(),
+    let Value::Object(mut schema) = schema else { return JsonObject::new() };
+    schema.remove("description");
+    for field in fields_of(&mut schema) {
+        field.remove("format");
     }
+    schema
 }
 
 fn tidy(schema: &mut Value, others: &JsonObject) {
