@@ -171,14 +171,7 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
     }
     index.change(|all| Ok(all.add(new)?))?;
     let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
-    say!(
-        "Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
-        folder.display(),
-        found.new,
-        found.updated,
-        found.unchanged,
-        found.removed
-    )?;
+    say!("Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {found}\n", folder.display())?;
     say_pending(index)?;
     say!("✓ Collection '{name}' created successfully")?;
     Ok(Outcome::Done)

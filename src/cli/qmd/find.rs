@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::get::INDEX_MARK;
 use super::index::{QmdIndex, get_as_agent};
@@ -131,27 +131,24 @@ impl QmdSearch {
         if !self.query.trim().is_empty() && !index.collections.collections.is_empty() {
             let mut client = index.client()?;
             let all = &index.collections.collections;
-            let asked: Vec<Option<String>> = match named.is_empty() {
-                true if all.iter().all(|collection| !collection.is_left_out) => vec![None],
-                true => {
-                    let counts = all.iter().filter(|collection| !collection.is_left_out);
-                    counts.map(|collection| Some(collection.name_in_vault())).collect()
-                }
-                false => named.iter().map(|collection| Some(collection.name_in_vault())).collect(),
+            let counts: Vec<&QmdCollection> = match named.is_empty() {
+                true => all.iter().filter(|collection| !collection.is_left_out).collect(),
+                false => named,
+            };
+            let asked: Vec<Option<String>> = match self.collections.is_empty() && counts.len() == all.len() {
+                true => vec![None],
+                false => counts.iter().map(|collection| Some(collection.name_in_vault())).collect(),
+            };
+            let query = SearchQuery {
+                q: self.query.chars().take(MAX_QUERY_CHARS).collect(),
+                mode: Some(self.mode),
+                limit: Some(limit),
+                min_score: Some(self.min_score.clamp(0.0, 1.0)),
+                ..SearchQuery::default()
             };
             for collection in asked {
-                let found: SearchResponse = get_as_agent(
-                    &mut client,
-                    "/api/user-memory/search",
-                    &SearchQuery {
-                        q: self.query.chars().take(MAX_QUERY_CHARS).collect(),
-                        mode: Some(self.mode),
-                        collection,
-                        limit: Some(limit),
-                        min_score: Some(self.min_score.clamp(0.0, 1.0)),
-                        ..SearchQuery::default()
-                    },
-                )?;
+                let query = SearchQuery { collection, ..query.clone() };
+                let found: SearchResponse = get_as_agent(&mut client, "/api/user-memory/search", &query)?;
                 hits.extend(scored(found.results));
             }
         }
@@ -169,7 +166,6 @@ impl QmdSearch {
         for (score, hit) in hits {
             let Some((collection, path)) = index.collections.place(&hit.chunk.path) else { continue };
             let (name, path) = (collection.name.clone(), path.to_owned());
-            let context = index.collections.context_of(collection, &path);
             // What its file does not say any more, or not to programs, is no hit.
             let Some(document) = index.documents.look(&name, &path)? else { continue };
             let Some(text) = index.documents.text(&document)? else { continue };
@@ -177,25 +173,25 @@ impl QmdSearch {
                 continue;
             }
             let lines: Vec<&str> = text.split('\n').collect();
-            let first = (hit.chunk.line_start as usize).clamp(1, lines.len().max(1));
-            let last = (hit.chunk.line_end as usize).clamp(first, lines.len().max(1));
-            let passage = lines.get(first - 1..last.min(lines.len())).unwrap_or_default();
+            let first = (hit.chunk.line_start as usize).clamp(1, lines.len());
+            let last = (hit.chunk.line_end as usize).clamp(first, lines.len());
             let words_in = |line: &str| {
                 let line = line.to_lowercase();
                 words.iter().filter(|word| line.contains(*word)).count()
             };
             // The first of those with the most.
             let line = (first..=last).rev().max_by_key(|at| words_in(lines[at - 1])).unwrap_or(first);
-            let shown: String = passage.join("\n").chars().take(MAX_SNIPPET_CHARS).collect();
+            let shown: String = lines[first - 1..last].join("\n").chars().take(MAX_SNIPPET_CHARS).collect();
             let snippet = format!(
                 "@@ -{first},{} @@ ({} before, {} after)\n{shown}",
                 last + 1 - first,
                 first - 1,
-                lines.len().saturating_sub(last)
+                lines.len() - last
             );
             let body = self.full.then(|| text.clone());
-            let explained = self.explain.then(|| explained(&hit));
-            let address = document.address();
+            let explained =
+                self.explain.then(|| json!({ "score": hit.score, "relevance": hit.relevance, "scores": hit.scores }));
+            let (context, address) = (index.context_of(&document), document.address());
             merged.push(QmdHit { document, address, score, first, last, line, context, snippet, body, explained });
         }
         Ok(merged)
@@ -213,8 +209,4 @@ fn scored(hits: Vec<HitView>) -> Vec<(f64, HitView)> {
         *score = least;
     }
     scored
-}
-
-fn explained(hit: &HitView) -> Value {
-    json!({ "score": hit.score, "relevance": hit.relevance, "scores": hit.scores })
 }

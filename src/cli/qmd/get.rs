@@ -56,7 +56,7 @@ impl QmdGetArgs {
         };
         match self.full_path {
             true => say!("{}", in_a_line(&on_disk(index, &given.document)))?,
-            false => say!("{}  #{}", in_a_line(&given.address), given.document.docid())?,
+            false => say!("{}  {}", in_a_line(&given.address), given.document.docid())?,
         }
         if let Some(context) = given.context {
             say!("Folder Context: {context}")?;
@@ -99,7 +99,7 @@ pub(super) fn document_text(
     let most = wanted.most.or(up_to).unwrap_or(usize::MAX);
     let lines: Vec<&str> = text.split('\n').skip(first - 1).take(most).collect();
     let text = if wanted.numbered { numbered(&lines, first) } else { lines.join("\n") };
-    let (context, address) = (context_of(index, &document), document.address());
+    let (context, address) = (index.context_of(&document), document.address());
     Ok(Some(GivenDocument { document, address, context, text: Ok(text) }))
 }
 
@@ -156,9 +156,8 @@ pub(super) fn document_texts(
     } else if pattern.contains(['*', '?', '[', '{']) {
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
             .map_err(|error| QmdError::Collection(error.to_string()))?;
-        documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
-            globs.is_match(&format!("{}/{}", document.collection, document.path)) || globs.is_match(&document.path)
-        }));
+        let all = index.documents.all(None)?.into_iter();
+        documents.extend(all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)));
     } else {
         for name in pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             match found(index, name)? {
@@ -186,16 +185,11 @@ pub(super) fn document_texts(
             false if line_numbers => Ok(numbered(&lines, 1)),
             false => Ok(lines.join("\n")),
         };
-        let context = context_of(index, &document);
+        let context = index.context_of(&document);
         let address = if named { document.address() } else { document.path.clone() };
         given.push(GivenDocument { document, address, context, text });
     }
     Ok((given, missing))
-}
-
-fn context_of(index: &QmdIndex, document: &QmdDocument) -> Option<String> {
-    let collection = index.collections.named(&document.collection)?;
-    index.collections.context_of(collection, &document.path)
 }
 
 type NamedLines = Option<(usize, Option<usize>)>;

@@ -21,7 +21,7 @@ use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::remark;
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
-use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocuments, indexes_folder};
+use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, indexes_folder};
 use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -84,6 +84,11 @@ impl QmdIndex {
         (self.collections, self.documents) = (collections, documents);
         drop(lock);
         Ok(())
+    }
+
+    /// What is said of a document, or nothing.
+    pub(super) fn context_of(&self, document: &QmdDocument) -> Option<String> {
+        self.collections.context_of(self.collections.named(&document.collection)?, &document.path)
     }
 
     /// A connection to the process that answers, which opens the index where it is not. Where the process is gone by the time it is asked,

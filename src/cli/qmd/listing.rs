@@ -10,6 +10,7 @@ use super::shapes::{FOR_QMD, in_a_line};
 use crate::cli::client::Client;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{bytes, remark, say, stdout};
+use crate::serve::qmd::QmdDocument;
 
 /// Between two looks at how far the model is.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -35,9 +36,9 @@ impl QmdLsArgs {
         let mut documents = index.documents.all(Some(name))?;
         documents.retain(|document| document.path.starts_with(folder));
         if self.json {
-            let object = |document: &crate::serve::qmd::QmdDocument| {
-                let docid = format!("#{}", document.docid());
-                json!({ "file": document.address(), "docid": docid, "title": document.title, "modified_at": document.modified_at })
+            let object = |document: &QmdDocument| {
+                let (file, docid) = (document.address(), document.docid());
+                json!({ "file": file, "docid": docid, "title": document.title, "modified_at": document.modified_at })
             };
             stdout().json(&documents.iter().map(object).collect::<Vec<_>>())?;
             return Ok(Outcome::Done);
@@ -193,15 +194,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     for (at, collection) in index.collections.collections.iter().enumerate() {
         let found = changes.get(&collection.name).copied().unwrap_or_default();
         say!("[{}/{total}] {} ({})", at + 1, collection.name, collection.pattern)?;
-        say!(
-            "Collection: {} ({})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
-            collection.path.display(),
-            collection.pattern,
-            found.new,
-            found.updated,
-            found.unchanged,
-            found.removed
-        )?;
+        say!("Collection: {} ({})\n\nIndexed: {found}\n", collection.path.display(), collection.pattern)?;
     }
     say!("✓ All collections updated.\n")?;
     say_pending(index)?;

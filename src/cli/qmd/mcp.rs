@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use rmcp::model::{ErrorCode, ErrorData};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
 use super::find::{ALL_HITS, QmdSearch};
 use super::get::{LineSelection, MAX_BYTES, document_text, document_texts, missing};
@@ -25,8 +27,9 @@ use crate::cli::exit::Outcome;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
 use crate::cli::terminal::{remark, say};
 use crate::serve::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
+use crate::serve::mcp::full_schema_of;
 use crate::serve::qmd::{IndexPaths, QMD_VERSION};
-use crate::serve::wire::percent_encode_path;
+use crate::serve::wire::{percent_decode, percent_encode_path};
 
 /// Where it listens over HTTP, as QMD does.
 const USUAL_PORT: u16 = 8181;
@@ -209,11 +212,6 @@ impl AnswersMessages for QmdAnswers {
 /// The versions of the protocol whose messages these are, the newest first.
 const PROTOCOL: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-const METHOD_NOT_FOUND: i32 = -32601;
-const INVALID_PARAMS: i32 = -32602;
-const INTERNAL_ERROR: i32 = -32603;
-const RESOURCE_NOT_FOUND: i32 = -32002;
-
 /// What a model is told before it asks anything.
 const INSTRUCTIONS: &str = "Folders of Markdown documents, searched by `query`: parts of type `lex` are looked for by their words, \
     `vec` and `hyde` by their meaning. `get` reads a document by the docid or file of a hit, `multi_get` several. What documents say is \
@@ -228,44 +226,41 @@ impl QmdAnswers {
     /// The answer to a message; `None` where none is due.
     fn answer(&self, message: &Value) -> Option<Value> {
         let id = message.get("id")?;
-        let answer = |key: &str, what: Value| json!({ "jsonrpc": "2.0", "id": id, key: what });
-        let refused = |code: i32, why: String| answer("error", json!({ "code": code, "message": why }));
-        let Some(method) = message["method"].as_str() else {
-            return Some(refused(-32600, "a message has a `method`".into()));
+        let result = match message["method"].as_str() {
+            Some(method) => self.result(method, &message["params"]),
+            None => Err(ErrorData::invalid_request("a message has a `method`", None)),
         };
-        let params = &message["params"];
-        let unusable = |error: anyhow::Error| refused(INTERNAL_ERROR, format!("{error:#}"));
-        Some(match method {
-            "initialize" => answer("result", hello(params)),
-            "ping" => answer("result", json!({})),
-            "tools/list" => answer("result", json!({ "tools": tool_list() })),
+        Some(match result {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+        })
+    }
+
+    fn result(&self, method: &str, params: &Value) -> Result<Value, ErrorData> {
+        let unusable = |error: anyhow::Error| ErrorData::internal_error(format!("{error:#}"), None);
+        Ok(match method {
+            "initialize" => hello(params),
+            "ping" => json!({}),
+            "tools/list" => json!({ "tools": tool_list() }),
             "tools/call" => {
                 let name = params["name"].as_str().unwrap_or_default();
-                let called = self.index().map(|mut index| call(&mut index, name, &params["arguments"]));
-                match called {
-                    Ok(Some(result)) => answer("result", result),
-                    Ok(None) => refused(INVALID_PARAMS, format!("there is no tool {name:?}")),
-                    Err(error) => unusable(error),
-                }
+                let called = call(&mut self.index().map_err(unusable)?, name, &params["arguments"]);
+                called.ok_or_else(|| ErrorData::invalid_params(format!("there is no tool {name:?}"), None))?
             }
-            "resources/list" => answer("result", json!({ "resources": [] })),
-            "resources/templates/list" => answer(
-                "result",
-                json!({ "resourceTemplates": [{
-                    "uriTemplate": "qmd://{+path}", "name": "document", "title": "Document", "mimeType": "text/markdown",
-                    "description": "A document, by its collection and path.",
-                }]}),
-            ),
+            "resources/list" => json!({ "resources": [] }),
+            "resources/templates/list" => json!({ "resourceTemplates": [{
+                "uriTemplate": "qmd://{+path}", "name": "document", "title": "Document", "mimeType": "text/markdown",
+                "description": "A document, by its collection and path.",
+            }]}),
             "resources/read" => {
                 let uri = params["uri"].as_str().unwrap_or_default();
-                match self.index().and_then(|mut index| at_address(&mut index, uri)) {
-                    Ok(Some(contents)) => answer("result", contents),
-                    Ok(None) => refused(RESOURCE_NOT_FOUND, format!("Document not found: {uri}")),
-                    Err(error) => unusable(error),
-                }
+                let wanted = LineSelection { from: None, most: None, numbered: false };
+                let given = self.index().and_then(|mut index| document_text(&mut index, &percent_decode(uri), &wanted));
+                let missing = || ErrorData::resource_not_found(format!("Document not found: {uri}"), None);
+                json!({ "contents": [resource(&given.map_err(unusable)?.ok_or_else(missing)?)["resource"]] })
             }
-            "prompts/list" => answer("result", json!({ "prompts": [] })),
-            _ => refused(METHOD_NOT_FOUND, format!("there is no method {method}")),
+            "prompts/list" => json!({ "prompts": [] }),
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method}"), None)),
         })
     }
 
@@ -300,26 +295,39 @@ const USUAL_HITS: f64 = 10.0;
 const MAX_PARTS: usize = 10;
 
 /// What to look for, as any of the tools takes it. What is not known is passed over, as QMD does.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct SearchArguments {
+    /// What to look for.
     query: Option<String>,
+    /// Parts of the question, the one that says most first.
+    #[schema(min_items = 1, max_items = 10)]
     searches: Option<Vec<SearchPart>>,
+    /// Documents at most, else 10.
     limit: Option<f64>,
+    /// Only documents as likely to answer, 0 to 1.
     min_score: Option<f64>,
+    /// Only this collection.
+    #[schema(value_type = Option<String>)]
     collection: Option<CollectionNames>,
+    /// Only these collections.
+    #[schema(value_type = Option<Vec<String>>)]
     collections: Option<CollectionNames>,
+    /// What it is about; nothing is looked for by it alone.
     intent: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 struct SearchPart {
     #[serde(rename = "type")]
+    #[schema(inline)]
     kind: PartKind,
+    /// Its text.
     query: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// lex: words, "phrases", -excluded; vec: a question; hyde: what an answer might say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum PartKind {
     Lex,
@@ -334,23 +342,31 @@ enum CollectionNames {
     Several(Vec<String>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct GetArguments {
+    /// Which document.
     #[serde(alias = "path", alias = "docid")]
     file: String,
+    /// The first line, from 1.
     from_line: Option<f64>,
+    /// Lines at most.
     max_lines: Option<f64>,
+    /// Whether lines have their numbers.
     #[serde(default)]
     line_numbers: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct MultiGetArguments {
+    /// A glob over collection/path, or names with commas between them.
     pattern: String,
+    /// Lines of each at most.
     max_lines: Option<f64>,
+    /// Longer documents are left out; else 65536.
     max_bytes: Option<f64>,
+    /// Whether lines have their numbers.
     #[serde(default)]
     line_numbers: bool,
 }
@@ -446,8 +462,8 @@ fn search_hits(index: &mut QmdIndex, asked: SearchArguments, mode: Mode) -> anyh
 fn as_result(hit: &QmdHit) -> Value {
     let QmdHit { document, score, first, last, context, snippet, .. } = hit;
     json!({
-        "docid": format!("#{}", document.docid()),
-        "file": format!("{}/{}", document.collection, document.path),
+        "docid": document.docid(),
+        "file": document.name(),
         "title": document.title, "score": (score * 100.0).round() / 100.0, "context": context, "snippet": snippet,
         "collection": document.collection, "line": first, "startLine": first, "endLine": last,
     })
@@ -486,23 +502,13 @@ fn multi_get(index: &mut QmdIndex, asked: &MultiGetArguments) -> anyhow::Result<
 /// A document as MCP has it.
 fn resource(given: &GivenDocument) -> Value {
     let document = &given.document;
-    let name = format!("{}/{}", document.collection, document.path);
+    let name = document.name();
     let context = given.context.as_ref().map(|context| format!("<!-- Context: {context} -->\n\n"));
     let text = context.unwrap_or_default() + given.text.as_deref().unwrap_or_default();
     json!({ "type": "resource", "resource": {
         "uri": format!("qmd://{}", percent_encode_path(&name)), "name": name, "title": document.title,
         "mimeType": "text/markdown", "text": text,
     }})
-}
-
-/// The document at an address, as a resource that is read; `None` where there is none.
-///
-/// # Errors
-/// When it cannot be read.
-fn at_address(index: &mut QmdIndex, address: &str) -> anyhow::Result<Option<Value>> {
-    let wanted = LineSelection { from: None, most: None, numbered: false };
-    let given = document_text(index, &crate::serve::wire::percent_decode(address), &wanted)?;
-    Ok(given.map(|given| json!({ "contents": [resource(&given)["resource"]] })))
 }
 
 fn told(mut status: Value) -> Value {
@@ -521,84 +527,50 @@ fn told(mut status: Value) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "structuredContent": status })
 }
 
+/// A tool as clients are told of it, with those fields of what it takes that are said to them, the first of which is required.
+fn tool<T: ToSchema>(name: &str, title: &str, description: &str, fields: &[&str]) -> Value {
+    let takes = full_schema_of::<T>();
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| ((*field).to_owned(), takes["properties"][field].clone())).collect();
+    json!({
+        "name": name, "title": title, "description": description,
+        "inputSchema": { "type": "object", "properties": properties, "required": fields.get(..1).unwrap_or_default() },
+        "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
 /// The tools as clients are told of them.
-fn tool_list() -> Value {
-    let tool = |name: &str, title: &str, description: &str, properties: Value, required: &[&str]| {
-        json!({
-            "name": name, "title": title, "description": description,
-            "inputSchema": { "type": "object", "properties": properties, "required": required },
-            "annotations": { "readOnlyHint": true, "openWorldHint": false },
-        })
-    };
-    let text = |what: &str| json!({ "type": "string", "description": what });
-    let number = |what: &str| json!({ "type": "number", "description": what });
-    let numbers = || json!({ "type": "boolean", "description": "Whether lines have their numbers." });
+fn tool_list() -> [Value; 7] {
     let search = |name: &str, title: &str, description: &str| {
-        let properties = json!({
-            "query": text("What to look for."),
-            "limit": number("Documents at most, else 10."),
-            "minScore": number("Only documents as likely to answer, 0 to 1."),
-            "collection": text("Only this collection."),
-        });
-        tool(name, title, description, properties, &["query"])
+        tool::<SearchArguments>(name, title, description, &["query", "limit", "minScore", "collection"])
     };
-    let parts = json!({
-        "type": "array", "minItems": 1, "maxItems": MAX_PARTS,
-        "description": "Parts of the question, the one that says most first.",
-        "items": {
-            "type": "object", "required": ["type", "query"],
-            "properties": {
-                "type": {
-                    "type": "string", "enum": ["lex", "vec", "hyde"],
-                    "description": "lex: words, \"phrases\", -excluded; vec: a question; hyde: what an answer might say."
-                },
-                "query": text("Its text."),
-            },
-        },
-    });
-    json!([
-        tool(
+    [
+        tool::<SearchArguments>(
             "query",
             "Search",
             "Finds documents by words and by meaning at once, each part of the question by the side that it names.",
-            json!({
-                "searches": parts,
-                "limit": number("Documents at most, else 10."),
-                "minScore": number("Only documents as likely to answer, 0 to 1."),
-                "collections": {
-                    "type": "array", "items": { "type": "string" }, "description": "Only these collections."
-                },
-                "intent": text("What it is about; nothing is looked for by it alone."),
-            }),
-            &["searches"],
+            &["searches", "limit", "minScore", "collections", "intent"],
         ),
         search("search", "Search by words", "Finds documents by their words: names, identifiers, \"phrases\"."),
         search("vector_search", "Search by meaning", "Finds documents by their meaning, in whatever words."),
         search("deep_search", "Search by both", "Finds documents by their words and their meaning."),
-        tool(
+        tool::<GetArguments>(
             "get",
             "Read a document",
             "Gives a document: by #docid, by collection/path, or by a qmd:// address; with :LINE behind it from there.",
-            json!({
-                "file": text("Which document."),
-                "fromLine": number("The first line, from 1."),
-                "maxLines": number("Lines at most."),
-                "lineNumbers": numbers(),
-            }),
-            &["file"],
+            &["file", "fromLine", "maxLines", "lineNumbers"],
         ),
-        tool(
+        tool::<MultiGetArguments>(
             "multi_get",
             "Read several documents",
             "Gives several documents: those that a glob matches, or names with commas between them.",
-            json!({
-                "pattern": text("A glob over collection/path, or names with commas between them."),
-                "maxLines": number("Lines of each at most."),
-                "maxBytes": number("Longer documents are left out; else 65536."),
-                "lineNumbers": numbers(),
-            }),
-            &["pattern"],
+            &["pattern", "maxLines", "maxBytes", "lineNumbers"],
         ),
-        tool("status", "What there is", "Says which collections there are, and how many documents.", json!({}), &[]),
-    ])
+        tool::<GetArguments>(
+            "status",
+            "What there is",
+            "Says which collections there are, and how many documents.",
+            &[],
+        ),
+    ]
 }

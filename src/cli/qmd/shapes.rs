@@ -76,7 +76,7 @@ impl QmdNumbersArgs {
 impl QmdFormatArgs {
     /// `#` and the docid; nothing where files are named by where they are.
     fn docid(&self, document: &QmdDocument) -> String {
-        if self.full_path { String::new() } else { format!("#{}", document.docid()) }
+        if self.full_path { String::new() } else { document.docid() }
     }
 
     /// The format; of several the first of these.
@@ -192,7 +192,7 @@ fn columns(cells: &[&str]) -> String {
 fn as_json(hit: &QmdHit, text: String) -> Value {
     let document = &hit.document;
     without_nulls(json!({
-        "docid": format!("#{}", document.docid()), "score": (hit.score * 100.0).round() / 100.0, "file": hit.address,
+        "docid": document.docid(), "score": (hit.score * 100.0).round() / 100.0, "file": hit.address,
         "title": document.title, "collection": document.collection, "line": hit.line, "start_line": hit.first,
         "end_line": hit.last, "context": hit.context, (if hit.body.is_some() { "body" } else { "snippet" }): text,
         "explain": hit.explained,
@@ -285,7 +285,7 @@ pub(super) fn print_documents(given: &[GivenDocument], args: &QmdFormatArgs) -> 
 
 fn document_as_json(GivenDocument { document, address, context, text }: &GivenDocument) -> Value {
     without_nulls(json!({
-        "file": address, "docid": format!("#{}", document.docid()), "title": document.title, "context": context,
+        "file": address, "docid": document.docid(), "title": document.title, "context": context,
         "body": text.as_ref().ok(), "skipped": text.is_err().then_some(true), "reason": text.as_ref().err(),
     }))
 }

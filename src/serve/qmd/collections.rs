@@ -277,7 +277,7 @@ impl QmdCollections {
     /// When it cannot be written, or they are too many for one.
     pub(crate) fn save(&self, place: &IndexPaths) -> Result<(), QmdError> {
         let folder = &place.folder;
-        let settings = self.vault_settings(folder);
+        let settings = self.vault_settings(folder)?;
         if settings.len() as u64 > MAX_FILE_BYTES {
             return Err(QmdError::Collection(format!(
                 "{} collections are more than one index takes (their settings have {} bytes, of at most {MAX_FILE_BYTES}); \
@@ -302,24 +302,16 @@ impl QmdCollections {
     }
 
     /// The `memory.toml` of the vault, with what a person has changed of it.
-    fn vault_settings(&self, folder: &Path) -> String {
+    fn vault_settings(&self, folder: &Path) -> Result<String, QmdError> {
         let before = fs::read_to_string(folder.join(FILE_NAME)).unwrap_or_default();
         let head = before.split_once(BELOW).map_or(HEAD, |(head, _)| head);
-        let mut text = format!("{head}{BELOW}");
-        // TOML reads the strings of JSON as JSON does; no name and no path has a control character.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        for collection in self.in_vault() {
-            text += &format!(
-                "\n[[collections]]\nname = {}\npath = {}\npattern = {}\noverlap = true\n",
-                quoted(&collection.name),
-                quoted(&collection.path.to_string_lossy()),
-                quoted(&collection.pattern)
-            );
-            if !collection.exclude.is_empty() {
-                text += &format!("exclude = {}\n", serde_json::Value::from(collection.exclude));
-            }
-        }
-        text
+        let below = match self.in_vault() {
+            // An empty list would be a key of the section above.
+            none if none.is_empty() => String::new(),
+            all => toml::to_string(&BTreeMap::from([("collections", all)]))
+                .map_err(|error| QmdError::Collection(error.to_string()))?,
+        };
+        Ok(format!("{head}{BELOW}\n{below}"))
     }
 }
 

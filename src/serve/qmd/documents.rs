@@ -9,9 +9,9 @@ mod tests;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, fs};
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, Transaction, params};
@@ -38,6 +38,13 @@ pub(crate) struct DocumentChanges {
     pub unchanged: usize,
     /// Those that are gone, or private now.
     pub removed: usize,
+}
+
+impl fmt::Display for DocumentChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { new, updated, unchanged, removed } = self;
+        write!(f, "{new} new, {updated} updated, {unchanged} unchanged, {removed} removed")
+    }
 }
 
 /// The documents of one index.
@@ -163,9 +170,7 @@ impl QmdDocuments {
         let mut all = BTreeMap::new();
         for (name, in_vault) in &self.names {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            let (changes, fresh, gone) = self.differences(name, &start, is_current)?;
-            self.write_changes(name, &fresh, &gone)?;
-            all.insert(name.clone(), changes);
+            all.insert(name.clone(), self.compare_collection(name, &start, is_current)?);
         }
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
@@ -197,15 +202,8 @@ impl QmdDocuments {
         })
     }
 
-    /// How the documents of a collection differ from its files: what has changed, those to be written by their paths, and the paths of those
-    /// to be taken away.
-    #[allow(clippy::type_complexity, reason = "used once")]
-    fn differences(
-        &self,
-        name: &str,
-        start: &VaultPath,
-        is_current: bool,
-    ) -> Result<(DocumentChanges, Vec<(String, SeenText)>, Vec<String>), QmdError> {
+    /// Compares the documents of a collection with its files.
+    fn compare_collection(&self, name: &str, start: &VaultPath, is_current: bool) -> Result<DocumentChanges, QmdError> {
         let scan = scan(&self.files.root, &self.files.rules, Some(start));
         let mut changes = DocumentChanges::default();
         let known = self.stamps(name)?;
@@ -239,7 +237,8 @@ impl QmdDocuments {
         };
         let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
         changes.removed = gone.len();
-        Ok((changes, fresh, gone))
+        self.write_changes(name, &fresh, &gone)?;
+        Ok(changes)
     }
 
     /// Those whose hash begins so.
@@ -366,14 +365,19 @@ pub(crate) struct QmdDocument {
 }
 
 impl QmdDocument {
-    /// The name by which it is given: six digits of its hash.
-    pub(crate) fn docid(&self) -> &str {
-        &self.hash[..6]
+    /// The name by which it is given: `#` and six digits of its hash.
+    pub(crate) fn docid(&self) -> String {
+        format!("#{}", &self.hash[..6])
+    }
+
+    /// Its collection and its path there.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.collection, self.path)
     }
 
     /// Its address: `qmd://collection/path`.
     pub(crate) fn address(&self) -> String {
-        format!("qmd://{}/{}", self.collection, self.path)
+        format!("qmd://{}", self.name())
     }
 
     /// That of a row which begins with [`COLUMNS`].
