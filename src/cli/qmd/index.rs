@@ -172,10 +172,7 @@ pub(super) fn catch_up(client: &mut Client) -> anyhow::Result<()> {
 }
 
 fn connect(home: &Home) -> anyhow::Result<Option<Client>> {
-    match home.daemon() {
-        Some(daemon) => Client::connect(&daemon.socket, PATIENCE),
-        None => Ok(None),
-    }
+    home.daemon().map_or(Ok(None), |daemon| Client::connect(&daemon.socket, PATIENCE))
 }
 
 /// Idle timeout after which an index that gets no command is closed.

@@ -382,16 +382,14 @@ fn call(index: &mut QmdIndex, name: &str, arguments: &Value) -> Option<Value> {
         "status" => index_status(index).map(told),
         _ => return None,
     };
-    Some(answer.unwrap_or_else(|error| failed(&format!("{error:#}"))))
+    Some(answer.unwrap_or_else(
+        |error| json!({ "content": [{ "type": "text", "text": format!("{error:#}") }], "isError": true }),
+    ))
 }
 
 fn read<T: DeserializeOwned>(arguments: &Value) -> anyhow::Result<T> {
     let arguments = if arguments.is_null() { &json!({}) } else { arguments };
     T::deserialize(arguments).map_err(|error| anyhow::anyhow!("the arguments are not right: {error}"))
-}
-
-fn failed(why: &str) -> Value {
-    json!({ "content": [{ "type": "text", "text": why }], "isError": true })
 }
 
 fn search(index: &mut QmdIndex, arguments: &Value, mode: Mode) -> anyhow::Result<Value> {
@@ -478,7 +476,7 @@ fn get(index: &mut QmdIndex, asked: &GetArguments) -> anyhow::Result<Value> {
         LineSelection { from: whole(asked.from_line), most: whole(asked.max_lines), numbered: asked.line_numbers };
     match document_text(index, &asked.file, &wanted)? {
         Some(given) => Ok(json!({ "content": [resource(&given)] })),
-        None => Ok(failed(&missing(index, &asked.file)?)),
+        None => bail!("{}", missing(index, &asked.file)?),
     }
 }
 
@@ -487,7 +485,7 @@ fn multi_get(index: &mut QmdIndex, asked: &MultiGetArguments) -> anyhow::Result<
     let (given, missing) =
         document_texts(index, &asked.pattern, whole(asked.max_lines), max_bytes, asked.line_numbers)?;
     if given.is_empty() && missing.is_empty() {
-        return Ok(failed(&format!("No files matched pattern: {}", asked.pattern)));
+        bail!("No files matched pattern: {}", asked.pattern);
     }
     let text = |text: String| json!({ "type": "text", "text": text });
     let mut content: Vec<Value> = missing.iter().map(|name| text(format!("File not found: {name}"))).collect();

@@ -93,7 +93,7 @@ impl DocumentsDatabase {
     /// When nothing can be renamed or written there.
     pub(super) fn put_damaged_aside(&self) -> Result<(), QmdError> {
         let damaged = self.open.borrow().is;
-        put_damaged_aside(&self.file, damaged)?;
+        replace_unless(&self.file, || identity(&self.file) != Some(damaged))?;
         self.connection().map(drop)
     }
 }
@@ -113,7 +113,7 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
         // Else it was replaced while it was opened.
         let Some(before) = identity(file) else { continue };
         match connect(file) {
-            Err(error) if error.is_damage() => put_damaged_aside(file, before)?,
+            Err(error) if error.is_damage() => replace_unless(file, || identity(file) != Some(before))?,
             connected => {
                 let connection = connected?;
                 if identity(file) == Some(before) {
@@ -122,11 +122,6 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
             }
         }
     }
-}
-
-/// Puts a database of ours aside that cannot be read, if it is still there, and makes one that is empty.
-fn put_damaged_aside(file: &Path, damaged: DatabaseFileId) -> Result<(), QmdError> {
-    replace_unless(file, || identity(file) != Some(damaged))
 }
 
 /// Puts what stands at a path aside and makes a database that is empty, unless that is not needed any more. Whoever has an index in this
