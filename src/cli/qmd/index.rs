@@ -215,7 +215,7 @@ pub(super) fn keep() -> anyhow::Result<Outcome> {
 pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
     let all = indexes_folder()?;
     let (socket, started) = (HostOptions::socket(&all), Instant::now());
-    let mut child: Option<Child> = None;
+    let (mut child, log): (Option<Child>, _) = (None, log_file(&all).display().to_string());
     loop {
         let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
         match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
@@ -225,10 +225,7 @@ pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
             None => {
                 let ended = child.as_mut().map(Child::try_wait).transpose()?.flatten();
                 if ended.is_some_and(|status| !status.success()) {
-                    bail!(
-                        "the process that answers for the indexes cannot start; {} says why",
-                        log_file(&all).display()
-                    );
+                    bail!("the process that answers for the indexes cannot start; {log} says why");
                 }
                 if child.is_none() || ended.is_some() {
                     child = Some(start_process(&all)?);
@@ -236,7 +233,7 @@ pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
             }
         }
         if started.elapsed() > STARTS_WITHIN {
-            bail!("the process that answers for the indexes does not start; {} may say why", log_file(&all).display());
+            bail!("the process that answers for the indexes does not start; {log} may say why");
         }
         std::thread::sleep(LOOK_AGAIN);
     }
