@@ -99,16 +99,14 @@ impl QmdCollectionAction {
                 }
             }
             Self::Show { name, json } => {
-                let Some(collection) = index.collections.named(&name) else { return not_found(&name) };
+                let collection = index.collections.required(&name)?;
                 match json {
                     true => stdout().json(&described(collection))?,
                     false => show(index, &format!("Collection: {name}"), collection)?,
                 }
             }
             Self::Remove { name } => {
-                if index.collections.named(&name).is_none() {
-                    return not_found(&name);
-                }
+                index.collections.required(&name)?;
                 index.change(|all| {
                     all.collections.retain(|collection| collection.name != name);
                     Ok(())
@@ -117,11 +115,11 @@ impl QmdCollectionAction {
                 say!("✓ Removed collection '{name}'\n  Deleted {dropped} documents")?;
             }
             Self::Rename { name, new } => {
-                let Some(before) = index.collections.named(&name) else { return not_found(&name) };
+                let before = index.collections.required(&name)?;
                 QmdCollection::new(&new, &before.path, &before.pattern)?;
                 index.change(|all| {
                     all.is_free(&new)?;
-                    all.collections.iter_mut().filter(|one| one.name == name).for_each(|one| one.name.clone_from(&new));
+                    all.required_mut(&name)?.name.clone_from(&new);
                     Ok(())
                 })?;
                 index.documents.refresh()?;
@@ -129,13 +127,17 @@ impl QmdCollectionAction {
                     "✓ Renamed collection '{name}' to '{new}'\n  Virtual paths updated: qmd://{name}/ → qmd://{new}/"
                 )?;
             }
-            Self::Include { name } => return keep_in_or_out(index, &name, false),
-            Self::Exclude { name } => return keep_in_or_out(index, &name, true),
+            Self::Include { name } => {
+                change(index, &name, |collection| collection.is_left_out = false)?;
+                say!("✓ Collection '{name}' included in default queries")?;
+            }
+            Self::Exclude { name } => {
+                change(index, &name, |collection| collection.is_left_out = true)?;
+                say!("✓ Collection '{name}' excluded from default queries")?;
+            }
             Self::UpdateCmd { name, command } => {
                 let command = Some(command.join(" ")).filter(|command| !command.trim().is_empty());
-                if !change(index, &name, |collection| collection.update.clone_from(&command))? {
-                    return not_found(&name);
-                }
+                change(index, &name, |collection| collection.update.clone_from(&command))?;
                 match command {
                     Some(command) => {
                         say!("✓ Set update command for '{name}': {command}")?;
@@ -149,28 +151,14 @@ impl QmdCollectionAction {
     }
 }
 
-/// Changes a collection; tells whether there is one of that name.
-fn change(index: &mut QmdIndex, name: &str, change: impl FnOnce(&mut QmdCollection)) -> anyhow::Result<bool> {
-    if index.collections.named(name).is_none() {
-        return Ok(false);
-    }
-    let mut is_there = false;
+/// Changes the collection of a name.
+fn change(index: &mut QmdIndex, name: &str, change: impl FnOnce(&mut QmdCollection)) -> anyhow::Result<()> {
+    // The index is not closed for one that is not there.
+    index.collections.required(name)?;
     index.change(|all| {
-        if let Some(collection) = all.collections.iter_mut().find(|one| one.name == name) {
-            change(collection);
-            is_there = true;
-        }
+        change(all.required_mut(name)?);
         Ok(())
-    })?;
-    Ok(is_there)
-}
-
-fn keep_in_or_out(index: &mut QmdIndex, name: &str, out: bool) -> anyhow::Result<Outcome> {
-    if !change(index, name, |collection| collection.is_left_out = out)? {
-        return not_found(name);
-    }
-    say!("✓ Collection '{name}' {} default queries", if out { "excluded from" } else { "included in" })?;
-    Ok(Outcome::Done)
+    })
 }
 
 fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> anyhow::Result<Outcome> {
@@ -183,14 +171,7 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
     }
     index.change(|all| Ok(all.add(new)?))?;
     let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
-    say!(
-        "Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
-        folder.display(),
-        found.new,
-        found.updated,
-        found.unchanged,
-        found.removed
-    )?;
+    say!("Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {found}\n", folder.display())?;
     say_pending(index)?;
     say!("✓ Collection '{name}' created successfully")?;
     Ok(Outcome::Done)
@@ -216,17 +197,6 @@ fn show(index: &QmdIndex, head: &str, collection: &QmdCollection) -> anyhow::Res
     let files = index.documents.all(Some(name))?.len();
     say!("{head}\n  Path:     {}\n  Pattern:  {pattern}{more}\n  Files:    {files}", path.display())?;
     Ok(())
-}
-
-/// Says that there is no such collection.
-pub(super) fn not_found(name: &str) -> anyhow::Result<Outcome> {
-    remark!("{}", not_found_text(name));
-    Ok(Outcome::NothingFound)
-}
-
-/// What is said of a collection that there is none of.
-pub(super) fn not_found_text(name: &str) -> String {
-    format!("Collection not found: {name}\nRun 'qmd collection list' to see those there are.")
 }
 
 /// What can be said of collections and folders.
@@ -257,7 +227,7 @@ impl QmdContextAction {
                     [place, text, ..] => (place.as_str(), text),
                     [] => return Ok(Outcome::Done),
                 };
-                let Some(slot) = slot(&index.collections, place) else { return not_found(place) };
+                let slot = slot(&index.collections, place)?;
                 let said = match &slot {
                     None => "Set global context".to_owned(),
                     Some((name, folder)) if folder == "/" => {
@@ -268,10 +238,7 @@ impl QmdContextAction {
                 index.change(|all| {
                     match slot {
                         None => all.global_context = Some(text.clone()),
-                        Some((name, folder)) => {
-                            let place = named(all, &name)?;
-                            place.context.insert(folder, text.clone());
-                        }
+                        Some((name, folder)) => drop(all.required_mut(&name)?.context.insert(folder, text.clone())),
                     }
                     Ok(())
                 })?;
@@ -290,18 +257,17 @@ impl QmdContextAction {
                 }
             }
             Self::Rm { place } => {
-                let Some(slot) = slot(&index.collections, &place) else { return not_found(&place) };
+                let slot = slot(&index.collections, &place)?;
                 let mut removed = false;
                 index.change(|all| {
                     removed = match slot {
                         None => all.global_context.take().is_some(),
-                        Some((name, folder)) => named(all, &name)?.context.remove(&folder).is_some(),
+                        Some((name, folder)) => all.required_mut(&name)?.context.remove(&folder).is_some(),
                     };
                     Ok(())
                 })?;
                 if !removed {
-                    remark!("No context found for: {place}");
-                    return Ok(Outcome::NothingFound);
+                    return Err(QmdError::Collection(format!("No context found for: {place}")).into());
                 }
                 say!("✓ Removed context for: {place}")?;
             }
@@ -310,27 +276,24 @@ impl QmdContextAction {
     }
 }
 
-fn named<'a>(all: &'a mut QmdCollections, name: &str) -> Result<&'a mut QmdCollection, QmdError> {
-    let found = all.collections.iter_mut().find(|collection| collection.name == name);
-    found.ok_or_else(|| QmdError::Collection(format!("Collection not found: {name}")))
-}
-
 /// The collection and the folder in it that a place names; nothing of both where it is everything.
-fn slot(all: &QmdCollections, place: &str) -> Option<Option<(String, String)>> {
+fn slot(all: &QmdCollections, place: &str) -> Result<Option<(String, String)>, QmdError> {
     if place == "/" {
-        return Some(None);
+        return Ok(None);
     }
-    let folder_of = |rest: &str| format!("/{}", rest.trim_matches('/'));
+    let slot = |collection: &QmdCollection, rest: &str| {
+        Ok(Some((collection.name.clone(), format!("/{}", rest.trim_matches('/')))))
+    };
     if let Some(address) = place.strip_prefix("qmd://") {
         let (name, rest) = address.split_once('/').unwrap_or((address, ""));
-        return all.named(name).map(|collection| Some((collection.name.clone(), folder_of(rest))));
+        return slot(all.named(name).ok_or_else(|| QmdError::no_collection(place))?, rest);
     }
-    let on_disk = std::path::Path::new(place).canonicalize().ok()?;
+    let on_disk = Path::new(place).canonicalize().map_err(|_| QmdError::no_collection(place))?;
     // Of folders within each other, the innermost.
     let around = all.collections.iter().filter(|collection| on_disk.starts_with(&collection.path));
-    let collection = around.max_by_key(|collection| collection.path.components().count())?;
-    let rest = on_disk.strip_prefix(&collection.path).ok()?;
-    Some(Some((collection.name.clone(), folder_of(&rest.to_string_lossy()))))
+    let collection = around.max_by_key(|collection| collection.path.components().count());
+    let collection = collection.ok_or_else(|| QmdError::no_collection(place))?;
+    slot(collection, &on_disk.strip_prefix(&collection.path).unwrap_or(&on_disk).to_string_lossy())
 }
 
 /// Gives the current folder an index of its own, which counts there and below where no other is named. One that is there stays.

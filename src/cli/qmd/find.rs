@@ -1,17 +1,16 @@
 //! `qmd search`, `qmd vsearch` and `qmd query`
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::collection::not_found_text;
 use super::get::INDEX_MARK;
-use super::index::QmdIndex;
+use super::index::{QmdIndex, get_as_agent};
 use super::shapes::{FOR_QMD, QmdFormat, QmdFormatArgs, QmdHit, on_disk, print_hits};
 use crate::base::config::Mode;
 use crate::cli::exit::Outcome;
-use crate::serve::qmd::{DEFAULT_NAME, QmdError};
+use crate::serve::qmd::{DEFAULT_NAME, QmdCollection};
 use crate::serve::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many, for people and for programs.
@@ -125,40 +124,31 @@ impl QmdSearch {
     /// # Errors
     /// When a collection is not there, or the index cannot be asked.
     pub(super) fn run(&self, index: &mut QmdIndex) -> anyhow::Result<Vec<QmdHit>> {
-        if let Some(missing) = self.collections.iter().find(|name| index.collections.named(name).is_none()) {
-            return Err(QmdError::Collection(not_found_text(missing)).into());
-        }
+        let named = self.collections.iter().map(|name| index.collections.required(name));
+        let named: Vec<&QmdCollection> = named.collect::<Result<_, _>>()?;
         let limit = self.limit.clamp(1, ALL_HITS);
         let mut hits = Vec::new();
         if !self.query.trim().is_empty() && !index.collections.collections.is_empty() {
             let mut client = index.client()?;
-            let within = |name: &String| index.collections.named(name).map(|collection| collection.name_in_vault());
             let all = &index.collections.collections;
-            let asked: Vec<Option<String>> = match &self.collections[..] {
-                [] if all.iter().any(|collection| collection.is_left_out) => {
-                    let counts = all.iter().filter(|collection| !collection.is_left_out);
-                    counts.map(|collection| Some(collection.name_in_vault())).collect()
-                }
-                [] => vec![None],
-                named => {
-                    let mut asked: Vec<_> = named.iter().map(within).collect();
-                    asked.dedup();
-                    asked
-                }
+            let counts: Vec<&QmdCollection> = match named.is_empty() {
+                true => all.iter().filter(|collection| !collection.is_left_out).collect(),
+                false => named,
+            };
+            let asked: Vec<Option<String>> = match self.collections.is_empty() && counts.len() == all.len() {
+                true => vec![None],
+                false => counts.iter().map(|collection| Some(collection.name_in_vault())).collect(),
+            };
+            let query = SearchQuery {
+                q: self.query.chars().take(MAX_QUERY_CHARS).collect(),
+                mode: Some(self.mode),
+                limit: Some(limit),
+                min_score: Some(self.min_score.clamp(0.0, 1.0)),
+                ..SearchQuery::default()
             };
             for collection in asked {
-                let found: SearchResponse = index.get(
-                    &mut client,
-                    "/api/user-memory/search",
-                    &SearchQuery {
-                        q: self.query.chars().take(MAX_QUERY_CHARS).collect(),
-                        mode: Some(self.mode),
-                        collection,
-                        limit: Some(limit),
-                        min_score: Some(self.min_score.clamp(0.0, 1.0)),
-                        ..SearchQuery::default()
-                    },
-                )?;
+                let query = SearchQuery { collection, ..query.clone() };
+                let found: SearchResponse = get_as_agent(&mut client, "/api/user-memory/search", &query)?;
                 hits.extend(scored(found.results));
             }
         }
@@ -171,38 +161,37 @@ impl QmdSearch {
     fn merged(&self, index: &mut QmdIndex, mut hits: Vec<(f64, HitView)>) -> anyhow::Result<Vec<QmdHit>> {
         hits.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
-        let mut given = HashMap::new();
+        let mut given = HashSet::new();
         let mut merged = Vec::new();
         for (score, hit) in hits {
             let Some((collection, path)) = index.collections.place(&hit.chunk.path) else { continue };
             let (name, path) = (collection.name.clone(), path.to_owned());
-            let context = index.collections.context_of(collection, &path);
             // What its file does not say any more, or not to programs, is no hit.
             let Some(document) = index.documents.look(&name, &path)? else { continue };
             let Some(text) = index.documents.text(&document)? else { continue };
-            if given.insert(index.documents.on_disk(&document), ()).is_some() {
+            if !given.insert(index.documents.on_disk(&document)) {
                 continue;
             }
             let lines: Vec<&str> = text.split('\n').collect();
-            let first = (hit.chunk.line_start as usize).clamp(1, lines.len().max(1));
-            let last = (hit.chunk.line_end as usize).clamp(first, lines.len().max(1));
-            let passage = lines.get(first - 1..last.min(lines.len())).unwrap_or_default();
+            let first = (hit.chunk.line_start as usize).clamp(1, lines.len());
+            let last = (hit.chunk.line_end as usize).clamp(first, lines.len());
             let words_in = |line: &str| {
                 let line = line.to_lowercase();
                 words.iter().filter(|word| line.contains(*word)).count()
             };
             // The first of those with the most.
             let line = (first..=last).rev().max_by_key(|at| words_in(lines[at - 1])).unwrap_or(first);
-            let shown: String = passage.join("\n").chars().take(MAX_SNIPPET_CHARS).collect();
+            let shown: String = lines[first - 1..last].join("\n").chars().take(MAX_SNIPPET_CHARS).collect();
             let snippet = format!(
                 "@@ -{first},{} @@ ({} before, {} after)\n{shown}",
                 last + 1 - first,
                 first - 1,
-                lines.len().saturating_sub(last)
+                lines.len() - last
             );
             let body = self.full.then(|| text.clone());
-            let explained = self.explain.then(|| explained(&hit));
-            let address = document.address();
+            let explained =
+                self.explain.then(|| json!({ "score": hit.score, "relevance": hit.relevance, "scores": hit.scores }));
+            let (context, address) = (index.context_of(&document), document.address());
             merged.push(QmdHit { document, address, score, first, last, line, context, snippet, body, explained });
         }
         Ok(merged)
@@ -220,8 +209,4 @@ fn scored(hits: Vec<HitView>) -> Vec<(f64, HitView)> {
         *score = least;
     }
     scored
-}
-
-fn explained(hit: &HitView) -> Value {
-    json!({ "score": hit.score, "relevance": hit.relevance, "scores": hit.scores })
 }

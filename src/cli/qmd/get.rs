@@ -52,12 +52,11 @@ impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         let lines = LineSelection { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
-            remark!("{}", missing(index, &self.what)?);
-            return Ok(Outcome::NothingFound);
+            return Err(QmdError::Collection(missing(index, &self.what)?).into());
         };
         match self.full_path {
             true => say!("{}", in_a_line(&on_disk(index, &given.document)))?,
-            false => say!("{}  #{}", in_a_line(&given.address), given.document.docid())?,
+            false => say!("{}  {}", in_a_line(&given.address), given.document.docid())?,
         }
         if let Some(context) = given.context {
             say!("Folder Context: {context}")?;
@@ -86,17 +85,13 @@ pub(super) fn document_text(
     what: &str,
     wanted: &LineSelection,
 ) -> anyhow::Result<Option<GivenDocument>> {
-    let (document, named) = match found(index, what)? {
-        Some(found) => found,
+    let mut meant = found(index, what)?;
+    if meant.is_none() {
         // A file that nobody has looked at since it was made.
-        None => {
-            index.documents.refresh()?;
-            match found(index, what)? {
-                Some(found) => found,
-                None => return Ok(None),
-            }
-        }
-    };
+        index.documents.refresh()?;
+        meant = found(index, what)?;
+    }
+    let Some((document, named)) = meant else { return Ok(None) };
     let Some(text) = index.documents.text(&document)? else { return Ok(None) };
     let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
     let first = wanted.from.or(named_first).unwrap_or(1).max(1);
@@ -104,7 +99,7 @@ pub(super) fn document_text(
     let most = wanted.most.or(up_to).unwrap_or(usize::MAX);
     let lines: Vec<&str> = text.split('\n').skip(first - 1).take(most).collect();
     let text = if wanted.numbered { numbered(&lines, first) } else { lines.join("\n") };
-    let (context, address) = (context_of(index, &document), document.address());
+    let (context, address) = (index.context_of(&document), document.address());
     Ok(Some(GivenDocument { document, address, context, text: Ok(text) }))
 }
 
@@ -128,8 +123,7 @@ impl QmdMultiGetArgs {
         let numbers = self.format.numbers.are_wanted(true);
         let (mut given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
         if given.is_empty() && !self.pattern.contains(',') {
-            remark!("No files matched pattern: {}", self.pattern);
-            return Ok(Outcome::NothingFound);
+            return Err(QmdError::Collection(format!("No files matched pattern: {}", self.pattern)).into());
         }
         for name in missing {
             remark!("File not found: {name}");
@@ -162,9 +156,8 @@ pub(super) fn document_texts(
     } else if pattern.contains(['*', '?', '[', '{']) {
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
             .map_err(|error| QmdError::Collection(error.to_string()))?;
-        documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
-            globs.is_match(&format!("{}/{}", document.collection, document.path)) || globs.is_match(&document.path)
-        }));
+        let all = index.documents.all(None)?.into_iter();
+        documents.extend(all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)));
     } else {
         for name in pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             match found(index, name)? {
@@ -192,16 +185,11 @@ pub(super) fn document_texts(
             false if line_numbers => Ok(numbered(&lines, 1)),
             false => Ok(lines.join("\n")),
         };
-        let context = context_of(index, &document);
+        let context = index.context_of(&document);
         let address = if named { document.address() } else { document.path.clone() };
         given.push(GivenDocument { document, address, context, text });
     }
     Ok((given, missing))
-}
-
-fn context_of(index: &QmdIndex, document: &QmdDocument) -> Option<String> {
-    let collection = index.collections.named(&document.collection)?;
-    index.collections.context_of(collection, &document.path)
 }
 
 type NamedLines = Option<(usize, Option<usize>)>;

@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
@@ -22,7 +21,7 @@ use crate::cli::exit;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::remark;
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
-use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocuments, indexes_folder};
+use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, indexes_folder};
 use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -87,66 +86,53 @@ impl QmdIndex {
         Ok(())
     }
 
-    /// A connection to the process that answers, as [`client`] makes it.
+    /// What is said of a document, or nothing.
+    pub(super) fn context_of(&self, document: &QmdDocument) -> Option<String> {
+        self.collections.context_of(self.collections.named(&document.collection)?, &document.path)
+    }
+
+    /// A connection to the process that answers, which opens the index where it is not. Where the process is gone by the time it is asked,
+    /// another is started.
+    ///
+    /// # Errors
+    /// When it cannot be started, or the index cannot be opened.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
-        client(&self.place)
-    }
-
-    /// Asks with `GET`, as the agent. Where the index is just being opened, for another command, it is waited for.
-    pub(super) fn get<T: DeserializeOwned>(
-        &self,
-        client: &mut Client,
-        path: &str,
-        params: &impl Serialize,
-    ) -> anyhow::Result<T> {
-        let is_early = |error: &anyhow::Error| {
-            error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
+        let folder = self.place.folder.clone();
+        let home = Home::open(&folder)?;
+        touch(&folder);
+        let mut client = match connect(&home)? {
+            Some(client) => client,
+            None => started(&folder)?,
         };
-        match client.get(path, params) {
-            Err(error) if is_early(&error) => {
-                self.catch_up(client)?;
-                client.get(path, params)
-            }
-            answer => answer,
-        }
-    }
-
-    /// Waits until all files can be found by their words.
-    pub(super) fn catch_up(&self, client: &mut Client) -> anyhow::Result<()> {
-        client.ask_as(None);
-        let caught_up = catch_up(client);
-        client.ask_as(Some(AGENT));
-        caught_up
+        client.reconnect_by(move || started(&folder).map(Some));
+        Ok(client)
     }
 }
 
-/// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note. Where the
-/// process is gone by the time it is asked, another is started.
-///
-/// # Errors
-/// When it cannot be started, or the index cannot be opened.
-pub(super) fn client(place: &IndexPaths) -> anyhow::Result<Client> {
-    let folder = place.folder.clone();
-    let home = Home::open(&folder)?;
-    touch(&folder);
-    let mut client = match connect(&home)? {
-        Some(client) => client,
-        None => started(&folder)?,
-    };
-    client.reconnect_by(move || started(&folder).map(Some));
-    client.ask_as(Some(AGENT));
-    Ok(client)
-}
-
-/// What the process says of itself, asked as the person.
+/// Asks with `GET`, as the agent that sees no private note. Where the index is just being opened, for another command, it is waited for.
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn process_status(client: &mut Client) -> anyhow::Result<Value> {
-    client.ask_as(None);
-    let status = client.get("/status", &());
-    client.ask_as(Some(AGENT));
-    status
+pub(super) fn get_as_agent<T: DeserializeOwned>(
+    client: &mut Client,
+    path: &str,
+    params: &impl Serialize,
+) -> anyhow::Result<T> {
+    let get = |client: &mut Client| {
+        let answer = client.ask_as(Some(AGENT)).get(path, params);
+        client.ask_as(None);
+        answer
+    };
+    let is_early = |error: &anyhow::Error| {
+        error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
+    };
+    match get(client) {
+        Err(error) if is_early(&error) => {
+            catch_up(client)?;
+            get(client)
+        }
+        answer => answer,
+    }
 }
 
 /// Has the index in a folder opened, and waits until it has read its files.
@@ -163,8 +149,11 @@ fn started(folder: &Path) -> anyhow::Result<Client> {
     bail!("the index is closed as soon as it is open; ask again in a moment")
 }
 
-/// Waits until all files can be found by their words, asked as the person.
-fn catch_up(client: &mut Client) -> anyhow::Result<()> {
+/// Waits until all files can be found by their words.
+///
+/// # Errors
+/// When it does not answer.
+pub(super) fn catch_up(client: &mut Client) -> anyhow::Result<()> {
     let started = Instant::now();
     loop {
         let status: Value = client.get("/status", &())?;
@@ -183,10 +172,7 @@ fn catch_up(client: &mut Client) -> anyhow::Result<()> {
 }
 
 fn connect(home: &Home) -> anyhow::Result<Option<Client>> {
-    match home.daemon() {
-        Some(daemon) => Client::connect(&daemon.socket, PATIENCE),
-        None => Ok(None),
-    }
+    home.daemon().map_or(Ok(None), |daemon| Client::connect(&daemon.socket, PATIENCE))
 }
 
 /// Idle timeout after which an index that gets no command is closed.
@@ -209,7 +195,7 @@ const MAX_LOG_BYTES: u64 = 1 << 20;
 pub(super) fn keep() -> anyhow::Result<Outcome> {
     let options = HostOptions {
         folder: indexes_folder()?,
-        is_unused: Box::new(|folder| is_unused(folder, SystemTime::now())),
+        is_unused: Arc::new(|folder| is_unused(folder, SystemTime::now())),
         lingers: LINGER_PERIOD,
     };
     exit::after(async {
@@ -229,7 +215,7 @@ pub(super) fn keep() -> anyhow::Result<Outcome> {
 pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
     let all = indexes_folder()?;
     let (socket, started) = (HostOptions::socket(&all), Instant::now());
-    let mut child: Option<Child> = None;
+    let (mut child, log): (Option<Child>, _) = (None, log_file(&all).display().to_string());
     loop {
         let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
         match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
@@ -239,10 +225,7 @@ pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
             None => {
                 let ended = child.as_mut().map(Child::try_wait).transpose()?.flatten();
                 if ended.is_some_and(|status| !status.success()) {
-                    bail!(
-                        "the process that answers for the indexes cannot start; {} says why",
-                        log_file(&all).display()
-                    );
+                    bail!("the process that answers for the indexes cannot start; {log} says why");
                 }
                 if child.is_none() || ended.is_some() {
                     child = Some(start_process(&all)?);
@@ -250,7 +233,7 @@ pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
             }
         }
         if started.elapsed() > STARTS_WITHIN {
-            bail!("the process that answers for the indexes does not start; {} may say why", log_file(&all).display());
+            bail!("the process that answers for the indexes does not start; {log} may say why");
         }
         std::thread::sleep(LOOK_AGAIN);
     }
@@ -302,26 +285,14 @@ fn is_unused(folder: &Path, now: SystemTime) -> bool {
     idle > IDLE_TIMEOUT || !folder.join(FILE_NAME).exists()
 }
 
-/// Says so now and then, until it is dropped.
-pub(super) struct StillAsked(Arc<AtomicBool>);
-
-/// For as long as what this gives lives, the index is not closed for want of questions.
-pub(super) fn asking(folder: &Path) -> StillAsked {
-    let (over, folder) = (Arc::new(AtomicBool::new(false)), folder.to_owned());
-    let until = Arc::clone(&over);
+/// Says so now and then from here on, so that the index is not closed for want of questions while this process lives.
+pub(super) fn keep_open(folder: PathBuf) {
     std::thread::spawn(move || {
-        while !until.load(Ordering::Relaxed) {
+        loop {
             touch(&folder);
             std::thread::sleep(TOUCH_INTERVAL);
         }
     });
-    StillAsked(over)
-}
-
-impl Drop for StillAsked {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::collection::not_found;
-use super::index::{QmdIndex, process_status, touch};
+use super::index::{QmdIndex, catch_up, get_as_agent, touch};
 use super::shapes::{FOR_QMD, in_a_line};
 use crate::cli::client::Client;
 use crate::cli::exit::Outcome;
 use crate::cli::terminal::{bytes, remark, say, stdout};
+use crate::serve::qmd::QmdDocument;
 
 /// Between two looks at how far the model is.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -32,15 +32,13 @@ impl QmdLsArgs {
             return collections(index, self.json);
         };
         let (name, folder) = what.trim_end_matches('/').split_once('/').unwrap_or((what.trim_end_matches('/'), ""));
-        if index.collections.named(name).is_none() {
-            return not_found(name);
-        }
+        index.collections.required(name)?;
         let mut documents = index.documents.all(Some(name))?;
         documents.retain(|document| document.path.starts_with(folder));
         if self.json {
-            let object = |document: &crate::serve::qmd::QmdDocument| {
-                let docid = format!("#{}", document.docid());
-                json!({ "file": document.address(), "docid": docid, "title": document.title, "modified_at": document.modified_at })
+            let object = |document: &QmdDocument| {
+                let (file, docid) = (document.address(), document.docid());
+                json!({ "file": file, "docid": docid, "title": document.title, "modified_at": document.modified_at })
             };
             stdout().json(&documents.iter().map(object).collect::<Vec<_>>())?;
             return Ok(Outcome::Done);
@@ -127,8 +125,8 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     index.documents.refresh()?;
     let documents = index.documents.all(None)?;
     let mut client = index.client()?;
-    let status = process_status(&mut client)?;
-    let (embedded, pending) = vectors(index, &mut client)?;
+    let status: Value = client.get("/status", &())?;
+    let (embedded, pending) = vectors(&mut client)?;
     let collections = index.collections.collections.iter().map(|collection| {
         let of = documents.iter().filter(|document| document.collection == collection.name);
         let last = of.clone().map(|document| document.modified_at.as_str()).max();
@@ -145,8 +143,8 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
 }
 
 /// How many passages have their vectors, and how many need them, of those that a program may see.
-fn vectors(index: &QmdIndex, client: &mut Client) -> anyhow::Result<(u64, u64)> {
-    let seen: Value = index.get(client, "/status", &())?;
+fn vectors(client: &mut Client) -> anyhow::Result<(u64, u64)> {
+    let seen: Value = get_as_agent(client, "/status", &())?;
     let chunks = seen["chunks"].as_u64().unwrap_or_default();
     let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
     Ok((embedded, chunks.saturating_sub(embedded)))
@@ -154,7 +152,7 @@ fn vectors(index: &QmdIndex, client: &mut Client) -> anyhow::Result<(u64, u64)> 
 
 /// Says how many passages need vectors, where any do.
 pub(super) fn say_pending(index: &QmdIndex) -> anyhow::Result<()> {
-    let (_, pending) = vectors(index, &mut index.client()?)?;
+    let (_, pending) = vectors(&mut index.client()?)?;
     if pending > 0 {
         say!("Run 'qmd embed' to update embeddings ({pending} unique hashes need vectors)")?;
     }
@@ -185,9 +183,8 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     index.documents.check()?;
     let changes = index.documents.refresh()?;
     let mut client = index.client()?;
-    client.ask_as(None);
     let _: Value = client.post_repeatable("/reindex", &json!({ "full": false }))?;
-    index.catch_up(&mut client)?;
+    catch_up(&mut client)?;
     for collection in &index.collections.collections {
         if collection.update.is_some() {
             remark!("qmd: the command of {} that QMD would run before an update is not run", collection.name);
@@ -197,15 +194,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     for (at, collection) in index.collections.collections.iter().enumerate() {
         let found = changes.get(&collection.name).copied().unwrap_or_default();
         say!("[{}/{total}] {} ({})", at + 1, collection.name, collection.pattern)?;
-        say!(
-            "Collection: {} ({})\n\nIndexed: {} new, {} updated, {} unchanged, {} removed\n",
-            collection.path.display(),
-            collection.pattern,
-            found.new,
-            found.updated,
-            found.unchanged,
-            found.removed
-        )?;
+        say!("Collection: {} ({})\n\nIndexed: {found}\n", collection.path.display(), collection.pattern)?;
     }
     say!("✓ All collections updated.\n")?;
     say_pending(index)?;
@@ -238,9 +227,9 @@ pub(super) struct QmdEmbedArgs {
 /// Waits until all can be found by its meaning, or no model is there for that.
 pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     let mut client = index.client()?;
-    index.catch_up(&mut client)?;
+    catch_up(&mut client)?;
     loop {
-        let status = process_status(&mut client)?;
+        let status: Value = client.get("/status", &())?;
         match status["model"]["state"].as_str() {
             Some("off") => say!("No model is configured; searches are by words.")?,
             Some("failed") => say!("The model cannot be used; searches are by words: {}", status["model"])?,

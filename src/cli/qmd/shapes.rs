@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::index::QmdIndex;
 use crate::cli::exit::Outcome;
@@ -76,7 +76,7 @@ impl QmdNumbersArgs {
 impl QmdFormatArgs {
     /// `#` and the docid; nothing where files are named by where they are.
     fn docid(&self, document: &QmdDocument) -> String {
-        if self.full_path { String::new() } else { format!("#{}", document.docid()) }
+        if self.full_path { String::new() } else { document.docid() }
     }
 
     /// The format; of several the first of these.
@@ -111,8 +111,6 @@ pub(super) struct QmdHit {
     pub(super) explained: Option<Value>,
 }
 
-const CSV_HEAD: &str = "docid,score,file,title,context,line,snippet";
-
 /// Prints hits.
 pub(super) fn print_hits(hits: &[QmdHit], args: &QmdFormatArgs) -> anyhow::Result<()> {
     let (format, numbers) = (args.format(), args.numbers.are_wanted(false));
@@ -123,22 +121,15 @@ pub(super) fn print_hits(hits: &[QmdHit], args: &QmdFormatArgs) -> anyhow::Resul
         let first = if hit.body.is_none() && matches!(format, QmdFormat::Text | QmdFormat::Csv) { hit.line } else { 1 };
         if numbers { numbered(&text.split('\n').collect::<Vec<_>>(), first) } else { text.clone() }
     };
-    if format == QmdFormat::Json {
-        out.json(&hits.iter().map(|hit| as_json(hit, shown(hit))).collect::<Vec<_>>())?;
-        return Ok(());
-    }
-    if hits.is_empty() {
-        // What is read by a program has no line of its own for it.
-        match format {
-            QmdFormat::Csv => writeln!(out, "{CSV_HEAD}")?,
-            QmdFormat::Xml => writeln!(out, "<results></results>")?,
-            QmdFormat::Files | QmdFormat::Markdown => {}
-            QmdFormat::Text | QmdFormat::Json => writeln!(out, "No results found.")?,
+    match format {
+        QmdFormat::Json => {
+            out.json(&hits.iter().map(|hit| as_json(hit, shown(hit))).collect::<Vec<_>>())?;
+            return Ok(());
         }
-        return Ok(());
-    }
-    if format == QmdFormat::Csv {
-        writeln!(out, "{CSV_HEAD}")?;
+        QmdFormat::Csv => writeln!(out, "docid,score,file,title,context,line,snippet")?,
+        QmdFormat::Xml if hits.is_empty() => writeln!(out, "<results></results>")?,
+        QmdFormat::Text if hits.is_empty() => writeln!(out, "No results found.")?,
+        _ => {}
     }
     for (at, hit) in hits.iter().enumerate() {
         let QmdHit { document, address, score, line, .. } = hit;
@@ -200,24 +191,20 @@ fn columns(cells: &[&str]) -> String {
 
 fn as_json(hit: &QmdHit, text: String) -> Value {
     let document = &hit.document;
-    let mut object = Map::new();
-    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("docid", format!("#{}", document.docid()).into());
-    put("score", ((hit.score * 100.0).round() / 100.0).into());
-    put("file", hit.address.as_str().into());
-    put("title", document.title.as_str().into());
-    put("collection", document.collection.as_str().into());
-    put("line", hit.line.into());
-    put("start_line", hit.first.into());
-    put("end_line", hit.last.into());
-    if let Some(context) = &hit.context {
-        put("context", context.as_str().into());
+    without_nulls(json!({
+        "docid": document.docid(), "score": (hit.score * 100.0).round() / 100.0, "file": hit.address,
+        "title": document.title, "collection": document.collection, "line": hit.line, "start_line": hit.first,
+        "end_line": hit.last, "context": hit.context, (if hit.body.is_some() { "body" } else { "snippet" }): text,
+        "explain": hit.explained,
+    }))
+}
+
+/// An object without the keys that say nothing.
+fn without_nulls(mut object: Value) -> Value {
+    if let Some(object) = object.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
     }
-    put(if hit.body.is_some() { "body" } else { "snippet" }, text.into());
-    if let Some(explained) = &hit.explained {
-        put("explain", explained.clone());
-    }
-    Value::Object(object)
+    object
 }
 
 /// A document that was asked for, or why it is not given.
@@ -297,18 +284,10 @@ pub(super) fn print_documents(given: &[GivenDocument], args: &QmdFormatArgs) -> 
 }
 
 fn document_as_json(GivenDocument { document, address, context, text }: &GivenDocument) -> Value {
-    let mut object = json!({ "file": address, "docid": format!("#{}", document.docid()), "title": document.title });
-    if let Some(context) = context {
-        object["context"] = context.as_str().into();
-    }
-    match text {
-        Ok(text) => object["body"] = text.as_str().into(),
-        Err(why) => {
-            object["skipped"] = true.into();
-            object["reason"] = why.as_str().into();
-        }
-    }
-    object
+    without_nulls(json!({
+        "file": address, "docid": document.docid(), "title": document.title, "context": context,
+        "body": text.as_ref().ok(), "skipped": text.is_err().then_some(true), "reason": text.as_ref().err(),
+    }))
 }
 
 /// Where a document is on the disk, from the current folder if it is below that; its address where that cannot be told.

@@ -7,7 +7,9 @@ use utoipa::ToSchema;
 
 use super::ask::JsonBody;
 use super::endpoint::{Asked, Endpoint, EndpointMethod, EndpointText, Endpoints, endpoints, wants_fresh};
-use super::qmd::{Browsing, Deleted, Ingest, Named, Page, QmdFound, SearchBody, Searching, drop_chunk, find, keep};
+use super::qmd::{
+    Browsing, Deleted, Ingest, Named, Page, QmdFound, SearchBody, Searching, browse, drop_chunk, find, keep,
+};
 use crate::access::request::{EventSender, MemoryWriter, Owner, RequestError, Viewer};
 use crate::base::config::Mode;
 use crate::serve::wire::*;
@@ -367,18 +369,13 @@ endpoints! {
         HYBRID_FOR = POST "/query", JsonBody<SearchBody> => QmdFound, Viewer: |a| find(a, Mode::Hybrid);
 
         /// Lists passages, newest notes first.
-        BROWSE = GET "/browse", Query<Browsing> => Page, Viewer:
-            |a| {
-                let params = a.params.params()?;
-                crate::vault::notes::browse(a.role, &params).map(|found| Page::of(found, &params))
-            };
+        BROWSE = GET "/browse", Query<Browsing> => Page, Viewer: |a| browse(a.role, a.params);
 
         /// Saves a text: for the owner as a note, for an agent in its own memory. Answers when searches can find it.
         INGEST = POST "/ingest", JsonBody<Ingest> => Saved, Viewer: |a| keep(a.role, &a.params.params()?);
 
         /// Deletes the passage or note with a hash; for an agent, a passage of its own memory. Answers when searches no longer find it.
-        DELETE_CHUNK = POST "/delete-chunk", JsonBody<Named> => Deleted, Viewer:
-            |a| drop_chunk(a.role, &a.params.hash()?).map(Deleted::of);
+        DELETE_CHUNK = POST "/delete-chunk", JsonBody<Named> => Deleted, Viewer: |a| drop_chunk(a.role, a.params);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::access::request::{RequestError, Viewer};
 use crate::base::config::Mode;
 use crate::serve::wire::{
     Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, ForgetParams, HitView, Object, SaveParams,
-    Saved, SearchQuery, SearchResponse, Stats, whole,
+    Saved, SearchQuery, SearchResponse, whole,
 };
 use crate::{memory::agent as memory, serve::jobs, vault::notes};
 
@@ -37,7 +37,11 @@ pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> 
 #[utoipa::path(get, path = "/collections",
     responses((status = 200, body = Vec<NamedCollection>), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> Answer<Vec<NamedCollection>> {
-    ask(app, asking, |viewer: &Viewer| notes::stats(viewer).map(NamedCollection::all)).await
+    ask(app, asking, |viewer: &Viewer| {
+        let all = notes::stats(viewer)?.details.into_iter();
+        Ok(all.map(|(name, collection)| NamedCollection { name, collection }).collect())
+    })
+    .await
 }
 
 /// Embeds `text`, or keeps `content` as `/ingest` does.
@@ -50,7 +54,11 @@ pub(super) async fn embed(
 ) -> Answer<EmbedAnswer> {
     let asked = asked.read()?;
     ask(app, asking, move |viewer: &Viewer| match asked {
-        Embed::Text(asked) => jobs::embed(viewer, &asked.text, asked.kind()).map(EmbedAnswer::Embedded),
+        Embed::Text(EmbedText { text, options }) => {
+            let is_query = options.and_then(|options| options.is_query).unwrap_or_default();
+            let kind = if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document };
+            jobs::embed(viewer, &text, kind).map(EmbedAnswer::Embedded)
+        }
         Embed::Keep(asked) => keep(viewer, &asked.params()?).map(EmbedAnswer::Kept),
     })
     .await
@@ -67,18 +75,31 @@ pub(crate) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
     }
 }
 
+/// Lists passages, page by page.
+///
+/// # Errors
+/// As [`notes::browse`].
+pub(super) fn browse(viewer: &Viewer, asked: Browsing) -> Result<Page, RequestError> {
+    let Browsing { collection, limit, offset, db_path } = asked;
+    one_index(db_path.as_deref())?;
+    let params = BrowseParams { collection: said(collection), limit, offset, ..BrowseParams::default() };
+    let Browse { chunks, total } = notes::browse(viewer, &params)?;
+    Ok(Page { chunks, total, offset: offset.unwrap_or(0) })
+}
+
 /// Drops the chunk with a hash, and says what brings it back.
 ///
 /// # Errors
 /// As [`notes::forget`] and [`memory::drop_chunk`].
-pub(crate) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
-    match viewer.owner() {
+pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Result<Deleted, RequestError> {
+    one_index(db_path.as_deref())?;
+    let checkpoint_id = match viewer.owner() {
         Some(owner) => {
-            let params = ForgetParams { hash: Some(hash.to_owned()), ..ForgetParams::default() };
-            notes::forget(&owner, &params).map(|forgotten| forgotten.checkpoint_id)
+            notes::forget(&owner, &ForgetParams { hash: Some(hash), ..ForgetParams::default() })?.checkpoint_id
         }
-        None => memory::drop_chunk(&viewer.memory_writer()?, hash).map(|change| Some(change.checkpoint_id)),
-    }
+        None => Some(memory::drop_chunk(&viewer.memory_writer()?, &hash)?.checkpoint_id),
+    };
+    Ok(Deleted { ok: true, checkpoint_id })
 }
 
 /// Maximum length of a title or a tag, in characters; the rest of a longer one does not count.
@@ -190,14 +211,6 @@ pub(crate) struct Browsing {
     db_path: Option<String>,
 }
 
-impl Browsing {
-    pub(crate) fn params(self) -> Result<BrowseParams, RequestError> {
-        one_index(self.db_path.as_deref())?;
-        let (limit, offset) = (self.limit, self.offset);
-        Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
-    }
-}
-
 /// A page of passages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Page {
@@ -209,12 +222,6 @@ pub(crate) struct Page {
     offset: usize,
 }
 
-impl Page {
-    pub(crate) fn of(found: Browse, params: &BrowseParams) -> Self {
-        Self { chunks: found.chunks, total: found.total, offset: params.offset.unwrap_or(0) }
-    }
-}
-
 /// A collection, with its name.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NamedCollection {
@@ -224,27 +231,14 @@ pub(crate) struct NamedCollection {
     collection: Collection,
 }
 
-impl NamedCollection {
-    pub(crate) fn all(stats: Stats) -> Vec<Self> {
-        stats.details.into_iter().map(|(name, collection)| Self { name, collection }).collect()
-    }
-}
-
 /// A text to embed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EmbedText {
     /// Up to 50 KB. Of a longer text than the model reads, the rest does not count.
-    pub(crate) text: String,
+    text: String,
     /// How to embed it.
-    pub(crate) options: Option<EmbedOptions>,
-}
-
-impl EmbedText {
-    pub(crate) fn kind(&self) -> EmbeddedAs {
-        let is_query = self.options.as_ref().and_then(|options| options.is_query).unwrap_or_default();
-        if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document }
-    }
+    options: Option<EmbedOptions>,
 }
 
 /// How to embed.
@@ -352,13 +346,6 @@ pub(crate) struct Named {
     db_path: Option<String>,
 }
 
-impl Named {
-    pub(crate) fn hash(self) -> Result<String, RequestError> {
-        one_index(self.db_path.as_deref())?;
-        Ok(self.hash)
-    }
-}
-
 /// What was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
@@ -369,12 +356,6 @@ pub(crate) struct Deleted {
     checkpoint_id: Option<String>,
 }
 
-impl Deleted {
-    pub(crate) fn of(checkpoint_id: Option<String>) -> Self {
-        Self { ok: true, checkpoint_id }
-    }
-}
-
 /// Programs send empty texts for what they do not want to say.
 fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
@@ -382,18 +363,22 @@ fn said(text: Option<String>) -> Option<String> {
 
 /// Pages and files have titles of any form: one line of it, of the length that a title may have.
 fn as_title(title: &str) -> Option<String> {
-    let words: Vec<&str> =
-        title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
-    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
-    Some(title).filter(|title| !title.is_empty())
+    words_with(" ", title)
 }
 
 /// A tag as Obsidian has them: no `#` before it and no white space in it.
 fn as_tag(tag: &str) -> Option<String> {
-    let words = tag.trim_start_matches('#').split(|c: char| c.is_whitespace() || c.is_control());
-    let tag = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
-    let tag: String = tag.trim_start_matches('#').chars().take(MAX_TITLE_CHARS).collect();
-    Some(tag).filter(|tag| !tag.is_empty())
+    words_with("-", tag.trim_start_matches(|c: char| c == '#' || is_space(c)))
+}
+
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || c.is_control()
+}
+
+fn words_with(between: &str, text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+    let text: String = words.join(between).chars().take(MAX_TITLE_CHARS).collect();
+    said(Some(text))
 }
 
 /// `qmd serve` opens whatever index a request names. Here there is one, and to act on it in the place of another would be wrong.

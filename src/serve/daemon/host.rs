@@ -6,15 +6,16 @@ use std::fs::{File, TryLockError};
 use std::future::Future;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream as BlockingStream;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{Daemon, DaemonError, Serves, listen_locally};
@@ -35,15 +36,12 @@ const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
 /// Timeout of reading from a connection, and of writing to it.
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum number of connections that are answered at a time; more wait.
-const AT_A_TIME: usize = 64;
-
 /// How the vaults of a process are kept.
 pub(crate) struct HostOptions {
     /// Where its socket and its lock are; it is made private where it is not there.
     pub folder: PathBuf,
     /// Whether the open vault of a folder is to be closed: nobody has asked it for a while, or its folder is gone.
-    pub is_unused: Box<dyn Fn(&Path) -> bool + Send + Sync>,
+    pub is_unused: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// How long it goes on without a vault, so that one which is opened anew finds it.
     pub lingers: Duration,
 }
@@ -81,45 +79,42 @@ impl VaultHost {
         let Self { options, _lock, listener } = self;
         let socket = HostOptions::socket(&options.folder);
         let (stopping, stopped) = watch::channel(false);
-        let house = Arc::new(House { options, vaults: Mutex::default(), all_closed: AtomicBool::new(true), stopped });
-        let free = Arc::new(Semaphore::new(AT_A_TIME));
-        let mut stop = std::pin::pin!(stop);
-        let mut removed = std::pin::pin!(removed(&socket));
-        let (mut asked, mut empty_since) = (JoinSet::new(), Instant::now());
+        let vaults =
+            HostedVaults { open: BTreeMap::new(), tasks: JoinSet::new(), empty_since: Instant::now(), ending: false };
+        let house = Arc::new(House { options, vaults: Mutex::new(vaults), stopped });
+        let (mut stop, mut look) = (std::pin::pin!(stop), tokio::time::interval(LOOK_AGAIN));
+        let mut asked = JoinSet::new();
         loop {
-            while asked.try_join_next().is_some() {}
             tokio::select! {
                 () = &mut stop => break,
-                // Nobody finds it any more, and another begins.
-                () = &mut removed => break,
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
                 Ok((stream, _)) = listener.accept() => {
-                    let (house, free) = (Arc::clone(&house), Arc::clone(&free));
-                    asked.spawn(async move {
-                        let Ok(_turn) = free.acquire_owned().await else { return };
-                        house.answer(stream).await;
-                    });
-                    continue;
+                    let house = Arc::clone(&house);
+                    asked.spawn(async move { house.answer(stream).await });
                 }
-            }
-            if !house.vaults().open.is_empty() {
-                empty_since = Instant::now();
-            }
-            if empty_since.elapsed() > house.options.lingers && house.ends_if_empty() {
-                break;
+                _ = look.tick() => {
+                    while asked.try_join_next().is_some() {}
+                    let place = socket.clone();
+                    // Without its socket nobody finds it any more, and another begins.
+                    #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+                    if !blocking(move || place.exists()).await || house.ends_if_empty() {
+                        break;
+                    }
+                }
             }
         }
         house.vaults().ending = true;
         drop(listener);
-        let place = socket.clone();
         #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
-        let _ = spawn_blocking(move || std::fs::remove_file(place)).await;
+        let _ = blocking(move || std::fs::remove_file(socket)).await;
         let _ = stopping.send(true);
         let mut tasks = std::mem::take(&mut house.vaults().tasks);
-        while tasks.join_next().await.is_some() {}
+        let mut all_closed = true;
+        while let Some(closed) = tasks.join_next().await {
+            all_closed &= closed.unwrap_or(false);
+        }
         // Whoever waits is told.
         while asked.join_next().await.is_some() {}
-        house.all_closed.load(Ordering::Relaxed)
+        all_closed
     }
 }
 
@@ -153,41 +148,21 @@ fn only_one(folder: &Path) -> Result<Option<(File, UnixListener)>, FsError> {
     Ok(Some((lock, listen_locally(&socket)?)))
 }
 
-/// Done when a file is not there any more.
-async fn removed(file: &Path) {
-    loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        let looked_for = file.to_owned();
-        #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
-        if !spawn_blocking(move || looked_for.exists()).await.unwrap_or(true) {
-            return;
-        }
-    }
-}
-
 /// What all connections share.
 struct House {
     options: HostOptions,
     vaults: Mutex<HostedVaults>,
-    all_closed: AtomicBool,
     stopped: watch::Receiver<bool>,
 }
 
-#[derive(Default)]
 struct HostedVaults {
-    open: BTreeMap<PathBuf, watch::Receiver<HostedState>>,
-    tasks: JoinSet<()>,
+    /// What whoever wants each of them is answered; nothing yet while it is being opened or closed.
+    open: BTreeMap<PathBuf, watch::Receiver<Option<HostAnswer>>>,
+    /// Each says in the end whether the vault's stores could be closed.
+    tasks: JoinSet<bool>,
+    empty_since: Instant,
     /// Nothing is opened any more.
     ending: bool,
-}
-
-/// How a vault is.
-#[derive(Debug, Clone)]
-enum HostedState {
-    Opening,
-    Open,
-    Closing,
-    Refused(String),
 }
 
 impl House {
@@ -196,10 +171,13 @@ impl House {
         self.vaults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that nothing is opened any more, where nothing is open.
+    /// Says that nothing is opened any more, where nothing has been open for a while.
     fn ends_if_empty(&self) -> bool {
         let mut vaults = self.vaults();
-        vaults.ending |= vaults.open.is_empty();
+        if !vaults.open.is_empty() {
+            vaults.empty_since = Instant::now();
+        }
+        vaults.ending |= vaults.empty_since.elapsed() > self.options.lingers;
         vaults.ending
     }
 
@@ -230,66 +208,58 @@ impl House {
         HostAnswer::Status(HostStatus { pid: std::process::id(), vaults, model_loads: model_loads() })
     }
 
-    /// Opens a vault, and waits until it is served.
+    /// Opens a vault, and waits until it is served. One that is being closed is opened anew.
     async fn open(self: &Arc<Self>, folder: PathBuf) -> HostAnswer {
         loop {
-            let mut state = {
+            let mut answer = {
                 let mut vaults = self.vaults();
                 if vaults.ending {
                     return HostAnswer::Ending;
                 }
                 match vaults.open.get(&folder) {
-                    Some(state) => state.clone(),
+                    Some(answer) => answer.clone(),
                     None => {
-                        let (tell, state) = watch::channel(HostedState::Opening);
-                        vaults.open.insert(folder.clone(), state.clone());
+                        let (tell, answer) = watch::channel(None);
+                        vaults.open.insert(folder.clone(), answer.clone());
                         vaults.tasks.spawn(Arc::clone(self).keep(folder.clone(), tell));
-                        state
+                        answer
                     }
                 }
             };
-            let settled = state.wait_for(|state| !matches!(state, HostedState::Opening)).await;
-            match settled.map(|state| state.clone()) {
-                Ok(HostedState::Open) => return HostAnswer::Opened,
-                Ok(HostedState::Refused(why)) => return HostAnswer::Refused(why),
-                // It is opened anew when it is closed.
-                Ok(HostedState::Closing | HostedState::Opening) | Err(_) => {
-                    tokio::time::sleep(TRY_AGAIN).await;
-                }
+            if let Ok(answer) = answer.wait_for(Option::is_some).await
+                && let Some(answer) = &*answer
+            {
+                return answer.clone();
             }
         }
     }
 
-    /// Keeps a vault open until it is to be closed. Whatever becomes of it, the others go on.
-    async fn keep(self: Arc<Self>, folder: PathBuf, tell: watch::Sender<HostedState>) {
-        let tell = Arc::new(tell);
-        let serving = tokio::spawn(Arc::clone(&self).serve(folder.clone(), Arc::clone(&tell)));
-        let ended = serving.await;
+    /// Keeps a vault open until it is to be closed, and says whether its stores could be. Whatever becomes of it, the others go on.
+    async fn keep(self: Arc<Self>, folder: PathBuf, tell: watch::Sender<Option<HostAnswer>>) -> bool {
+        let ended = AssertUnwindSafe(self.serve(&folder, &tell)).catch_unwind().await;
         self.vaults().open.remove(&folder);
-        match ended {
-            Ok(Ok(true)) => {}
-            Ok(Ok(false)) => self.all_closed.store(false, Ordering::Relaxed),
-            Ok(Err(why)) => {
-                tracing::warn!("{} cannot be opened: {why}", folder.display());
-                tell.send_replace(HostedState::Refused(why));
-            }
-            Err(panicked) => {
-                tracing::error!("{} is closed, as it failed unexpectedly: {panicked}", folder.display());
-                self.all_closed.store(false, Ordering::Relaxed);
-                tell.send_replace(HostedState::Refused("it failed unexpectedly; please report this".into()));
-            }
-        }
+        let failed = ended.is_err();
+        let why = match ended {
+            Ok(Ok(closed)) => return closed,
+            Ok(Err(why)) => why,
+            Err(_) => "it failed unexpectedly; please report this".into(),
+        };
+        tracing::warn!("{} is not open: {why}", folder.display());
+        tell.send_replace(Some(HostAnswer::Refused(why)));
+        !failed
     }
 
     /// Serves a vault. Says whether its stores could be closed.
-    async fn serve(self: Arc<Self>, folder: PathBuf, tell: Arc<watch::Sender<HostedState>>) -> Result<bool, String> {
+    async fn serve(&self, folder: &Path, tell: &watch::Sender<Option<HostAnswer>>) -> Result<bool, String> {
+        let folder = folder.to_owned();
         // Its disk may not answer, and the others are not to wait for it.
-        let Some((home, daemon)) = blocking(move || open(&folder)).await? else {
-            tell.send_replace(HostedState::Open);
+        let opened = blocking(move || open(&folder)).await?;
+        let Some((home, daemon)) = opened else {
+            tell.send_replace(Some(HostAnswer::Opened));
             return Ok(true);
         };
         let mut is_over = self.is_over(&home).await;
-        tell.send_replace(HostedState::Open);
+        tell.send_replace(Some(HostAnswer::Opened));
         let over = async {
             let mut stopped = self.stopped.clone();
             while !is_over {
@@ -299,15 +269,15 @@ impl House {
                 }
                 is_over = self.is_over(&home).await;
             }
-            tell.send_replace(HostedState::Closing);
+            tell.send_replace(None);
         };
         Ok(daemon.run(over).await)
     }
 
     /// Whether an open vault is to be closed.
-    async fn is_over(self: &Arc<Self>, home: &Home) -> bool {
-        let (house, home) = (Arc::clone(self), home.clone());
-        blocking(move || home.is_lock_wanted() || (house.options.is_unused)(home.root())).await
+    async fn is_over(&self, home: &Home) -> bool {
+        let (is_unused, home) = (Arc::clone(&self.options.is_unused), home.clone());
+        blocking(move || home.is_lock_wanted() || is_unused(home.root())).await
     }
 }
 

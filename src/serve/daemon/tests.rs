@@ -28,7 +28,7 @@ fn options(folder: &Path, is_idle: &Arc<AtomicBool>, lingers: Duration) -> HostO
     let is_idle = Arc::clone(is_idle);
     HostOptions {
         folder: folder.join("host"),
-        is_unused: Box::new(move |vault| {
+        is_unused: Arc::new(move |vault| {
             assert!(!vault.ends_with("bad"), "this one fails");
             vault.ends_with("idle") && is_idle.load(Ordering::SeqCst)
         }),

@@ -1,12 +1,15 @@
 //! `get` and `fetch`: the texts of passages and notes, by whatever names them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::tool::{DATA, Render, ToolEntry, count};
 use crate::access::request::{RequestError, Viewer};
-use crate::serve::wire::{ListingParams, NoteParams, passage_citation, percent_encode_path, split_lines, split_page};
+use crate::serve::wire::{
+    ListingParams, NoteParams, passage_citation, percent_decode, percent_encode_path, split_lines, split_page,
+};
 use crate::text::note::Lines;
 use crate::vault::attachments::page_lines;
 use crate::vault::notes;
@@ -163,30 +166,15 @@ struct FetchArgs {
     id: String,
 }
 
-/// A document.
+/// A document, as ChatGPT reads it.
 #[derive(Debug, Serialize)]
-struct FetchedNote {
-    id: String,
-    title: String,
-    text: String,
-    url: String,
-    metadata: FetchedMetadata,
-}
-
-/// What else is known of it: texts alone.
-#[derive(Debug, Serialize)]
-struct FetchedMetadata {
-    citation: String,
-    updated_at: String,
-    /// The `id` of what follows, where it is too long for one answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_id: Option<String>,
-}
+#[serde(transparent)]
+struct FetchedNote(Value);
 
 impl Render for FetchedNote {
     /// JSON in any case, as only the client for which it is there looks for this tool.
     fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        self.0.to_string()
     }
 }
 
@@ -206,8 +194,12 @@ fn fetch(viewer: &Viewer, FetchArgs { id }: FetchArgs) -> Result<FetchedNote, Re
         Reference::Note(_, None) | Reference::Hash(_) => read(viewer, &id, window(None))?,
     };
     let NoteText { citation, path, uri, title, updated_at, text, next_line, .. } = note;
-    let next_id = next_line.map(|line| format!("{path}#L{line}"));
-    Ok(FetchedNote { id, title, text, url: uri, metadata: FetchedMetadata { citation, updated_at, next_id } })
+    let mut metadata = json!({ "citation": citation, "updated_at": updated_at });
+    // What follows, where it is too long for one answer.
+    if let Some(line) = next_line {
+        metadata["next_id"] = format!("{path}#L{line}").into();
+    }
+    Ok(FetchedNote(json!({ "id": id, "title": title, "text": text, "url": uri, "metadata": metadata })))
 }
 
 /// Maximum of what one answer holds of a note, in bytes; the rest is asked for by line.
@@ -437,22 +429,10 @@ pub(super) fn path_of(uri: &str) -> Result<String, RequestError> {
     let not_one =
         || RequestError::invalid(format!("`{uri}` is not the URI of a note: `{SCHEME}path`, percent-encoded"));
     let encoded = uri.get(SCHEME.len()..).filter(|_| is_uri(uri)).ok_or_else(not_one)?;
-    decode(encoded).ok_or_else(not_one)
-}
-
-fn decode(encoded: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                u8::try_from(digit()? * 16 + digit()?).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    let path = percent_decode(encoded);
+    // Each `%` stands for one byte with the two digits behind it.
+    let is_whole = path.len() + 2 * encoded.matches('%').count() == encoded.len();
+    is_whole.then_some(path).ok_or_else(not_one)
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ use crate::serve::app::App;
 use crate::serve::wire::{
     ContextMode, ContextParams, ContextView, EntityView, EntriesParams, EntriesView, EntryAddParams, EntryAdded,
     FactSetParams, FactState, FactView, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, MemoryChange,
-    MemoryDeleteParams, MemoryFiles, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
-    MemorySaveParams, MemorySearchParams, MemoryText,
+    MemoryFiles, MemoryForgotten, MemorySearchParams, MemoryText,
 };
 use crate::text::derive::facts::{full_name, split_name};
 use crate::{memory::agent as memory, memory::entries, memory::facts, memory::graph, vault::notes};
@@ -71,7 +70,7 @@ impl Render for MemoryFiles {
 /// Nothing is asked.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct MemoryListArgs {}
+struct NoArgs {}
 
 pub(super) fn memory_tool() -> ToolEntry {
     let description = "Your own notes for later conversations. `search` before you `save`: what matters later (preferences, names, how something \
@@ -85,22 +84,12 @@ pub(super) fn memory_tool() -> ToolEntry {
     };
     let actions = vec![
         ToolAction::new("search", Effect::Reads, search),
-        ToolAction::new("list", Effect::Reads, |_, writer: &MemoryWriter, MemoryListArgs {}| memory::list(writer)),
-        ToolAction::new("get", Effect::Reads, |_, writer: &MemoryWriter, params: MemoryGetParams| {
-            memory::get(writer, &params)
-        }),
-        ToolAction::new("save", Effect::Changes, |_, writer: &MemoryWriter, params: MemorySaveParams| {
-            memory::save(writer, &params)
-        }),
-        ToolAction::new("delete", Effect::Changes, |_, writer: &MemoryWriter, params: MemoryDeleteParams| {
-            memory::delete(writer, &params)
-        }),
-        ToolAction::new("forget", Effect::Changes, |_, writer: &MemoryWriter, params: MemoryForgetParams| {
-            memory::forget(writer, &params)
-        }),
-        ToolAction::new("undo", Effect::Changes, |_, writer: &MemoryWriter, params: MemoryRestoreParams| {
-            memory::restore(writer, &params)
-        }),
+        ToolAction::new("list", Effect::Reads, |_, writer, NoArgs {}| memory::list(writer)),
+        ToolAction::new("get", Effect::Reads, |_, writer, params| memory::get(writer, &params)),
+        ToolAction::new("save", Effect::Changes, |_, writer, params| memory::save(writer, &params)),
+        ToolAction::new("delete", Effect::Changes, |_, writer, params| memory::delete(writer, &params)),
+        ToolAction::new("forget", Effect::Changes, |_, writer, params| memory::forget(writer, &params)),
+        ToolAction::new("undo", Effect::Changes, |_, writer, params| memory::restore(writer, &params)),
     ];
     ToolEntry::new("memory", "Your own memory", description, actions)
 }
@@ -453,11 +442,6 @@ pub(super) fn context_tool() -> ToolEntry {
     ToolEntry::reader("context", "Relevant memory", description, run)
 }
 
-/// Nothing is asked.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct StatusArgs {}
-
 /// What there is.
 #[derive(Debug, Serialize)]
 struct SeenStatus {
@@ -487,7 +471,7 @@ impl Render for SeenStatus {
 
 pub(super) fn status_tool() -> ToolEntry {
     let description = "Counts the notes that you can see, by collection (folder). If there are none, the user has given you no access.";
-    let run = |app: &App, viewer: &Viewer, StatusArgs {}: StatusArgs| {
+    let run = |app: &App, viewer: &Viewer, NoArgs {}: NoArgs| {
         let stats = notes::stats(viewer)?;
         let vault = match viewer.owner() {
             Some(owner) => serde_json::to_value(app.status(&owner)?).ok(),

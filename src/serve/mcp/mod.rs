@@ -9,8 +9,6 @@ mod resources;
 mod search;
 mod server;
 mod tool;
-mod tools;
 
 pub(crate) use server::{MAX_MESSAGE_BYTES, SESSION, router};
-pub(crate) use tool::count;
-pub(crate) use tools::changes_nothing;
+pub(crate) use tool::{changes_nothing, count, full_schema_of};

@@ -1,6 +1,7 @@
 //! `search`: passages with their citations, and `related`: the notes near a note, and its links.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
@@ -58,9 +59,10 @@ pub(super) struct Hits {
     /// What was asked.
     query: String,
     /// How it was looked for: keyword, semantic, hybrid or deep.
-    mode: String,
+    mode: Mode,
     /// The passages, the best first.
-    results: Vec<McpHit>,
+    #[serde(serialize_with = "hits_as_json")]
+    results: Vec<HitView>,
     /// How many less likely ones are left out.
     left_out: Option<usize>,
     /// Why the answer is less than it could be, when it is.
@@ -73,74 +75,30 @@ pub(super) struct Hits {
     stemmer: StemmerLanguage,
 }
 
-/// A passage that was found. `id`, `title` and `url` are what ChatGPT looks for.
-#[derive(Debug, Serialize)]
-pub(super) struct McpHit {
-    /// Its citation, which `fetch` and `get` take.
-    id: String,
-    /// The note's title.
-    title: String,
-    /// The note as a resource.
-    url: String,
-    /// Where it is, to be cited: `notes/api.md#L42-L58`.
-    citation: String,
-    /// The passage's name; `get` takes it.
-    hash: String,
-    /// The note's path.
-    path: String,
-    /// The headings it stands under, outermost first.
-    heading_path: Vec<String>,
-    /// The part of the passage that answers best.
-    snippet: String,
-    /// Its first line, from 1.
-    line_start: u32,
-    /// Its last line.
-    line_end: u32,
-    /// The note's collection.
-    collection: String,
-    /// The note's tags.
-    tags: Vec<String>,
-    /// When the note was last changed, as RFC 3339.
-    updated_at: String,
-    /// What the passages are ordered by; compares within one answer only.
-    score: f64,
-    /// How likely it answers, 0 to 1; compares across answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    relevance: Option<f64>,
-}
-
-impl From<HitView> for McpHit {
-    fn from(hit: HitView) -> Self {
-        let HitView { chunk, snippet, score, relevance, .. } = hit;
-        Self {
-            id: chunk.citation.clone(),
-            title: chunk.title,
-            url: uri_of(&chunk.path),
-            citation: chunk.citation,
-            hash: chunk.hash,
-            path: chunk.path,
-            heading_path: chunk.heading_path,
-            snippet,
-            line_start: chunk.line_start,
-            line_end: chunk.line_end,
-            collection: chunk.collection,
-            tags: chunk.tags,
-            updated_at: chunk.updated_at,
-            score,
-            relevance,
+/// The passages as programs read them. `id`, `title` and `url` are what ChatGPT looks for; `id` is the citation, which `fetch` and `get` take.
+fn hits_as_json<S: Serializer>(hits: &[HitView], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(hits.iter().map(|HitView { chunk, snippet, score, relevance, .. }| {
+        let mut hit = json!({
+            "id": chunk.citation, "title": chunk.title, "url": uri_of(&chunk.path), "citation": chunk.citation,
+            "hash": chunk.hash, "path": chunk.path, "heading_path": chunk.heading_path, "snippet": snippet,
+            "line_start": chunk.line_start, "line_end": chunk.line_end, "collection": chunk.collection,
+            "tags": chunk.tags, "updated_at": chunk.updated_at, "score": score,
+        });
+        if let Some(relevance) = relevance {
+            hit["relevance"] = json!(relevance);
         }
-    }
+        hit
+    }))
 }
 
 impl Hits {
     pub(super) fn of(found: SearchResponse, config: &SearchConfig) -> Self {
         let is_old = found.fresh == Some(false);
         let lacks: Vec<String> = found.degraded.into_iter().chain(is_old.then(|| MAY_LACK_THE_NEWEST.into())).collect();
-        let mode = serde_json::to_value(found.mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned()));
         Self {
             query: found.query,
-            mode: mode.unwrap_or_default(),
-            results: found.results.into_iter().map(McpHit::from).collect(),
+            mode: found.mode,
+            results: found.results,
             left_out: (found.left_out > 0).then_some(found.left_out),
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
             citations: config.citations,
@@ -165,20 +123,20 @@ impl Render for Hits {
             text += &format!("Note: {degraded}.\n");
         }
         let mut words = Highlighter::new(&self.query, self.stemmer);
-        for found in &self.results {
+        for HitView { chunk: found, snippet, relevance, .. } in &self.results {
             let (place, mut remark) = match self.citations {
                 Citations::Off => (String::new(), format!(" hash {}", found.hash)),
                 Citations::Auto | Citations::On => (format!("[{}] ", found.citation), String::new()),
             };
             let day = found.updated_at.split('T').next().unwrap_or_default();
-            remark += &match found.relevance {
+            remark += &match relevance {
                 Some(relevance) => format!(" ({relevance:.2}, {day})"),
                 None => format!(" ({day})"),
             };
             let names: Vec<&str> =
                 std::iter::once(&found.title).chain(&found.heading_path).map(String::as_str).collect();
-            words.turn_to_that_of(&found.snippet);
-            text += &format!("\n{}", hit(&place, &names, &remark, &found.snippet, &mut words));
+            words.turn_to_that_of(snippet);
+            text += &format!("\n{}", hit(&place, &names, &remark, snippet, &mut words));
             if self.citations == Citations::On {
                 text += &format!("{}\n", source_line(&found.path, found.line_start));
             }

@@ -25,7 +25,8 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use serde_json::{Value, json};
 
-use super::{resources, tools};
+use super::resources;
+use super::tool::{tool_named, tools_of};
 use crate::access::policy::RequestPermit;
 use crate::access::request::{Request, Role, Viewer};
 use crate::access::rules::{Principal, Token, Turn};
@@ -64,48 +65,37 @@ fn is_late(error: &axum::Error) -> bool {
     false
 }
 
-async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Response {
-    match request.extensions().get::<Principal>() {
-        Some(Principal::Capture(_)) | None => {
-            return refused(StatusCode::FORBIDDEN, &Value::Null, ErrorCode::INVALID_REQUEST, "nobody is known to ask");
-        }
-        Some(_) => {}
+async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Result<Response, Response> {
+    let unread = |status, code, why: &str| refused(status, &Value::Null, code, why);
+    if matches!(request.extensions().get(), Some(Principal::Capture(_)) | None) {
+        return Err(unread(StatusCode::FORBIDDEN, ErrorCode::INVALID_REQUEST, "nobody is known to ask"));
     }
     let (mut parts, body) = request.into_parts();
-    let bytes = match to_bytes(body, MAX_MESSAGE_BYTES).await {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            let (status, why) = match is_late(&error) {
-                true => (StatusCode::REQUEST_TIMEOUT, "timed out while receiving the message".to_owned()),
-                false => {
-                    (StatusCode::PAYLOAD_TOO_LARGE, format!("the message has more than {MAX_MESSAGE_BYTES} bytes"))
-                }
-            };
-            return refused(status, &Value::Null, ErrorCode::INVALID_REQUEST, &why);
-        }
-    };
-    let message = match check(&bytes) {
-        Ok(message) => message,
-        Err((code, message)) => return refused(StatusCode::BAD_REQUEST, &Value::Null, code, &message),
-    };
+    let bytes = to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|error| {
+        let (status, why) = match is_late(&error) {
+            true => (StatusCode::REQUEST_TIMEOUT, "timed out while receiving the message".to_owned()),
+            false => (StatusCode::PAYLOAD_TOO_LARGE, format!("the message has more than {MAX_MESSAGE_BYTES} bytes")),
+        };
+        unread(status, ErrorCode::INVALID_REQUEST, &why)
+    })?;
+    let message = check(&bytes).map_err(|(code, why)| unread(StatusCode::BAD_REQUEST, code, &why))?;
     let id = message.get("id").cloned().unwrap_or_default();
-    match Answers::to(&parts.uri, &parts.headers, &message) {
-        Ok(answers) => parts.extensions.insert(answers),
-        Err(wrong) => return refused(StatusCode::BAD_REQUEST, &id, ErrorCode::INVALID_REQUEST, &wrong),
-    };
+    let refused = |status, why: &str| refused(status, &id, ErrorCode::INVALID_REQUEST, why);
+    let answers = Answers::to(&parts.uri, &parts.headers, &message);
+    parts.extensions.insert(answers.map_err(|wrong| refused(StatusCode::BAD_REQUEST, &wrong))?);
     // The answer is JSON whatever the client takes beside it, so nobody is turned away who takes JSON alone.
     parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     let mut response = mcp.handle(HttpRequest::from_parts(parts, Body::from(bytes))).await.map(Body::new);
-    if let Some(session) = Answers::session(&message).filter(|_| response.status().is_success()) {
+    let status = response.status();
+    if let Some(session) = Answers::session(&message).filter(|_| status.is_success()) {
         response.headers_mut().insert(SESSION, session);
     }
     let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes() == b"application/json");
-    if response.status().as_u16() < 400 || is_json {
-        return response;
+    if status.as_u16() < 400 || is_json {
+        return Ok(response);
     }
-    let status = response.status();
     let said = to_bytes(response.into_body(), MAX_SENTENCE_BYTES).await.unwrap_or_default();
-    refused(status, &id, ErrorCode::INVALID_REQUEST, &String::from_utf8_lossy(&said))
+    Err(refused(status, &String::from_utf8_lossy(&said)))
 }
 
 /// Reads a message, if it can be one of JSON-RPC.
@@ -213,6 +203,11 @@ pub(super) struct Server {
 
 type CallContext = RequestContext<RoleServer>;
 
+type Paging = Option<PaginatedRequestParams>;
+
+/// What a request of the protocol comes to.
+pub(super) type Answer<T> = Result<T, ErrorData>;
+
 impl Server {
     pub(super) fn new(app: Arc<App>) -> Self {
         Self { app }
@@ -222,8 +217,8 @@ impl Server {
     async fn answer<T: Send + 'static>(
         &self,
         context: &CallContext,
-        with: impl FnOnce(&App, Request) -> Result<T, ErrorData> + Send + 'static,
-    ) -> Result<T, ErrorData> {
+        with: impl FnOnce(&App, Request) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
         let (principal, turn) = (asking(context)?, extension::<Turn>(context).unwrap_or_default());
         // Held until nothing works on the request any more.
         let place = extension::<Arc<RequestPermit>>(context);
@@ -246,8 +241,8 @@ impl Server {
     async fn view<T: Send + 'static>(
         &self,
         context: &CallContext,
-        with: impl FnOnce(&Viewer) -> Result<T, ErrorData> + Send + 'static,
-    ) -> Result<T, ErrorData> {
+        with: impl FnOnce(&Viewer) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
         let viewing = move |_: &App, request: Request| {
             let principal = request.principal().clone();
             Viewer::of(request).map_err(|error| resources::failed(&principal, error)).and_then(|viewer| with(&viewer))
@@ -262,7 +257,7 @@ fn extension<T: Clone + Send + Sync + 'static>(context: &CallContext) -> Option<
 }
 
 /// Who asks.
-fn asking(context: &CallContext) -> Result<Principal, ErrorData> {
+fn asking(context: &CallContext) -> Answer<Principal> {
     extension(context).ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
 }
 
@@ -280,46 +275,30 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(vault).with_instructions(INSTRUCTIONS)
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: CallContext,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let tools = tools::of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
+    async fn list_tools(&self, _: Paging, context: CallContext) -> Answer<ListToolsResult> {
+        let tools = tools_of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::named(name).map(|entry| entry.tool.clone())
+        tool_named(name).map(|entry| entry.tool.clone())
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: CallContext,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: CallContext) -> Answer<CallToolResponse> {
         let unknown = || ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None);
-        let entry = tools::named(&request.name).ok_or_else(unknown)?;
+        let entry = tool_named(&request.name).ok_or_else(unknown)?;
         let arguments = request.arguments.unwrap_or_default();
         let answers = extension(&context).unwrap_or(Answers::Text);
         let call = move |app: &App, request: Request| Ok(entry.call(app, request, arguments, answers));
         self.answer(&context, call).await.map(CallToolResponse::from)
     }
 
-    async fn list_resources(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: CallContext,
-    ) -> Result<ListResourcesResult, ErrorData> {
+    async fn list_resources(&self, request: Paging, context: CallContext) -> Answer<ListResourcesResult> {
         let cursor = request.and_then(|request| request.cursor);
         self.view(&context, move |viewer| resources::list(viewer, cursor.as_deref())).await
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: CallContext,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    async fn list_resource_templates(&self, _: Paging, _: CallContext) -> Answer<ListResourceTemplatesResult> {
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -327,36 +306,24 @@ impl ServerHandler for Server {
         &self,
         request: ReadResourceRequestParams,
         context: CallContext,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+    ) -> Answer<ReadResourceResponse> {
         self.view(&context, move |viewer| resources::read(viewer, &request.uri)).await.map(ReadResourceResponse::from)
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: CallContext,
-    ) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(&self, _: Paging, context: CallContext) -> Answer<ListPromptsResult> {
         Ok(ListPromptsResult::with_all_items(resources::prompts_of(&asking(&context)?)))
     }
 
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _: CallContext,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(&self, request: GetPromptRequestParams, _: CallContext) -> Answer<GetPromptResponse> {
         resources::prompt(&request.name, request.arguments.unwrap_or_default()).map(GetPromptResponse::from)
     }
 
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        context: CallContext,
-    ) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, request: CompleteRequestParams, context: CallContext) -> Answer<CompleteResult> {
         self.view(&context, move |viewer| resources::complete(viewer, &request)).await
     }
 
     /// What is no request of the protocol: either nobody knows the method, or its parameters could not be read.
-    async fn on_custom_request(&self, request: CustomRequest, _: CallContext) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, _: CallContext) -> Answer<CustomResult> {
         const KNOWN: [&str; 5] = ["completion/complete", "prompts/get", "resources/read", "tools/call", "initialize"];
         let method = request.method;
         Err(match KNOWN.contains(&method.as_str()) {

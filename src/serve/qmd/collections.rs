@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,23 @@ impl QmdCollections {
         self.collections.iter().find(|collection| collection.name == name)
     }
 
+    /// The one of a name, which has to be there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(crate) fn required(&self, name: &str) -> Result<&QmdCollection, QmdError> {
+        self.named(name).ok_or_else(|| QmdError::no_collection(name))
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub(crate) fn required_mut(&mut self, name: &str) -> Result<&mut QmdCollection, QmdError> {
+        let found = self.collections.iter_mut().find(|collection| collection.name == name);
+        found.ok_or_else(|| QmdError::no_collection(name))
+    }
+
     /// Adds one.
     ///
     /// # Errors
@@ -247,11 +264,11 @@ impl QmdCollections {
     pub(crate) fn load(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
         let path = place.folder.join(COLLECTIONS);
         let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.on("read", &path)?,
         };
-        let read = serde_json::from_slice(&bytes);
-        read.map(Some).map_err(|error| QmdError::Settings { path, reason: error.to_string() })
+        let wrong = |error| QmdError::Collection(format!("{} cannot be read: {error}", path.display()));
+        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
     }
 
     /// Keeps them, with all that makes the folder a vault. Only who has the vault's lock may change one that is there.
@@ -260,7 +277,7 @@ impl QmdCollections {
     /// When it cannot be written, or they are too many for one.
     pub(crate) fn save(&self, place: &IndexPaths) -> Result<(), QmdError> {
         let folder = &place.folder;
-        let settings = self.vault_settings(folder);
+        let settings = self.vault_settings(folder)?;
         if settings.len() as u64 > MAX_FILE_BYTES {
             return Err(QmdError::Collection(format!(
                 "{} collections are more than one index takes (their settings have {} bytes, of at most {MAX_FILE_BYTES}); \
@@ -285,24 +302,16 @@ impl QmdCollections {
     }
 
     /// The `memory.toml` of the vault, with what a person has changed of it.
-    fn vault_settings(&self, folder: &Path) -> String {
+    fn vault_settings(&self, folder: &Path) -> Result<String, QmdError> {
         let before = fs::read_to_string(folder.join(FILE_NAME)).unwrap_or_default();
         let head = before.split_once(BELOW).map_or(HEAD, |(head, _)| head);
-        let mut text = format!("{head}{BELOW}");
-        // TOML reads the strings of JSON as JSON does; no name and no path has a control character.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        for collection in self.in_vault() {
-            text += &format!(
-                "\n[[collections]]\nname = {}\npath = {}\npattern = {}\noverlap = true\n",
-                quoted(&collection.name),
-                quoted(&collection.path.to_string_lossy()),
-                quoted(&collection.pattern)
-            );
-            if !collection.exclude.is_empty() {
-                text += &format!("exclude = {}\n", serde_json::Value::from(collection.exclude));
-            }
-        }
-        text
+        let below = match self.in_vault() {
+            // An empty list would be a key of the section above.
+            none if none.is_empty() => String::new(),
+            all => toml::to_string(&BTreeMap::from([("collections", all)]))
+                .map_err(|error| QmdError::Collection(error.to_string()))?,
+        };
+        Ok(format!("{head}{BELOW}\n{below}"))
     }
 }
 
@@ -318,7 +327,7 @@ impl QmdCollections {
         let mut text = String::new();
         let read = File::open(&place.former).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         match read {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Self::default(), Vec::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => (Self::default(), Vec::new()),
             Err(error) => (Self::default(), vec![format!("{} cannot be read: {error}", place.former.display())]),
             Ok(_) => Self::of_text(&text, place.project()),
         }
@@ -375,12 +384,12 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 
 /// A folder that the configuration of a project names, if it lies within that: the configuration comes with whatever repository somebody
 /// has made, and names no folder of the person's elsewhere.
-fn within(project: &Path, path: &str) -> Option<std::path::PathBuf> {
+fn within(project: &Path, path: &str) -> Option<PathBuf> {
     let folder = project.join(path).canonicalize().ok()?;
     folder.starts_with(project.canonicalize().ok()?).then_some(folder)
 }
 
-fn below_home(path: &str) -> std::path::PathBuf {
+fn below_home(path: &str) -> PathBuf {
     match (Path::new(path).strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.into(),

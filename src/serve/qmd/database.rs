@@ -93,7 +93,7 @@ impl DocumentsDatabase {
     /// When nothing can be renamed or written there.
     pub(super) fn put_damaged_aside(&self) -> Result<(), QmdError> {
         let damaged = self.open.borrow().is;
-        put_damaged_aside(&self.file, damaged)?;
+        replace_unless(&self.file, || identity(&self.file) != Some(damaged))?;
         self.connection().map(drop)
     }
 }
@@ -108,18 +108,12 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
     create_private_dir(folder)?;
     loop {
         if !is_ours(file) {
-            // Whoever has an index in this folder waits for the same lock, so that nobody puts aside what another has just made.
-            let guard = File::open(folder).on("open", folder)?;
-            guard.lock().on("lock", folder)?;
-            if !is_ours(file) {
-                set_aside(file)?;
-                make(file)?;
-            }
+            replace_unless(file, || is_ours(file))?;
         }
         // Else it was replaced while it was opened.
         let Some(before) = identity(file) else { continue };
         match connect(file) {
-            Err(error) if error.is_damage() => put_damaged_aside(file, before)?,
+            Err(error) if error.is_damage() => replace_unless(file, || identity(file) != Some(before))?,
             connected => {
                 let connection = connected?;
                 if identity(file) == Some(before) {
@@ -130,15 +124,15 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
     }
 }
 
-/// Puts a database of ours aside that cannot be read, if it is still there, and makes one that is empty.
-fn put_damaged_aside(file: &Path, damaged: DatabaseFileId) -> Result<(), QmdError> {
+/// Puts what stands at a path aside and makes a database that is empty, unless that is not needed any more. Whoever has an index in this
+/// folder waits for the same lock, so that nobody puts aside what another has just made.
+fn replace_unless(file: &Path, is_fine: impl FnOnce() -> bool) -> Result<(), QmdError> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let guard = File::open(folder).on("open", folder)?;
     guard.lock().on("lock", folder)?;
-    if identity(file) != Some(damaged) {
+    if is_fine() {
         return Ok(());
     }
-    tracing::warn!("{} is damaged, and is made anew", file.display());
     set_aside(file)?;
     make(file)
 }

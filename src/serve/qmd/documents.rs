@@ -10,18 +10,22 @@ mod tests;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fmt, fs};
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
-use super::collections::QmdCollections;
+use super::collections::{AGENT, QmdCollections, page_of};
 use super::database::DocumentsDatabase;
 use super::place::{IndexPaths, QmdError};
-use super::seen::SeenFiles;
-use crate::base::config::CollectionConfig;
+use crate::access::rules::{Globs, Grant, Policy, Session, Subject, is_agents_elsewhere, may_read};
+use crate::base::config::{CollectionConfig, Config};
 use crate::base::path::VaultPath;
-use crate::vault::disk::Stamp;
+use crate::text::derive::note_sources;
+use crate::text::note::Note;
+use crate::vault::disk::{NoteRules, Outside, OutsideFolder, ReadError, Stamp, globs, is_note, read, scan};
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +40,13 @@ pub(crate) struct DocumentChanges {
     pub removed: usize,
 }
 
+impl fmt::Display for DocumentChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { new, updated, unchanged, removed } = self;
+        write!(f, "{new} new, {updated} updated, {unchanged} unchanged, {removed} removed")
+    }
+}
+
 /// The documents of one index.
 pub(crate) struct QmdDocuments {
     database: DocumentsDatabase,
@@ -43,7 +54,6 @@ pub(crate) struct QmdDocuments {
     owner: String,
     collections: Vec<CollectionConfig>,
     files: SeenFiles,
-    root: PathBuf,
     names: BTreeMap<String, String>,
     /// Whether it is just being made anew.
     is_healing: Cell<bool>,
@@ -66,7 +76,6 @@ impl QmdDocuments {
             owner: place.folder.to_string_lossy().into_owned(),
             files: SeenFiles::of(&place.folder, &in_vault)?,
             collections: in_vault,
-            root: place.folder.clone(),
             names,
             is_healing: Cell::new(false),
         })
@@ -80,11 +89,8 @@ impl QmdDocuments {
 
     /// Whether all documents of the database were looked at by the rules of now.
     fn is_current(&self) -> Result<bool, QmdError> {
-        let asked = "SELECT digest FROM rules WHERE owner = ?";
-        let digest = self.ask_whole(|connection| {
-            connection.query_row(asked, [&self.owner], |row| row.get::<_, String>(0)).optional()
-        })?;
-        Ok(digest.as_deref() == Some(self.files.rules_digest()))
+        let digests = self.rows("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get(0))?;
+        Ok(digests.first() == Some(&self.files.rules_digest))
     }
 
     /// Asks the database. One that turns out to be damaged is put aside, made anew from the files, and asked again: all of it is derived.
@@ -102,12 +108,6 @@ impl QmdDocuments {
             }
             asked => asked,
         }
-    }
-
-    /// Reads the rules anew: the person may have changed them.
-    fn look_at_rules(&mut self) -> Result<(), QmdError> {
-        self.files = SeenFiles::of(&self.root, &self.collections)?;
-        Ok(())
     }
 
     /// Where a document is on disk.
@@ -159,7 +159,8 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
-        self.look_at_rules()?;
+        // The person may have changed them.
+        self.files = SeenFiles::of(&self.files.root, &self.collections)?;
         self.compare()
     }
 
@@ -169,14 +170,12 @@ impl QmdDocuments {
         let mut all = BTreeMap::new();
         for (name, in_vault) in &self.names {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            let (changes, fresh, gone) = self.differences(name, &start, is_current)?;
-            self.write_changes(name, &fresh, &gone)?;
-            all.insert(name.clone(), changes);
+            all.insert(name.clone(), self.compare_collection(name, &start, is_current)?);
         }
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
         if !is_current {
-            let row = [self.owner.as_str(), self.files.rules_digest()];
+            let row = [&self.owner, &self.files.rules_digest];
             self.write(|transaction| transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", row))?;
         }
         Ok(all)
@@ -203,16 +202,9 @@ impl QmdDocuments {
         })
     }
 
-    /// How the documents of a collection differ from its files: what has changed, those to be written by their paths, and the paths of those
-    /// to be taken away.
-    #[allow(clippy::type_complexity, reason = "used once")]
-    fn differences(
-        &self,
-        name: &str,
-        start: &VaultPath,
-        is_current: bool,
-    ) -> Result<(DocumentChanges, Vec<(String, SeenText)>, Vec<String>), QmdError> {
-        let scan = self.files.scan(start);
+    /// Compares the documents of a collection with its files.
+    fn compare_collection(&self, name: &str, start: &VaultPath, is_current: bool) -> Result<DocumentChanges, QmdError> {
+        let scan = scan(&self.files.root, &self.files.rules, Some(start));
         let mut changes = DocumentChanges::default();
         let known = self.stamps(name)?;
         let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
@@ -245,7 +237,8 @@ impl QmdDocuments {
         };
         let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
         changes.removed = gone.len();
-        Ok((changes, fresh, gone))
+        self.write_changes(name, &fresh, &gone)?;
+        Ok(changes)
     }
 
     /// Those whose hash begins so.
@@ -268,33 +261,37 @@ impl QmdDocuments {
         self.ask("owner = ?1 AND (?2 IS NULL OR collection = ?2)", params![self.owner, collection])
     }
 
+    /// What an answer of the database has in its rows.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params + Copy,
+        of: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, QmdError> {
+        self.ask_whole(|connection| {
+            let mut asked = connection.prepare_cached(sql)?;
+            asked.query_map(params, &of)?.collect()
+        })
+    }
+
     fn ask(&self, condition: &str, params: impl rusqlite::Params + Copy) -> Result<Vec<QmdDocument>, QmdError> {
         let sql = format!("SELECT {COLUMNS} FROM documents WHERE {condition} ORDER BY collection, path");
-        self.ask_whole(|connection| {
-            let mut asked = connection.prepare_cached(&sql)?;
-            asked.query_map(params, QmdDocument::of)?.collect()
-        })
+        self.rows(&sql, params, QmdDocument::of)
     }
 
     fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
         let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
                    FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
         let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
-        self.ask_whole(|connection| {
-            let mut asked = connection.prepare_cached(sql)?;
-            asked.query_row([&*self.owner, collection, path], row).optional()
-        })
+        Ok(self.rows(sql, [&*self.owner, collection, path], row)?.pop())
     }
 
     /// The stamp of each document of a collection, and whether it was made of others.
     fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
         let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
                    WHERE owner = ? AND collection = ?";
-        self.ask_whole(|connection| {
-            let mut asked = connection.prepare_cached(sql)?;
-            let row = |row: &Row<'_>| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?)));
-            asked.query_map([&*self.owner, collection], row)?.collect()
-        })
+        let row = |row: &Row<'_>| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?)));
+        Ok(self.rows(sql, [&*self.owner, collection], row)?.into_iter().collect())
     }
 
     fn write<T>(&self, change: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
@@ -308,7 +305,8 @@ impl QmdDocuments {
 
     /// Drops what is left of indexes whose folder is gone.
     fn drop_other_indexes(&self) -> Result<(), QmdError> {
-        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        let sql = "SELECT DISTINCT owner FROM documents WHERE owner <> ?";
+        let owners: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
         owners.iter().filter(|owner| !Path::new(owner).exists()).try_for_each(|owner| {
             self.write(|transaction| {
                 transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
@@ -323,20 +321,13 @@ impl QmdDocuments {
     /// When the database cannot be used.
     pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
         let mut dropped = 0;
-        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
+        let sql = "SELECT DISTINCT collection FROM documents WHERE owner = ?";
+        let listed: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
         for name in listed.iter().filter(|name| !self.names.contains_key(*name)) {
             let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
             dropped += self.write(|transaction| transaction.execute(sql, [&self.owner, name]))?;
         }
         Ok(dropped)
-    }
-
-    /// A column of texts, of a question about this index.
-    fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
-        self.ask_whole(|connection| {
-            let mut asked = connection.prepare(sql)?;
-            asked.query_map([&self.owner], |row| row.get(0))?.collect()
-        })
     }
 
     /// Looks at every page; a database that is damaged anywhere is made anew.
@@ -374,14 +365,19 @@ pub(crate) struct QmdDocument {
 }
 
 impl QmdDocument {
-    /// The name by which it is given: six digits of its hash.
-    pub(crate) fn docid(&self) -> &str {
-        &self.hash[..6]
+    /// The name by which it is given: `#` and six digits of its hash.
+    pub(crate) fn docid(&self) -> String {
+        format!("#{}", &self.hash[..6])
+    }
+
+    /// Its collection and its path there.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.collection, self.path)
     }
 
     /// Its address: `qmd://collection/path`.
     pub(crate) fn address(&self) -> String {
-        format!("qmd://{}/{}", self.collection, self.path)
+        format!("qmd://{}", self.name())
     }
 
     /// That of a row which begins with [`COLUMNS`].
@@ -400,12 +396,12 @@ impl QmdDocument {
 
 /// What was read of a note that programs may see.
 #[derive(Debug)]
-pub(super) struct SeenText {
-    pub(super) text: String,
-    pub(super) stamp: Stamp,
-    pub(super) title: String,
+struct SeenText {
+    text: String,
+    stamp: Stamp,
+    title: String,
     /// Whether it was made of other notes, so that it is seen where those are, though it is as it was.
-    pub(super) derived: bool,
+    derived: bool,
 }
 
 /// A stamp, from a column on.
@@ -438,4 +434,108 @@ fn put(transaction: &Transaction<'_>, [owner, collection, path]: [&str; 3], read
     let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
     let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64, derived];
     transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5, ?6)", stamp).map(drop)
+}
+
+/// How often a file is looked at that is just being written, and how long after.
+const LOOKS: usize = 5;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
+const MAX_SOURCES: usize = 500;
+
+/// The files of an index's collections, as far as programs may see them: by what the page of its agent gives, as its searches have it, and
+/// by the rules as they were when this was made.
+#[derive(Clone)]
+struct SeenFiles {
+    root: PathBuf,
+    places: Outside,
+    rules: NoteRules,
+    /// `None` where nothing is given.
+    grant: Option<Grant>,
+    /// Private by their place.
+    private: Globs,
+    /// Another, where any rule is another.
+    rules_digest: String,
+    max_file_bytes: u64,
+}
+
+impl SeenFiles {
+    /// Those of the collections of an index, by what its `memory.toml` and its agent's page say now. A page that cannot be read gives nothing.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read, or the collections make no sense together.
+    fn of(root: &Path, collections: &[CollectionConfig]) -> Result<Self, QmdError> {
+        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
+        let config = Config::load(root).map_err(|error| wrong(&error))?;
+        let places = Outside::new(root, collections).map_err(|error| wrong(&error))?;
+        let Config { index, access, .. } = &config;
+        let rules = NoteRules::new(root, &index.exclude).map_err(|error| wrong(&error))?;
+        let private = globs("access.private", &access.private).map_err(|error| wrong(&error))?;
+        let page = fs::read_to_string(page_of(root)).unwrap_or_default();
+        let policy = Policy::parse(&Note::parse(&page, AGENT).metadata);
+        let counts = !policy.is_expired(jiff::Timestamp::now()) && may_read(&config.scope, &Session::direct());
+        let all = format!("{counts} {page} {:?} {:?} {}", access.private, index.exclude, index.max_file_bytes);
+        Ok(Self {
+            root: root.to_owned(),
+            rules: rules.with_outside(places.clone()),
+            places,
+            grant: policy.with_folders(&config.collections).grant.filter(|_| counts),
+            private,
+            rules_digest: blake3::hash(all.as_bytes()).to_hex().to_string(),
+            max_file_bytes: index.max_file_bytes,
+        })
+    }
+
+    /// Whether a note is given, whatever it was made of.
+    fn gives(&self, path: &VaultPath, note: &Note) -> bool {
+        let private = note.is_private() || self.private.is_match(path.as_str());
+        let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
+        self.grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none())
+    }
+
+    /// Where a file is.
+    fn on_disk(&self, path: &VaultPath) -> PathBuf {
+        self.places.on_disk(&self.root, path)
+    }
+
+    /// What is read of a file; `None` for what is no note that programs may see.
+    fn read(&self, path: &VaultPath) -> Option<SeenText> {
+        self.read_with_sources(path, &mut BTreeSet::new())
+    }
+
+    /// The same, given the notes that were made of it: in a circle each is seen where all others are.
+    fn read_with_sources(&self, path: &VaultPath, above: &mut BTreeSet<String>) -> Option<SeenText> {
+        // A link on the way leads out of the collection.
+        if above.len() > MAX_SOURCES || !is_note(&self.root, &self.rules, path) {
+            return None;
+        }
+        let (folder, Some(within)) = self.places.place(&self.root, path) else { return None };
+        if is_agents_elsewhere(within.as_str()) {
+            return None;
+        }
+        for _ in 0..LOOKS {
+            match read(folder, &within, self.max_file_bytes) {
+                Ok(source) => {
+                    let note = Note::parse(&source.text, path.stem());
+                    if !self.gives(path, &note) {
+                        return None;
+                    }
+                    above.insert(path.to_string());
+                    let elsewhere = self.places.of(path).map(OutsideFolder::name);
+                    let sources = note_sources(&note, &within, elsewhere, &source.text);
+                    for named in &sources {
+                        if above.contains(named) {
+                            continue;
+                        }
+                        self.read_with_sources(&VaultPath::new(named.as_str()).ok()?, above)?;
+                    }
+                    let derived = !sources.is_empty();
+                    return Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived });
+                }
+                Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
+                Err(ReadError::Gone | ReadError::Unfit(_)) => break,
+            }
+        }
+        None
+    }
 }

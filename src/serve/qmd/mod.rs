@@ -7,7 +7,6 @@ mod collections;
 mod database;
 mod documents;
 mod place;
-mod seen;
 
 pub(crate) use collections::{AGENT, QMD_VERSION, QmdCollection, QmdCollections};
 pub(crate) use documents::{QmdDocument, QmdDocuments};

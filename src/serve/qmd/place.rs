@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::base::fs::{Context, FsError, create_dir, write_atomically, write_new};
 use crate::vault::disk::state_dir;
 
-/// Default name of an index.
 /// The name of an index that is given none.
 pub(crate) const DEFAULT_NAME: &str = "index";
 /// Maximum length of a name, in bytes. None that a person gives is longer.
@@ -120,9 +119,7 @@ impl IndexPaths {
             former: config.join(format!("{name}.yml")),
         })
     }
-}
 
-impl IndexPaths {
     /// The own index of a project, given its folder `.qmd`.
     ///
     /// # Errors
@@ -228,14 +225,6 @@ pub(crate) enum QmdError {
     /// A collection cannot be one.
     #[error("{0}")]
     Collection(String),
-    /// What was written of an index is not as this program writes it.
-    #[error("{} cannot be read: {reason}", path.display())]
-    Settings {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// SQLite refused.
     #[error("cannot use {}: {source}", path.display())]
     Sqlite {
@@ -248,6 +237,11 @@ pub(crate) enum QmdError {
 }
 
 impl QmdError {
+    /// There is no collection of a name.
+    pub(crate) fn no_collection(name: &str) -> Self {
+        Self::Collection(format!("Collection not found: {name}\nRun 'qmd collection list' to see those there are."))
+    }
+
     /// Whether the file is no database that can be read, or not one with our tables.
     pub(super) fn is_damage(&self) -> bool {
         use rusqlite::Error as Sqlite;
