@@ -1,10 +1,13 @@
-//! Reads YAML and TOML as JSON, with a bound on what hostile text can cost.
+//! gray_matter's engines for YAML and TOML: they give JSON, with a bound on what hostile text can cost.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 
+use gray_matter::engine::Engine;
+use gray_matter::{Matter, Pod};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 /// The two languages of frontmatter, by their delimiter line.
@@ -26,11 +29,37 @@ impl Language {
 /// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`ParsedBlock::Invalid`] count the opening
 /// delimiter as line 1.
 pub(super) fn read(language: Language, text: &str) -> ParsedBlock {
-    // The delimiter's line counts, too.
-    let text = format!("#\n{text}");
-    match language {
-        Language::Yaml => read_yaml(text.trim_end()),
-        Language::Toml => read_toml(text.trim_end()),
+    let delimiter = language.delimiter();
+    // gray_matter trims the text before its engine sees it, which would break indented YAML and shift lines. A comment
+    // in front, in place of the delimiter, keeps both as they are.
+    let wrapped = format!("{delimiter}\n#\n{text}\n{delimiter}\n");
+    let parsed = match language {
+        Language::Yaml => with::<Yaml>(delimiter, &wrapped),
+        Language::Toml => with::<Toml>(delimiter, &wrapped),
+    };
+    parsed.unwrap_or_else(|message| ParsedBlock::Invalid { line: None, message })
+}
+
+fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<ParsedBlock, String> {
+    let mut matter = Matter::<E>::new();
+    matter.delimiter = delimiter.to_owned();
+    let parsed = matter.parse::<String>(wrapped).map_err(|error| error.to_string())?;
+    let Some(json) = parsed.data else { return Ok(ParsedBlock::Mapping(Map::new())) };
+    serde_json::from_str(&json).map_err(|error| error.to_string())
+}
+
+struct Yaml;
+struct Toml;
+
+impl Engine for Yaml {
+    fn parse(text: &str) -> gray_matter::Result<Pod> {
+        read_yaml(text).hand_over()
+    }
+}
+
+impl Engine for Toml {
+    fn parse(text: &str) -> gray_matter::Result<Pod> {
+        read_toml(text).hand_over()
     }
 }
 
@@ -53,7 +82,10 @@ pub(crate) fn yaml_mapping(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// What a block of frontmatter turned out to be.
-#[derive(Debug, PartialEq)]
+///
+/// An engine hands it to gray_matter as JSON text, because gray_matter's own value (`Pod`) loses the order of keys and integers past
+/// `i64`, and its error has no line.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ParsedBlock {
     Mapping(Map<String, Value>),
     /// Valid, but not key and value: prose between two thematic breaks, a list.
@@ -63,6 +95,13 @@ pub(super) enum ParsedBlock {
         line: Option<usize>,
         message: String,
     },
+}
+
+impl ParsedBlock {
+    fn hand_over(&self) -> gray_matter::Result<Pod> {
+        let json = serde_json::to_string(self).map(Pod::String);
+        json.map_err(|error| gray_matter::Error::DeserializeError(error.to_string()))
+    }
 }
 
 /// JSON has no NaN and no infinity: their names, so that they are not taken for nothing.
