@@ -194,7 +194,7 @@ pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
     let files = owner.workspace().files()?;
     let checkpoint_id = match files.read(&path)? {
         Some((_, hash)) => {
-            let id = files.trash(&path, hash)?;
+            let id = files.trash(&path, hash, Action::Trash)?;
             owner.workspace().settled_in_time(&path);
             Some(id.to_string())
         }

@@ -139,12 +139,17 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
     let (mut left, mut would) = (None, None);
-    let restored = files.restore_with(&id, false, act, |had, now| {
-        let (had, now) = (std::str::from_utf8(had).ok()?, std::str::from_utf8(now).ok()?);
-        let without = without_forgotten(writer, &asked, &path, had, now)?;
-        would = Some(had.to_owned());
-        left.insert(without).text.clone().into()
-    });
+    let restored = files.restore(
+        &id,
+        act,
+        |_, _, _| false,
+        |had, now| {
+            let (had, now) = (std::str::from_utf8(had).ok()?, std::str::from_utf8(now).ok()?);
+            let without = without_forgotten(writer, &asked, &path, had, now)?;
+            would = Some(had.to_owned());
+            left.insert(without).text.clone().into()
+        },
+    );
     let (_, undo) = restored.inspect_err(|_| writer.turn().rest())?;
     drop(asked);
     if let Some(WithoutForgotten { text, tombstone }) = left {

@@ -161,7 +161,7 @@ impl GeneratedFile {
             Generator::Profile => crash::point("profile-made"),
         }
         let action = if self.before.is_some() { Action::Edit } else { Action::Create };
-        let id = files.replace_or_create(&self.path, self.hash(), &text, action.done_by(by.word()))?;
+        let id = files.replace(&self.path, self.hash(), &text, action.done_by(by.word()))?;
         crash::point("summary-written");
         Ok(id)
     }
@@ -172,7 +172,7 @@ impl GeneratedFile {
     /// When the disk refuses.
     pub(crate) fn take_away(&self, files: &Files) -> Result<bool, GeneratedError> {
         let Some(hash) = self.hash().filter(|_| !self.is_edited()) else { return Ok(false) };
-        files.trash(&self.path, hash)?;
+        files.trash(&self.path, hash, Action::Trash)?;
         Ok(true)
     }
 }

@@ -425,7 +425,7 @@ fn trash(
     let note = SessionNote { next: TRASHED.into(), ..note };
     table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
     crash::point("session-trashing");
-    files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
+    files.trash(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
     crash::point("session-trashed");
     Ok(true)
 }

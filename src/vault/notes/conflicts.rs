@@ -176,15 +176,15 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
             }
         }
         (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
-            settled.undo.push(files.create_for(&found.of, &theirs, act(Action::Create))?);
+            settled.undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
         }
         (ConflictChoice::Both, Some(_)) => {
             let beside = beside(files, &found.of)?;
-            settled.undo.push(files.create_for(&beside, &theirs, act(Action::Create))?);
+            settled.undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
             settled.beside = Some(beside);
         }
     }
-    settled.undo.push(files.trash_as(&found.path, before, act(Action::Trash))?);
+    settled.undo.push(files.trash(&found.path, before, act(Action::Trash))?);
     Ok(settled)
 }
 

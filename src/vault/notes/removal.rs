@@ -174,7 +174,7 @@ impl Removal {
     /// A note that is gone already, of which something may be kept. What it said last is what goes.
     fn of_gone(owner: &Owner, path: VaultPath) -> Result<Self, RequestError> {
         let workspace = owner.workspace();
-        let had = workspace.files()?.last_content(&path)?.map(|bytes| workspace.text_of(&path, bytes));
+        let had = workspace.files()?.former_contents(&path)?.next().map(|bytes| workspace.text_of(&path, bytes));
         Ok(Self::gone_from(owner, path, None, had.unwrap_or_default(), None, Vec::new()))
     }
 
@@ -336,7 +336,7 @@ impl Removal {
             let id = match (&self.entry, self.hash, &self.left) {
                 (Some(entry), ..) => self.remove_entry(owner, entry, purge)?,
                 (None, None, _) => None,
-                (None, Some(hash), None) => Some(files.trash(&self.path, hash)?),
+                (None, Some(hash), None) => Some(files.trash(&self.path, hash, Action::Trash)?),
                 (None, Some(hash), Some(left)) => Some(files.replace(&self.path, hash, left, Action::Forget)?),
             };
             then();

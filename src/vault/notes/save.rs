@@ -125,7 +125,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
     let path = free_name(workspace.home().root(), &new.collection, &new.title);
     let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && hides(workspace, files, new, &path)?;
     let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
-    let checkpoint = Some(files.create_for(&path, &text, Action::Create.into())?);
+    let checkpoint = Some(files.replace(&path, None, &text, Action::Create)?);
     Ok(Written { path, existing: false, hash: blake3::hash(text.as_bytes()), checkpoint })
 }
 

@@ -55,7 +55,7 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         params.force || (checkpoint.action == Action::Trash && is_made(had) && is_made(has))
     };
     let files = owner.workspace().files()?;
-    let restored = files.restore_where(&id, Action::Restore.into(), may_replace, |_, _| None);
+    let restored = files.restore(&id, Action::Restore.into(), may_replace, |_, _| None);
     let (path, undo) = restored.map_err(|error| match error {
         WriteError::Changed(path) => RequestError {
             kind: ErrorKind::Conflict,
@@ -124,8 +124,10 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     let mut last = None;
     for (path, now, checkpoint) in &there {
         match checkpoint {
-            None => drop(files.trash_as(path, *now, Action::Trash.done_by(id))?),
-            Some(checkpoint) => drop(files.restore_as(checkpoint, true, Action::Restore.done_by(id))?),
+            None => drop(files.trash(path, *now, Action::Trash.done_by(id))?),
+            Some(checkpoint) => {
+                drop(files.restore(checkpoint, Action::Restore.done_by(id), |_, _, _| true, |_, _| None)?)
+            }
         }
         last = Some(path);
     }
@@ -147,12 +149,11 @@ fn unreadable(error: StateError) -> RequestError {
 }
 
 fn view(checkpoint: Checkpoint) -> CheckpointView {
-    let action = serde_json::to_value(checkpoint.action).ok();
     CheckpointView {
         id: checkpoint.id.to_string(),
         at: checkpoint.at.to_string(),
         path: checkpoint.path.to_string(),
-        action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
+        action: checkpoint.action.name().into(),
         by: checkpoint.by,
         bytes: checkpoint.bytes,
         files: None,
