@@ -12,7 +12,7 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::policies::Policies;
-use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token};
 use crate::base::config::Config;
 use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
 
@@ -28,17 +28,6 @@ pub struct AgentRegistry {
 /// The session that an agent's token is bound to.
 pub(crate) fn session(row: &AgentRow) -> Session {
     Session { chat_type: row.chat_type.clone(), channel: row.channel.clone() }
-}
-
-/// Why agents cannot be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentsError {
-    /// The tokens cannot be read or written.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The system has no random numbers.
-    #[error("cannot get random numbers from the system: {0}")]
-    Random(std::io::Error),
 }
 
 impl AgentRegistry {
@@ -74,35 +63,33 @@ impl AgentRegistry {
         &self.rates
     }
 
-    /// Gives an agent a token, in place of the one it had. It is shown this once.
+    /// Gives an agent a new token, in place of the one it had.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, AgentsError> {
+    pub fn give_token(&self, slug: &str, session: Option<Session>, token: &Token) -> Result<(), StateError> {
         let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
-        let token = Token::random().map_err(AgentsError::Random)?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
             let bound = session.clone().or(before).unwrap_or_else(Session::direct);
             AgentRow {
                 slug: slug.to_owned(),
                 created_at: Timestamp::now(),
-                hash: (&token.hash()).into(),
+                hash: token.hash(),
                 chat_type: bound.chat_type,
                 channel: bound.channel,
                 given: given.clone(),
                 given_since: None,
             }
-        })?;
-        Ok(token)
+        })
     }
 
     /// Takes an agent's token back: it counts no more, from this moment. Tells whether it had one.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn take_token(&self, slug: &str) -> Result<bool, AgentsError> {
-        Ok(self.tokens.remove(slug)?)
+    pub fn take_token(&self, slug: &str) -> Result<bool, StateError> {
+        self.tokens.remove(slug)
     }
 
     /// The token that an agent was given, if any.
@@ -157,8 +144,8 @@ impl AgentRegistry {
 
 impl Authenticator for AgentRegistry {
     /// While tokens cannot be read, nobody has one.
-    fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
+    fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
+        let known = self.tokens.holder(token).inspect_err(|error| tracing::warn!("{error}")).ok()??;
         let (policy, given) = self.counting(&known.slug)?;
         self.watch_page(&known, &given);
         Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))
@@ -397,9 +384,11 @@ mod tests {
             std::fs::write(&page, agent_page("Ada", "2026-01-01", set.as_object().unwrap())).unwrap();
         };
         write(serde_json::json!({}));
-        let first = agents.give_token("ada", None).unwrap();
+        let first = Token::random().unwrap();
+        agents.give_token("ada", None, &first).unwrap();
         assert!(matches!(agents.holder(&first.hash()), Some(Principal::Agent(ada)) if ada.slug == "ada"));
-        let second = agents.give_token("ada", None).unwrap();
+        let second = Token::random().unwrap();
+        agents.give_token("ada", None, &second).unwrap();
         assert!(agents.holder(&first.hash()).is_none(), "one token an agent");
         assert!(agents.holder(&second.hash()).is_some());
         write(serde_json::json!({ "expires": "2020-01-01" }));

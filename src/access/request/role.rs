@@ -8,7 +8,6 @@ use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::policy::LogEntry;
 use crate::access::rules::{Caller, Principal, Scope, WriteMode};
 use crate::vault::disk::{Act, Action};
-use crate::vault::forgotten::AgentReach;
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
@@ -157,16 +156,12 @@ impl Owner {
     }
 
     /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
-    pub(crate) fn reach_of(&self, slug: &str) -> Option<AgentReach> {
+    pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
         let agents = self.workspace().agents();
         agents.policies().of(slug)?;
-        let asking = agents.named(slug).and_then(|caller| MemoryWriter::of(self.by(Principal::Agent(caller))).ok());
-        let nothing = || AgentReach { slug: slug.to_owned(), own: Vec::new(), grant: None };
-        let mut reach = asking.map_or_else(nothing, |asking| asking.reach());
-        if !reach.own.contains(&reach.slug) {
-            reach.own.push(reach.slug.clone());
-        }
-        Some(reach)
+        let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights());
+        let is_open = |rights: &Scope| matches!(rights, Scope::Own { .. });
+        rights.filter(is_open).or_else(|| Some(Scope::Own { slugs: vec![slug.to_owned()], given: None }))
     }
 }
 
@@ -202,7 +197,7 @@ impl Role for MemoryWriter {
         let Principal::Agent(caller) = request.principal() else {
             let hint = "use an agent's token; over the Unix socket, send the header `X-Vault-Agent: NAME`";
             let message = "only agents can do this: each has its own memory";
-            return Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) });
+            return Err(RequestError::forbidden(message).hint(hint));
         };
         let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
         let rights = request.own_rights();
@@ -232,13 +227,9 @@ impl MemoryWriter {
         self.seen_now(&self.rights)
     }
 
-    /// What it may read, to be held against what was forgotten.
-    pub(crate) fn reach(&self) -> AgentReach {
-        let (own, grant) = match &self.rights {
-            Scope::Own { slugs, given } => (slugs.clone(), given.clone()),
-            _ => (Vec::new(), None),
-        };
-        AgentReach { slug: self.slug.clone(), own, grant }
+    /// What of the agents' memory it may read, its own first.
+    pub(crate) fn rights(&self) -> &Scope {
+        &self.rights
     }
 
     /// What it may write.

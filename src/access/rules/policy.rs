@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::base::config::{AGENT_RANGES, ChannelScope, CollectionConfig, MemoryScope};
+use crate::base::config::{AGENT_RANGES, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -32,8 +32,8 @@ pub struct Policy {
     pub shares_memory_with: Vec<String>,
     /// Whether a model reads what it tells of its work, for its own memory.
     pub librarian: bool,
-    /// How that is to be done.
-    pub(crate) librarian_rules: LibrarianRules,
+    /// The tasks of that which are switched off.
+    pub(crate) librarian_off: Vec<String>,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -96,7 +96,7 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
-        let librarian_rules = reader.librarian_rules();
+        let librarian_off = reader.librarian_off();
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -126,24 +126,25 @@ impl Policy {
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
             librarian: librarian && problems.is_empty(),
-            librarian_rules,
+            librarian_off,
             limits,
             problems,
         }
     }
 
-    /// The same where the memory scopes are in these folders.
-    #[must_use]
-    pub(crate) fn with_folders(mut self, collections: &[CollectionConfig]) -> Self {
-        self.grant = self.grant.map(|grant| grant.with_folders(collections));
-        self
+    /// Whether its librarian does a task.
+    pub(crate) fn does(&self, task: &str) -> bool {
+        !self.librarian_off.iter().any(|off| off == task)
     }
 
-    /// The same for the agent of this name, which reads its own sessions.
-    #[must_use]
-    pub(crate) fn of_agent(mut self, slug: &str) -> Self {
-        self.grant = self.grant.map(|grant| grant.of_agent(slug));
-        self
+    /// Whether its librarian is to find preferences, or what is none.
+    pub(crate) fn finds(&self, preferences: bool) -> bool {
+        self.does(if preferences { PREFERENCE_EXTRACTION } else { FACT_EXTRACTION })
+    }
+
+    /// Whether its librarian is to find anything.
+    pub(crate) fn finds_any(&self) -> bool {
+        self.finds(true) || self.finds(false)
     }
 
     /// A policy that allows nothing, for the reason given.
@@ -236,30 +237,6 @@ const PREFERENCE_EXTRACTION: &str = "preference_extraction";
 /// The key of a page.
 pub(crate) const LIBRARIAN_OFF: &str = "librarian_off";
 
-/// What a librarian looks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LibrarianRules {
-    /// Its tasks that are switched off.
-    pub off: Vec<String>,
-}
-
-impl LibrarianRules {
-    /// Whether a task is to be done.
-    pub(crate) fn does(&self, task: &str) -> bool {
-        !self.off.iter().any(|off| off == task)
-    }
-
-    /// Whether it is to find preferences, or what is none.
-    pub(crate) fn finds(&self, preferences: bool) -> bool {
-        self.does(if preferences { PREFERENCE_EXTRACTION } else { FACT_EXTRACTION })
-    }
-
-    /// Whether it is to find anything.
-    pub(crate) fn finds_any(&self) -> bool {
-        self.finds(true) || self.finds(false)
-    }
-}
-
 /// Reads values, and remembers what makes no sense.
 struct RulesReader<'a> {
     frontmatter: &'a Map<String, Value>,
@@ -294,13 +271,12 @@ impl RulesReader<'_> {
         }
     }
 
-    /// How the librarian is to work.
-    fn librarian_rules(&mut self) -> LibrarianRules {
+    fn librarian_off(&mut self) -> Vec<String> {
         let off = self.names(LIBRARIAN_OFF);
         if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
             self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
         }
-        LibrarianRules { off }
+        off
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
@@ -538,7 +514,7 @@ mod tests {
         let reads = |page: Value, mark: &str| {
             let mut page = page.as_object().unwrap().clone();
             page.insert("can_read_user_memory".into(), true.into());
-            let grant = Policy::parse(&page).of_agent("ada").grant.unwrap();
+            let grant = Policy::parse(&page).grant.unwrap().of_agent("ada");
             let doubtful = [mark.to_owned()];
             let subject = Subject { path: "conversations/a.md", tags: &[], doubtful: &doubtful, private: false };
             grant.refusal(&subject).is_none()

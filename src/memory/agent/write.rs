@@ -23,7 +23,7 @@ use crate::text::derive::words::fold;
 use crate::text::derive::{ChunkId, chunk, is_housekeeping, is_silence};
 use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, NoteEdit, WriteError, is_folder_name, slug};
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
+use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
 /// What becomes of a file.
 pub(super) enum MemoryEdit {
@@ -61,7 +61,7 @@ pub(super) fn saved(
     let redacted = content != given;
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
-    let left = asked.without(&content, TombstoneScope::Agent(&writer.reach()));
+    let left = asked.without(&content, writer.rights());
     let brought = left.as_ref().map_or(Some(&content), |left| left.text.as_ref());
     let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
@@ -173,13 +173,13 @@ fn without_forgotten(
     had: &str,
     now: &str,
 ) -> Option<WithoutForgotten> {
-    let (agent, there) = (writer.reach(), FactsFile::read(now));
+    let there = FactsFile::read(now);
     let keeps = |fact: Option<&Fact>, part: &str| match fact {
         Some(fact) => there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(part)),
         None => now.contains(part.trim()),
     };
     let of_facts = writer.workspace().fact_store().scope_of(path).is_some();
-    asked.without_in_file(had, of_facts, TombstoneScope::Agent(&agent), &keeps)
+    asked.without_in_file(had, of_facts, writer.rights(), &keeps)
 }
 
 /// The file that is meant, when the agent may write it and would find what it writes.

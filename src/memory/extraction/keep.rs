@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed};
 use crate::text::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
@@ -11,7 +12,6 @@ use crate::text::derive::facts::{Moment, Validity};
 use crate::text::derive::words::fold;
 use crate::text::note::Note;
 use crate::vault::disk::Action;
-use crate::vault::forgotten::{AgentReach, TombstoneScope};
 
 /// As whom it is written.
 const WHO: &str = "extraction";
@@ -38,7 +38,7 @@ pub(super) struct Proposals {
     /// What the person is told of what was left out.
     pub(super) into: String,
     /// Whose tombstones count: those of what an agent could read; all where that is `None`.
-    pub(super) reach: Option<AgentReach>,
+    pub(super) reach: Scope,
     pub(super) proposals: Vec<EntryProposal>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[Checked
         EntryProposal { entry: MemoryEntry { trust: entry.trust.min(trust), ..entry }, evidence: evidence_of(found) }
     };
     let proposals = found.iter().map(proposal).collect();
-    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: None, proposals }
+    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: Scope::Everything, proposals }
 }
 
 /// How it is known that its lines say it.
@@ -79,7 +79,7 @@ pub(super) fn propose(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
+    let rules = meaning.rules(workspace, &asked, &reach);
     let writer = EntryWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let entry_store = workspace.entry_store();
     let all = entry_store.propose(&writer, &holder, proposals, &rules)?;

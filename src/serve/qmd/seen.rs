@@ -39,7 +39,7 @@ impl QmdVisibility {
         let counts = !policy.is_expired(jiff::Timestamp::now()) && may_read(&config.scope, &Session::direct());
         let index = &config.index;
         let rules = format!("{counts} {page} {:?} {:?} {}", config.access.private, index.exclude, index.max_file_bytes);
-        let grant = policy.with_folders(&config.collections).grant.filter(|_| counts);
+        let grant = policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts);
         Ok(Self { grant, private, digest: blake3::hash(rules.as_bytes()).to_hex().to_string() })
     }
 

@@ -3,16 +3,11 @@
 //! Nothing here forces, resets or overwrites: what cannot be done without that is said, with what to do next.
 
 mod archive;
-mod changes;
-mod error;
 mod git;
 mod repository;
 mod task;
-mod trust;
 
 pub(crate) use archive::{Export, Import, Made, export, export_to, import};
-pub(crate) use error::BackupError;
-pub(crate) use git::Cancel;
+pub(crate) use git::{BackupError, Cancel};
 pub(crate) use repository::{Initialized, Repository, init_repository};
-pub(crate) use task::{BackupState, back_up};
-pub(crate) use trust::Trust;
+pub(crate) use task::{BackupState, Trust, back_up};

@@ -102,12 +102,8 @@ impl Outside {
         path.map_or_else(|| folder.to_owned(), |path| path.on_disk(folder))
     }
 
-    /// The path by which the vault knows what is on disk; `None` for what is not its own, or has no name that is a path.
-    pub fn vault_path(&self, root: &Path, on_disk: &Path) -> Option<VaultPath> {
-        self.vault_paths(root, on_disk).into_iter().next()
-    }
-
-    /// All such paths: where folders of collections overlap there may be several.
+    /// The paths by which the vault knows what is on disk; none for what is not its own, or has no name that is a path. Where folders of
+    /// collections overlap there may be several.
     pub fn vault_paths(&self, root: &Path, on_disk: &Path) -> Vec<VaultPath> {
         if let Ok(path) = on_disk.strip_prefix(root) {
             return VaultPath::from_relative(path).ok().filter(|path| self.of(path).is_none()).into_iter().collect();
@@ -187,7 +183,7 @@ mod tests {
         {
             let path = VaultPath::new(path).unwrap();
             assert_eq!(outside.on_disk(vault, &path), Path::new(on_disk));
-            assert_eq!(outside.vault_path(vault, Path::new(on_disk)), Some(path));
+            assert_eq!(outside.vault_paths(vault, Path::new(on_disk)).into_iter().next(), Some(path));
         }
         assert_eq!(outside.vault_path(vault, Path::new("/vault/papers/a.md")), None, "hidden by the collection");
         assert_eq!(outside.vault_path(vault, Path::new("/elsewhere/a.md")), None);

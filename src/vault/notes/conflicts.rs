@@ -97,8 +97,8 @@ pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<Conflic
         true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
         false => (found.of.to_string(), found.path.to_string()),
     };
-    let ours = found.ours.as_ref().map_or(Ok(""), SideText::text);
-    let (Ok(ours), Ok(theirs)) = (ours, found.theirs.text()) else {
+    let ours = found.ours.as_ref().map_or(Some(""), |ours| ours.text.as_deref());
+    let (Some(ours), Some(theirs)) = (ours, found.theirs.text.as_deref()) else {
         let ours = found.ours.as_ref().map(SideText::described);
         let theirs = Some(found.theirs.described());
         return Ok(ConflictView { conflict: found.copy, diff: String::new(), ours, theirs });
@@ -166,8 +166,7 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
     let mut settled = ConflictEdits { undo: Vec::new(), beside: None };
     match (keep, ours) {
         (ConflictChoice::Ours, None) => {
-            let hint = Some("only the copy exists: keep `theirs`".to_owned());
-            return Err(RequestError { hint, ..gone(&found.of) });
+            return Err(gone(&found.of).hint("only the copy exists: keep `theirs`"));
         }
         (ConflictChoice::Ours, Some(_)) => {}
         (ConflictChoice::Theirs, Some((ours, seen))) => {
@@ -250,12 +249,8 @@ fn no_text(path: &VaultPath) -> RequestError {
 }
 
 fn no_conflict(path: &str) -> RequestError {
-    RequestError {
-        hint: Some("`vault conflicts` lists all conflicts".into()),
-        ..RequestError::not_found(format!(
-            "`{path}` is not a conflict copy, and has neither a copy nor conflict markers"
-        ))
-    }
+    let message = format!("`{path}` is not a conflict copy, and has neither a copy nor conflict markers");
+    RequestError::not_found(message).hint("`vault conflicts` lists all conflicts")
 }
 
 /// Maximum size of a text that is compared line by line, in bytes.
@@ -271,22 +266,10 @@ pub(super) struct SideText {
     changed_ms: i64,
 }
 
-/// It is not a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NoText;
-
 impl SideText {
     /// A text of a note with conflict markers.
     pub(super) fn of(text: String) -> Self {
         Self { bytes: text.len() as u64, changed_ms: 0, text: Some(text) }
-    }
-
-    /// Its text.
-    ///
-    /// # Errors
-    /// When it is no text.
-    pub(super) fn text(&self) -> Result<&str, NoText> {
-        self.text.as_deref().ok_or(NoText)
     }
 
     /// How long it is, and when it was changed.

@@ -402,8 +402,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<(VaultPath, Part, Opti
             let seen = owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash);
             if seen.is_none() && !params.dry_run && path.on_disk(owner.workspace().home().root()).is_file() {
                 let message = format!("`{path}` is not indexed, so its lines may differ from what you saw");
-                let hint = Some("send `seen`, which `dry_run` returns".into());
-                return Err(RequestError { hint, ..RequestError::conflict(message) });
+                return Err(RequestError::conflict(message).hint("send `seen`, which `dry_run` returns"));
             }
             Ok((path, Part::Lines(first, last), seen))
         }
@@ -493,7 +492,7 @@ fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<()
     let scope = scope.map(|scope| format!(" --scope {scope}")).unwrap_or_default();
     let message = format!("`{path}` has values of `{name}` on other lines too; one line alone cannot be purged");
     let hint = format!("purge the fact with all its values: `vault forget fact:{name}{scope} --purge`");
-    Err(RequestError { hint: Some(hint), ..RequestError::invalid(message) })
+    Err(RequestError::invalid(message).hint(hint))
 }
 
 /// What a line says of a fact, as it is written: its value, and those that are struck out.

@@ -1,11 +1,19 @@
-//! What of a vault is in its archives.
+//! What of a vault is in its archives, at which place, and what the end of one says of the whole.
+//!
+//! The same word holds on the way out and on the way in: an archive may be forged, and so may be the folder that is exported.
 
-use std::fs::{self, Metadata};
-use std::io::{Error, ErrorKind};
+use std::fs::{self, FileType, Metadata};
+use std::io::{self, Error, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{EntryKind, PathOutcome, fate};
+use serde::{Deserialize, Serialize};
+
+use crate::base::config::FILE_NAME;
 use crate::base::fs::{Context, FsError};
+use crate::base::path::composed;
+use crate::base::state::StateError;
+use crate::memory::trace_files::TraceFilesError;
+use crate::vault::disk::WriteError;
 
 /// Something that is exported.
 #[derive(Debug)]
@@ -142,6 +150,259 @@ fn last(path: &Path) -> bool {
     path.starts_with(".git/objects")
 }
 
+/// What lies at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    Folder,
+    Link,
+}
+
+impl EntryKind {
+    pub(super) fn of(kind: FileType) -> Option<Self> {
+        match kind {
+            kind if kind.is_file() => Some(Self::File),
+            kind if kind.is_dir() => Some(Self::Folder),
+            kind if kind.is_symlink() => Some(Self::Link),
+            _ => None,
+        }
+    }
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PathOutcome {
+    /// It belongs to the vault.
+    Kept,
+    /// It is not imported, and that is said, once for `what`. Of a repository (`git`) it is exported.
+    Dropped { what: PathBuf, why: &'static str, git: bool },
+    /// What programs leave while they work: neither exported nor imported, and nothing to speak of.
+    Passing,
+    /// No export writes it.
+    Refused(&'static str),
+}
+
+/// What of the program's own goes along: checkpoints, and what is made for the archive of the state, with its key (the database of the state
+/// holds hashes of tokens, too, and stays). Nothing else does, whatever it is called, and what comes to be kept there later has to be
+/// named here.
+fn is_state(names: &[&str], kind: EntryKind) -> bool {
+    match (names, kind) {
+        ([] | ["checkpoints"], EntryKind::Folder) => true,
+        (["forgotten.key" | "export.db"], EntryKind::File) => true,
+        (["checkpoints", name], EntryKind::File) => {
+            let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
+            id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+        }
+        _ => false,
+    }
+}
+
+/// What of a repository cannot have git run a program: no hooks, no second configuration, nothing that leads to one elsewhere.
+/// In place of `config` the import writes a plain one.
+fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
+    match (names, kind) {
+        (_, EntryKind::Link) => false,
+        ([], kind) => kind == EntryKind::Folder,
+        (["branches" | "hooks" | "info" | "lfs" | "logs" | "objects" | "refs" | "reftable" | "rr-cache"], kind) => {
+            kind == EntryKind::Folder
+        }
+        (["objects" | "refs" | "logs" | "reftable" | "rr-cache", ..], _) => true,
+        (["lfs", "objects", ..], _) => true,
+        (["hooks", name], EntryKind::File) => name.ends_with(".sample"),
+        (["info", "attributes" | "exclude" | "grafts" | "refs" | "sparse-checkout"], EntryKind::File) => true,
+        ([name], EntryKind::File) => {
+            let plain = [
+                "AUTO_MERGE", "CHERRY_PICK_HEAD", "COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "MERGE_HEAD", "MERGE_MODE",
+                "MERGE_MSG", "ORIG_HEAD", "REVERT_HEAD", "SQUASH_MSG", "config", "description", "index", "packed-refs",
+                "shallow",
+            ];
+            plain.contains(name) || name.starts_with("sharedindex.")
+        }
+        _ => false,
+    }
+}
+
+/// Whether a path is the configuration of a repository, in the vault or below it.
+pub(super) fn is_git_config(path: &Path) -> bool {
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+    matches!(&names[..], [.., folder, name] if folder == ".git" && name == "config")
+}
+
+/// What becomes of what lies at a path of the vault.
+pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let last = names.last().copied().unwrap_or_default();
+    let up_to = |count: usize| names.iter().take(count).collect::<PathBuf>();
+    let own = "one of the program's own files";
+    for (at, name) in names.iter().enumerate() {
+        let below = &names[at + 1..];
+        match (&*folded(name), *name) {
+            (".vault", ".vault") if at == 0 => {
+                let Some(("state", state)) = below.split_first().map(|(first, rest)| (*first, rest)) else {
+                    return PathOutcome::Refused(own);
+                };
+                return if is_state(state, kind) {
+                    PathOutcome::Kept
+                } else if is_passing(last) {
+                    PathOutcome::Passing
+                } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
+                    PathOutcome::Refused(own)
+                } else {
+                    let why = "it belongs to the program, and may give somebody access";
+                    PathOutcome::Dropped { what: up_to(3), why, git: false }
+                };
+            }
+            (".vault", _) if at == 0 => return PathOutcome::Refused(own),
+            (".vault", _) => {
+                let why = "it belongs to the program, for a vault inside this one";
+                return PathOutcome::Dropped { what: up_to(at + 1), why, git: false };
+            }
+            (".git", ".git") => {
+                // No ref has such a name, while one may be called `lock`.
+                return if last.ends_with(".lock") || last.starts_with(".tmp-") {
+                    PathOutcome::Passing
+                } else if is_harmless_in_git(below, kind) {
+                    PathOutcome::Kept
+                } else {
+                    let what = up_to(at + if below.first() == Some(&"hooks") { 3 } else { 2 });
+                    PathOutcome::Dropped { what, why: "git might run a program because of it", git: true }
+                };
+            }
+            (".git", _) => return PathOutcome::Refused("a name that some disks take for `.git`"),
+            _ => {}
+        }
+    }
+    if last.starts_with(".tmp-") { PathOutcome::Passing } else { PathOutcome::Kept }
+}
+
+/// What this program leaves while it works.
+fn is_passing(name: &str) -> bool {
+    name == "lock" || name.ends_with(".lock") || name.starts_with(".tmp-") || name.ends_with(".sock")
+}
+
+/// A name as the most lenient of disks compares it: without case, composed, and without what cannot be seen.
+fn folded(name: &str) -> String {
+    let unseen = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let seen: String = composed(name).chars().filter(|c| !unseen(c)).collect();
+    // Up and down: so a long s, or the ligature of s and t, is what it stands for.
+    let folded = seen.to_uppercase().to_lowercase();
+    composed(&folded).trim_end_matches(['.', ' ']).to_owned()
+}
+
+/// Where the manifest is in the archive: always the last entry.
+pub(super) const PATH: &str = ".vault/export.json";
+
+/// The format that this version writes, and the newest that it reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// What an archive holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub(super) format: u32,
+    /// The program's version.
+    pub(super) version: String,
+    /// The permissions of the vault's folder.
+    pub(super) mode: u32,
+    #[serde(flatten)]
+    pub(super) sum: Sum,
+}
+
+/// What was counted and hashed of all entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sum {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    /// Of kinds, paths and contents, in their order.
+    pub(super) blake3: String,
+}
+
+/// Sums up entries one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Summing {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Summing {
+    /// Begins an entry whose content has this length.
+    pub(super) fn entry(&mut self, kind: u8, path: &Path, length: u64) {
+        let path = path.as_os_str().as_encoded_bytes();
+        self.hasher.update(&[kind]).update(&(path.len() as u64).to_le_bytes()).update(path);
+        self.hasher.update(&length.to_le_bytes());
+        self.files += u64::from(kind == b'f');
+    }
+
+    /// Adds some of the content of the entry that was begun.
+    pub(super) fn content(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    pub(super) fn sum(&self) -> Sum {
+        Sum { files: self.files, bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() }
+    }
+}
+
+/// Why an archive was not written, or not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArchiveError {
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// There is a file where the archive is to be.
+    #[error("{} already exists, and was not changed. Name another file, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// The archive would be part of what it holds.
+    #[error("{} is in the vault, so the archive would contain itself; name a place outside", .0.display())]
+    InsideVault(PathBuf),
+    /// A file became shorter, or is written to without end.
+    #[error("{0} changed during the export; export again")]
+    Changed(String),
+    /// The archive cannot be written.
+    #[error("the archive cannot be written: {0}")]
+    Write(#[source] io::Error),
+    /// The archive cannot be read.
+    #[error("the archive cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// There is something where the vault is to be.
+    #[error("{} is not an empty folder, and was not changed. Name an empty folder, or one that does not exist yet", .0.display())]
+    NotEmpty(PathBuf),
+    /// It is something else.
+    #[error("this is not an archive of a vault: {0}")]
+    NotAnArchive(String),
+    /// The end is missing.
+    #[error("the archive is cut short: its end is missing. Nothing was imported")]
+    CutShort,
+    /// It is not what was written.
+    #[error("the archive is damaged: {0}. Nothing was imported")]
+    Damaged(String),
+    /// It has something that `vault export` does not write.
+    #[error("the archive has {path}, {why}, which no `vault export` writes. Nothing was imported")]
+    Unsafe {
+        /// The entry's path.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A newer program made it.
+    #[error("the archive has format {0}, which this version does not know; use a newer `vault`")]
+    Newer(u32),
+    /// What was forgotten for good cannot be read, so nothing may be written.
+    #[error("the list of purged texts cannot be read: {0}. Nothing was imported")]
+    State(#[from] StateError),
+    /// What was before cannot be left out.
+    #[error(transparent)]
+    Checkpoints(#[from] WriteError),
+    /// Nor out of the traces of agents.
+    #[error("purged texts cannot be removed from the traces of agents: {0}. Nothing was imported")]
+    Traces(#[from] TraceFilesError),
+    /// It holds no vault.
+    #[error("the archive contains no vault: it has no {FILE_NAME}. Nothing was imported")]
+    NoVault,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +413,77 @@ mod tests {
         assert!(inside("a/b.md", "c.md") && inside("a/b.md", "../c.md") && inside("a/b/c", "../../d/e"));
         assert!(!inside("a.md", "../b.md") && !inside("a/b.md", "../../c") && !inside("a", "/etc/passwd"));
         assert!(!inside("a/b/c", "d/../../../.."), "what is up from a link need not be where it seems");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_place {
+    use super::*;
+
+    #[track_caller]
+    fn kept(path: &str) -> bool {
+        matches!(fate(Path::new(path), EntryKind::File), PathOutcome::Kept)
+    }
+
+    #[test]
+    fn of_its_own_the_program_exports_what_is_on_the_list_alone() {
+        for exported in [
+            "notes/a.md",
+            ".vault/state/checkpoints/20260105T183000123-a1b2.json",
+            ".vault/state/checkpoints/20260105T183000123-a1b2.content",
+            ".vault/state/forgotten.key",
+            ".vault/state/export.db",
+            ".git/HEAD",
+            ".git/config",
+            ".git/hooks/pre-commit.sample",
+            ".git/refs/heads/lock",
+            ".git/refs/heads/a.sock",
+            ".obsidian/app.json",
+            "Cargo.lock",
+            "lock",
+            "notes/state/agents.json",
+            "vault/state.md",
+        ] {
+            assert!(kept(exported), "{exported}");
+        }
+        for not in [
+            ".vault", ".vault/index/catalog.db", ".vault/owner-token", ".vault/lock", ".vault/state",
+            ".vault/state/state.db", ".vault/state/state.db-wal", ".vault/state/state.db.damaged",
+            ".vault/state/tokens.json", ".vault/state/agents.json", ".vault/state/Agents.json",
+            ".vault/state/agents/claude/log", ".vault/state/checkpoints/agents.txt",
+            ".vault/state/checkpoints/a/b.json", ".vault/state/checkpoints/\u{e4}.json",
+            ".vault/state/pending/x.events", ".vault/state/export.db-journal", ".vault/state/export.db-wal",
+            ".vault/State/agents.json", ".vault/state.json", ".VAULT/state/agents.json",
+            ".Vault/state/checkpoints/1.json", ".va\u{200c}ult/state/agents.json", ".vault./state/agents.json",
+            "notes/.vault/owner-token", "notes/.vaul\u{feff}t/state/agents.json", ".git/index.lock",
+            ".git/hooks/pre-commit", ".GIT/hooks/pre-commit", ".g\u{200d}it/config", "notes/.tmp-1a2b3c",
+        ] {
+            assert!(!kept(not), "{not}");
+        }
+        // A long s is an s to a disk that minds no case; nothing but the list is let through all the same.
+        assert_eq!(folded(".vault/\u{17f}tate"), ".vault/state");
+        for folder in [".vault/state", ".vault/state/checkpoints"] {
+            assert_eq!(fate(Path::new(folder), EntryKind::Folder), PathOutcome::Kept, "{folder}");
+            assert!(
+                matches!(fate(Path::new(folder), EntryKind::Link), PathOutcome::Refused(_)),
+                "{folder}: it could lead to notes"
+            );
+        }
+    }
+
+    #[test]
+    fn of_a_repository_nothing_is_kept_that_could_run() {
+        for gone in [
+            ".git/hooks/pre-commit", ".git/Hooks/pre-commit", ".git/config.worktree", ".git/Config", ".git/commondir",
+            ".git/gitdir", ".git/modules/x/config", ".git/modules/x/hooks/post-checkout",
+            ".git/worktrees/x/config.worktree", ".git/rebase-merge/git-rebase-todo", ".git/remotes/origin",
+            ".git/branches/origin", ".git/hooks/a/b.sample", ".git", "project/.git", "project/.git/hooks/pre-push",
+        ] {
+            assert!(matches!(fate(Path::new(gone), EntryKind::File), PathOutcome::Dropped { git: true, .. }), "{gone}");
+        }
+        for link in [".git", ".git/config", ".git/hooks", ".git/objects/aa", "project/.git"] {
+            assert!(matches!(fate(Path::new(link), EntryKind::Link), PathOutcome::Dropped { git: true, .. }), "{link}");
+        }
+        assert!(kept("project/.git/objects/aa/bb") && is_git_config(Path::new("project/.git/config")));
     }
 }

@@ -11,9 +11,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
-use super::contents::{ArchiveContents, Item, is_gone};
-use super::error::ArchiveError;
-use super::manifest::{FORMAT, Manifest, PATH, Summing};
+use super::contents::{ArchiveContents, ArchiveError, FORMAT, Item, Manifest, PATH, Summing, is_gone};
 use crate::base::fs::Context;
 
 /// What to export besides the person's files.
@@ -181,6 +179,10 @@ impl<W: Write> Archive<W> {
         let mut header = Header::new_gnu();
         header.set_mode(0o600);
         header.set_mtime(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+        self.add_whole(path, header, bytes)
+    }
+
+    fn add_whole(&mut self, path: &Path, mut header: Header, bytes: &[u8]) -> Result<(), ArchiveError> {
         header.set_size(bytes.len() as u64);
         self.summing.entry(b'f', path, bytes.len() as u64);
         self.summing.content(bytes);
@@ -192,10 +194,7 @@ impl<W: Write> Archive<W> {
         header.set_mtime(meta.mtime().try_into().unwrap_or(0));
         self.time(&meta)?;
         if let Some(bytes) = whole {
-            header.set_size(bytes.len() as u64);
-            self.summing.entry(b'f', path, bytes.len() as u64);
-            self.summing.content(&bytes);
-            self.builder.append_data(&mut header, path, &bytes[..]).map_err(ArchiveError::Write)?;
+            self.add_whole(path, header, &bytes)?;
             return Ok(true);
         }
         header.set_size(meta.len());

@@ -4,12 +4,8 @@
 //! from a whole one.
 
 mod contents;
-mod error;
 mod export;
-mod forgotten;
 mod import;
-mod manifest;
-mod place;
 
 pub(crate) use export::{Export, Made, export, export_to};
 pub(crate) use import::{Import, import};

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::checkpoint::{Act, Checkpoint, CheckpointId, Quota, WriteError};
-use crate::base::fs::{Context, FsError, create_private_dir, sync_folder, write_atomically};
+use crate::base::fs::{Context, FsError, create_private_dir, remove_file, sync_folder, write_atomically};
 use crate::base::path::VaultPath;
 
 /// Maximum age of a checkpoint.
@@ -292,14 +292,7 @@ impl Checkpoints {
 
     fn remove(&self, id: &CheckpointId) -> Result<(), FsError> {
         // What names it goes first: content without a name is nothing.
-        for extension in ["json", "content"] {
-            let path = self.file(id, extension);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.on("remove", &path)?,
-            }
-        }
-        Ok(())
+        ["json", "content"].into_iter().try_for_each(|extension| remove_file(&self.file(id, extension)))
     }
 
     /// Removes the checkpoint of a change that was not made after all.
