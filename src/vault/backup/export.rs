@@ -1,4 +1,5 @@
-//! Writes a vault into an archive.
+//! Writes a vault into an archive: one file, a tar archive compressed with Zstandard, that `tar --zstd` reads too. Its last entry is a
+//! manifest with a hash over all the others, so that an archive that was cut short or changed is told from a whole one.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -72,7 +73,10 @@ pub(crate) fn export(
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = parent.canonicalize().on("open", parent)?;
     if folder.starts_with(root) {
-        return Err(ArchiveError::InsideVault(file.to_owned()));
+        return Err(ArchiveError::Refused(format!(
+            "{} is in the vault, so the archive would contain itself; name a place outside",
+            file.display()
+        )));
     }
     // It holds private notes: for its owner alone, as tempfile makes it.
     let mut beside = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&folder).on("write", file)?;

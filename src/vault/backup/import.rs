@@ -76,7 +76,12 @@ pub(crate) fn import(
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == ErrorKind::NotFound && dir.symlink_metadata().is_err(),
     };
-    let (true, Some(parent)) = (free, dir.parent()) else { return Err(ArchiveError::NotEmpty(dir)) };
+    let (true, Some(parent)) = (free, dir.parent()) else {
+        return Err(ArchiveError::Refused(format!(
+            "{} is not an empty folder, and was not changed. Name an empty folder, or one that does not exist yet",
+            dir.display()
+        )));
+    };
     create_dir(parent)?;
     let beside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent).on("write to", parent)?;
     let (state, git) = (options.state, options.git);
@@ -126,7 +131,12 @@ impl<'a> Unpacking<'a> {
 
     fn take(&mut self, mut entry: Entry<'_, impl Read>) -> Result<(), ArchiveError> {
         let path = entry.path().map_err(broken)?.into_owned();
-        let refused = |why| ArchiveError::Unsafe { path: path.display().to_string(), why };
+        let refused = |why| {
+            let path = path.display();
+            ArchiveError::Refused(format!(
+                "the archive has {path}, {why}, which no `vault export` writes. Nothing was imported"
+            ))
+        };
         let plain = path.components().all(|part| matches!(part, Component::Normal(_))) && path.iter().next().is_some();
         if !plain {
             return Err(refused("a path that is absolute or has `..`"));
@@ -284,7 +294,8 @@ impl<'a> Unpacking<'a> {
             return Err(ArchiveError::Damaged("its contents are not those that were exported".into()));
         }
         if !self.into.join(FILE_NAME).is_file() {
-            return Err(ArchiveError::NoVault);
+            let none = format!("the archive contains no vault: it has no {FILE_NAME}. Nothing was imported");
+            return Err(ArchiveError::Refused(none));
         }
         Ok(manifest)
     }
@@ -314,7 +325,9 @@ impl<'a> Unpacking<'a> {
 fn manifest(json: &[u8]) -> Result<Manifest, ArchiveError> {
     let format: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
     match format["format"].as_u64().and_then(|format| u32::try_from(format).ok()) {
-        Some(newer) if newer > FORMAT => Err(ArchiveError::Newer(newer)),
+        Some(newer) if newer > FORMAT => Err(ArchiveError::Refused(format!(
+            "the archive has format {newer}, which this version does not know; use a newer `vault`"
+        ))),
         _ => serde_json::from_slice(json).map_err(|error| ArchiveError::Damaged(format!("its manifest: {error}"))),
     }
 }

@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::config::FILE_NAME;
 use crate::base::fs::{Context, FsError};
 use crate::base::path::composed;
 use crate::base::state::StateError;
@@ -354,9 +353,6 @@ pub(crate) enum ArchiveError {
     /// There is a file where the archive is to be.
     #[error("{} already exists, and was not changed. Name another file, or remove it", .0.display())]
     Exists(PathBuf),
-    /// The archive would be part of what it holds.
-    #[error("{} is in the vault, so the archive would contain itself; name a place outside", .0.display())]
-    InsideVault(PathBuf),
     /// A file became shorter, or is written to without end.
     #[error("{0} changed during the export; export again")]
     Changed(String),
@@ -366,9 +362,6 @@ pub(crate) enum ArchiveError {
     /// The archive cannot be read.
     #[error("the archive cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// There is something where the vault is to be.
-    #[error("{} is not an empty folder, and was not changed. Name an empty folder, or one that does not exist yet", .0.display())]
-    NotEmpty(PathBuf),
     /// It is something else.
     #[error("this is not an archive of a vault: {0}")]
     NotAnArchive(String),
@@ -378,17 +371,6 @@ pub(crate) enum ArchiveError {
     /// It is not what was written.
     #[error("the archive is damaged: {0}. Nothing was imported")]
     Damaged(String),
-    /// It has something that `vault export` does not write.
-    #[error("the archive has {path}, {why}, which no `vault export` writes. Nothing was imported")]
-    Unsafe {
-        /// The entry's path.
-        path: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A newer program made it.
-    #[error("the archive has format {0}, which this version does not know; use a newer `vault`")]
-    Newer(u32),
     /// What was forgotten for good cannot be read, so nothing may be written.
     #[error("the list of purged texts cannot be read: {0}. Nothing was imported")]
     State(#[from] StateError),
@@ -398,9 +380,9 @@ pub(crate) enum ArchiveError {
     /// Nor out of the traces of agents.
     #[error("purged texts cannot be removed from the traces of agents: {0}. Nothing was imported")]
     Traces(#[from] TraceFilesError),
-    /// It holds no vault.
-    #[error("the archive contains no vault: it has no {FILE_NAME}. Nothing was imported")]
-    NoVault,
+    /// Something else is wrong: what, and what to do about it.
+    #[error("{0}")]
+    Refused(String),
 }
 
 #[cfg(test)]
