@@ -11,7 +11,7 @@ use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, say, stdout};
 use crate::access::request::rfc3339;
-use crate::access::rules::{WriteMode, is_agents};
+use crate::access::rules::{MemoryMode, is_agents};
 use crate::base::clock::{local, local_time};
 use crate::memory::capture::CaptureTokens;
 use crate::serve::api::endpoints;
@@ -126,7 +126,7 @@ struct RuleArgs {
     paths: Option<Vec<String>>,
     /// How it may write its own memory: hybrid, prompt-only, search-only or off.
     #[arg(long, value_name = "MODE", value_parser = write_mode)]
-    write_mode: Option<WriteMode>,
+    write_mode: Option<MemoryMode>,
     /// The day its token expires: 2027-01-31.
     #[arg(long, value_name = "DAY")]
     expires: Option<String>,
@@ -143,7 +143,7 @@ struct SessionArgs {
     channel: Option<String>,
 }
 
-fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
+fn write_mode(text: &str) -> Result<MemoryMode, &'static str> {
     serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
 }
 

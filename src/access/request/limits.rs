@@ -16,46 +16,23 @@ use crate::serve::wire::ChunkView;
 use crate::text::note::written;
 use crate::vault::disk::Quota;
 
-/// How much an agent gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentLimits {
-    /// Results of one answer.
-    pub max_results: usize,
-    /// Characters of a snippet.
-    pub max_snippet_chars: usize,
-    /// Characters of all that one answer gives of notes: texts, titles, headings, tags, frontmatter.
-    pub max_injected_chars: usize,
-    /// After this an answer is given up.
-    pub timeout: Duration,
-    /// Requests a minute.
-    pub requests_per_minute: u32,
-    /// Files of its own memory.
-    pub max_files: usize,
-    /// What it may write, and have kept of that.
-    pub quota: Quota,
-}
-
 /// Maximum number of bytes that are kept so that changes of an agent's own memory can be undone; the oldest go first.
 const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 
-impl AgentLimits {
-    /// Those of who asks: of an agent as its page says, else as `[agents]` does; the person gets all.
-    pub fn of(config: &AgentsConfig, principal: &Principal) -> Option<Self> {
-        let Principal::Agent(caller) = principal else { return None };
-        let own = &caller.policy.limits;
-        Some(Self {
-            max_results: own.max_results.unwrap_or(config.max_results),
-            max_snippet_chars: own.max_snippet_chars.unwrap_or(config.max_snippet_chars),
-            max_injected_chars: own.max_injected_chars.unwrap_or(config.max_injected_chars),
-            timeout: Duration::from_millis(own.timeout_ms.unwrap_or(config.timeout_ms)),
-            requests_per_minute: own.requests_per_minute.unwrap_or(config.requests_per_minute),
-            max_files: own.max_files.unwrap_or(config.max_files),
-            quota: Quota {
-                checkpoints: own.max_checkpoints.unwrap_or(config.max_checkpoints),
-                checkpoint_bytes: MAX_CHECKPOINT_BYTES,
-                written_bytes_per_day: own.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
-            },
-        })
+/// How much who asks gets: an agent as its page says, else as `[agents]` does; the person gets all.
+pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentsConfig> {
+    match principal {
+        Principal::Agent(caller) => Some(caller.policy.limits.over(config)),
+        Principal::Owner | Principal::Capture(_) => None,
+    }
+}
+
+/// What an agent may write, and have kept of that.
+pub(super) fn quota(limits: &AgentsConfig) -> Quota {
+    Quota {
+        checkpoints: limits.max_checkpoints,
+        checkpoint_bytes: MAX_CHECKPOINT_BYTES,
+        written_bytes_per_day: limits.max_written_bytes_per_day,
     }
 }
 
@@ -147,7 +124,7 @@ pub(crate) struct Budget(Option<usize>);
 
 impl Budget {
     /// The room of an answer in which everything is given so many times.
-    pub(crate) fn of(limits: Option<AgentLimits>, times: usize) -> Self {
+    pub(crate) fn of(limits: Option<AgentsConfig>, times: usize) -> Self {
         Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
     }
 

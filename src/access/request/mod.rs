@@ -33,7 +33,7 @@ pub(crate) use graph::{
 };
 pub use graph::{KeyRelation, KeyRelations, key_relations};
 pub(crate) use limits::{
-    AgentLimits, Budget, Edge, MAY_LACK_THE_NEWEST, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
+    Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
 };
 pub(crate) use link_targets::LinkTargets;
 pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
@@ -45,6 +45,7 @@ pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::policy::LogEntry;
 use crate::access::rules::{Principal, Scope, Turn};
+use crate::base::config::AgentsConfig;
 use crate::index::engine::Reader;
 
 /// One request.
@@ -53,7 +54,7 @@ pub struct Request {
     workspace: Arc<Workspace>,
     principal: Principal,
     turn: Turn,
-    limits: Option<AgentLimits>,
+    limits: Option<AgentsConfig>,
     /// When it was made.
     at: Timestamp,
     reader: OnceLock<Arc<dyn Reader>>,
@@ -65,7 +66,7 @@ pub struct Request {
 impl Request {
     /// A request of somebody, who waits for it until `turn` is over.
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
-        let limits = AgentLimits::of(&workspace.config().agents, &principal);
+        let limits = agent_limits(&workspace.config().agents, &principal);
         let (reader, scope) = (OnceLock::new(), OnceLock::new());
         Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope, is_tried: false }
     }
@@ -98,7 +99,7 @@ impl Request {
     }
 
     /// How much is given; all where there are none.
-    pub fn limits(&self) -> Option<AgentLimits> {
+    pub fn limits(&self) -> Option<AgentsConfig> {
         self.limits
     }
 

@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::limits::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::policy::LogEntry;
-use crate::access::rules::{Caller, Principal, Scope, WriteMode};
+use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
 use crate::vault::disk::{Act, Action};
 
 /// What a request has to be for some use cases.
@@ -36,7 +37,7 @@ pub struct Owner(Viewer);
 pub(crate) struct MemoryWriter {
     request: Request,
     slug: String,
-    mode: WriteMode,
+    mode: MemoryMode,
     rights: Scope,
 }
 
@@ -233,7 +234,7 @@ impl MemoryWriter {
     }
 
     /// What it may write.
-    pub(crate) fn mode(&self) -> WriteMode {
+    pub(crate) fn mode(&self) -> MemoryMode {
         self.mode
     }
 
@@ -250,7 +251,7 @@ impl MemoryWriter {
     /// A change of its own that brings so many bytes, within what it may write in a day.
     pub(crate) fn act(&self, action: Action, written: usize) -> Act<'_> {
         let act = action.by(&self.slug);
-        self.limits().map_or(act, |limits| act.within(limits.quota, written as u64))
+        self.limits().map_or(act, |limits| act.within(quota(&limits), written as u64))
     }
 
     /// Begins to write, unless nobody waits for that any more.
@@ -273,8 +274,8 @@ impl MemoryWriter {
             return Err(RequestError::kept_by_person("your memory is closed in this session"));
         }
         match self.mode {
-            WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
-            WriteMode::PromptOnly | WriteMode::Off => {
+            MemoryMode::Hybrid | MemoryMode::SearchOnly => Ok(()),
+            MemoryMode::PromptOnly | MemoryMode::Off => {
                 Err(RequestError::kept_by_person(format!("your `write_mode` lets you {what}")))
             }
         }
@@ -282,7 +283,7 @@ impl MemoryWriter {
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.
     pub(crate) fn patience(&self) -> Duration {
-        let patience = self.limits().map_or(Duration::ZERO, |limits| limits.timeout / 2);
+        let patience = self.limits().map_or(Duration::ZERO, |limits| Duration::from_millis(limits.timeout_ms) / 2);
         self.turn().left().map_or(patience, |left| patience.min(left))
     }
 }

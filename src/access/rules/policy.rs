@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::base::config::{AGENT_RANGES, ChannelScope, MemoryScope};
+use crate::base::config::{AGENT_RANGES, AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -19,9 +19,9 @@ pub struct Policy {
     /// The rules as they are written, whether or not it may read.
     pub rules: WrittenRules,
     /// How it may write its own memory.
-    pub write_mode: WriteMode,
-    /// How memory reaches it.
-    pub style: MemoryStyle,
+    pub write_mode: MemoryMode,
+    /// How memory reaches it, by the same words as it is written.
+    pub style: MemoryMode,
     /// As of when memory in its prompts is.
     pub prompt_memory_mode: PromptMemoryMode,
     /// When its token ends.
@@ -87,8 +87,8 @@ impl Policy {
         };
         let sessions = reader.listed("sessions", session);
         let ways = "hybrid, prompt-only, search-only or off";
-        let write_mode = reader.choice("write_mode", WriteMode::Hybrid, WriteMode::Off, ways);
-        let style = reader.choice("style", MemoryStyle::Hybrid, MemoryStyle::Off, ways);
+        let write_mode = reader.choice("write_mode", MemoryMode::Hybrid, MemoryMode::Off, ways);
+        let style = reader.choice("style", MemoryMode::Hybrid, MemoryMode::Off, ways);
         let takes = "live-reload or frozen-at-session-start";
         let live = PromptMemoryMode::LiveReload;
         let prompt_memory_mode = reader.choice("prompt_memory_mode", live, live, takes);
@@ -119,8 +119,8 @@ impl Policy {
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
-            write_mode: if problems.is_empty() { write_mode } else { WriteMode::Off },
-            style: if problems.is_empty() { style } else { MemoryStyle::Off },
+            write_mode: if problems.is_empty() { write_mode } else { MemoryMode::Off },
+            style: if problems.is_empty() { style } else { MemoryMode::Off },
             prompt_memory_mode,
             expires,
             session_headers,
@@ -149,7 +149,7 @@ impl Policy {
 
     /// A policy that allows nothing, for the reason given.
     pub fn nothing(reason: impl Into<String>) -> Self {
-        Self { problems: vec![reason.into()], ..Self::default() }
+        Self { problems: vec![reason.into()], style: MemoryMode::Hybrid, ..Self::default() }
     }
 
     /// Whether it has ended at a time.
@@ -161,7 +161,8 @@ impl Policy {
 /// How an agent may write its own memory, as Moltis has it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum WriteMode {
+#[schema(as = WriteMode)]
+pub enum MemoryMode {
     /// `MEMORY.md`, and files in `memory/`.
     Hybrid,
     /// Only `MEMORY.md`, which is put into prompts.
@@ -171,6 +172,13 @@ pub enum WriteMode {
     /// Nothing.
     #[default]
     Off,
+}
+
+impl MemoryMode {
+    /// Whether memory is put into its prompts.
+    pub(crate) fn is_in_prompts(self) -> bool {
+        matches!(self, Self::Hybrid | Self::PromptOnly)
+    }
 }
 
 /// Limits of one agent; what is not said is as `[agents]` has it.
@@ -195,25 +203,19 @@ pub struct PolicyLimits {
     pub max_checkpoints: Option<usize>,
 }
 
-/// How memory reaches an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemoryStyle {
-    /// Into its prompts, and by its searches.
-    #[default]
-    Hybrid,
-    /// Into its prompts; it need not search.
-    PromptOnly,
-    /// By its searches alone.
-    SearchOnly,
-    /// Nothing goes into its prompts.
-    Off,
-}
-
-impl MemoryStyle {
-    /// Whether memory is put into its prompts.
-    pub(crate) fn is_in_prompts(self) -> bool {
-        matches!(self, Self::Hybrid | Self::PromptOnly)
+impl PolicyLimits {
+    /// The limits of `[agents]` with these in their place.
+    pub(crate) fn over(&self, config: &AgentsConfig) -> AgentsConfig {
+        AgentsConfig {
+            max_results: self.max_results.unwrap_or(config.max_results),
+            max_snippet_chars: self.max_snippet_chars.unwrap_or(config.max_snippet_chars),
+            max_injected_chars: self.max_injected_chars.unwrap_or(config.max_injected_chars),
+            timeout_ms: self.timeout_ms.unwrap_or(config.timeout_ms),
+            requests_per_minute: self.requests_per_minute.unwrap_or(config.requests_per_minute),
+            max_files: self.max_files.unwrap_or(config.max_files),
+            max_written_bytes_per_day: self.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
+            max_checkpoints: self.max_checkpoints.unwrap_or(config.max_checkpoints),
+        }
     }
 }
 
@@ -458,7 +460,7 @@ mod tests {
             json!({ "can_read_user_memory": true, "paths": "!notes/a, !notes/b" }),
         ] {
             let policy = policy(unclear.clone());
-            assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == WriteMode::Off, "{unclear}");
+            assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == MemoryMode::Off, "{unclear}");
             assert_eq!(policy.problems.len(), 1, "{unclear}");
         }
     }

@@ -56,7 +56,7 @@ pub(crate) const AGENT_RANGES: [(&str, u64, u64); 8] = [
 ];
 
 /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
     /// Results of one answer at most.

@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::search::{SearchQuery, SearchResponse, object};
 use crate::access::policy::LogEntry;
-use crate::access::rules::{Session, WriteMode};
+use crate::access::rules::{MemoryMode, Session};
 
 /// A new agent.
 #[skip_serializing_none]
@@ -41,7 +41,7 @@ pub struct AgentRules {
     /// Globs of what it may read; with `!` in front, of what it must not read.
     pub paths: Option<Vec<String>>,
     /// How it may write its own memory.
-    pub write_mode: Option<WriteMode>,
+    pub write_mode: Option<MemoryMode>,
     /// The day on which its token expires, or an RFC 3339 time; empty for never.
     pub expires: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct AgentView {
     /// Globs of what it may read; with `!` in front, of what it must not read.
     pub paths: Vec<String>,
     /// How it may write its own memory.
-    pub write_mode: WriteMode,
+    pub write_mode: MemoryMode,
     /// When its token expires, as RFC 3339.
     pub expires: Option<String>,
     /// Whether it has expired.
