@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::access::policy::{AgentRegistry, agent_file, agent_page, revised_page, session};
 use crate::access::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339, within};
-use crate::access::rules::{self as access, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session, Token};
+use crate::access::rules::{self as access, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session};
 use crate::base::path::composed;
 use crate::index::engine::FileEntry;
 use crate::index::search::subject;
@@ -49,7 +49,7 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
     agents(owner).take_token(&slug)?;
     owner.workspace().files()?.create(&path, &page)?;
     let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
-    let token = give_token(owner, &slug, Some(session.unwrap_or_else(Session::direct)))?;
+    let token = agents(owner).give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
     owner.workspace().settled_in_time(&path);
     Ok(AgentWithToken { agent: view(owner, &slug)?, token: token.reveal().to_owned(), inherits })
 }
@@ -179,18 +179,8 @@ fn revise(owner: &Owner, slug: &str, rules: &Map<String, Value>) -> Result<(), R
 /// When there is no such agent, or the disk refuses.
 pub fn rotate(owner: &Owner, slug: &str, params: RotateParams) -> Result<AgentWithToken, RequestError> {
     agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
-    let token = give_token(owner, slug, params.session())?;
+    let token = agents(owner).give_token(slug, params.session())?;
     Ok(AgentWithToken { agent: view(owner, slug)?, token: token.reveal().to_owned(), inherits: Vec::new() })
-}
-
-fn give_token(owner: &Owner, slug: &str, session: Option<Session>) -> Result<Token, RequestError> {
-    let none = |error| {
-        let hint = "nothing was changed; make sure that the vault's `.vault/state` is writable";
-        RequestError::unavailable(format!("cannot get random numbers from the system: {error}"), hint)
-    };
-    let token = Token::random().map_err(none)?;
-    agents(owner).give_token(slug, session, &token)?;
-    Ok(token)
 }
 
 /// Removes an agent: its token counts no more from this moment, and its page goes to `.trash/`. What it remembered stays,

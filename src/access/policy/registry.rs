@@ -1,7 +1,7 @@
 //! Agents' tokens, whose each is, and what agents asked and got: for the person to see.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::policies::Policies;
 use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token};
 use crate::base::config::Config;
+use crate::base::fs::Context;
 use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
 
 /// The agents of one vault.
@@ -63,12 +64,13 @@ impl AgentRegistry {
         &self.rates
     }
 
-    /// Gives an agent a new token, in place of the one it had.
+    /// Gives an agent a token, in place of the one it had. It is shown this once.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub fn give_token(&self, slug: &str, session: Option<Session>, token: &Token) -> Result<(), StateError> {
+    /// When the disk refuses, or the system has no random numbers.
+    pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, StateError> {
         let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
+        let token = Token::random().on("get random numbers from", Path::new("the system"))?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
             let bound = session.clone().or(before).unwrap_or_else(Session::direct);
@@ -81,7 +83,8 @@ impl AgentRegistry {
                 given: given.clone(),
                 given_since: None,
             }
-        })
+        })?;
+        Ok(token)
     }
 
     /// Takes an agent's token back: it counts no more, from this moment. Tells whether it had one.
@@ -384,11 +387,9 @@ mod tests {
             std::fs::write(&page, agent_page("Ada", "2026-01-01", set.as_object().unwrap())).unwrap();
         };
         write(serde_json::json!({}));
-        let first = Token::random().unwrap();
-        agents.give_token("ada", None, &first).unwrap();
+        let first = agents.give_token("ada", None).unwrap();
         assert!(matches!(agents.holder(&first.hash()), Some(Principal::Agent(ada)) if ada.slug == "ada"));
-        let second = Token::random().unwrap();
-        agents.give_token("ada", None, &second).unwrap();
+        let second = agents.give_token("ada", None).unwrap();
         assert!(agents.holder(&first.hash()).is_none(), "one token an agent");
         assert!(agents.holder(&second.hash()).is_some());
         write(serde_json::json!({ "expires": "2020-01-01" }));

@@ -10,7 +10,7 @@ use super::{Budget, ReadScope, RequestError, share};
 use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry};
 use crate::index::search::{
-    Correction, Degraded, Highlighter, HitWindow, Related, RelatedRequest, Results, SearchHelp, SearchRequest,
+    Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp, SearchRequest,
     Unassisted, UnknownKind, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
@@ -171,13 +171,9 @@ impl ReadScope {
         let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
         let asker = self.model_asker.as_ref();
-        let Some(assisted) = assisted else {
-            let help = SearchHelp { given, asker, assistant: None };
-            return self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help));
-        };
-        let may_send = |file: &FileEntry| self.may_send(assisted, file);
-        let assistant = self.assistant(assisted, config, &may_send);
-        let help = SearchHelp { assistant: Some(&assistant), given, asker };
+        let may_send = |file: &FileEntry| assisted.map_or(MaySend::Yes, |assisted| self.may_send(assisted, file));
+        let assistant = assisted.map(|assisted| self.assistant(assisted, config, &may_send));
+        let help = SearchHelp { assistant: assistant.as_ref(), given, asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 

@@ -273,15 +273,6 @@ impl Workspace {
         }
     }
 
-    /// Does without a model from now on.
-    ///
-    /// # Errors
-    /// When another process writes the index.
-    pub fn drop_model(&self) -> Result<(), RequestError> {
-        self.syncer()?.drop_model();
-        Ok(())
-    }
-
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
     /// be loaded.
     pub(crate) fn replace_model(&self, model: ModelChoice) {

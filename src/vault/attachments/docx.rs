@@ -75,32 +75,26 @@ fn styles(xml: impl BufRead) -> HashMap<String, u8> {
     // What is damaged leaves the styles before it.
     let _ = each(xml, &mut |event| {
         let (Event::Start(element) | Event::Empty(element)) = event else { return Ok(()) };
-        match element.local_name().into_inner() {
-            "style" => current = attribute(element, "styleId"),
-            "name" => {
-                let level = attribute(element, "val").and_then(|name| level_of(&name));
-                if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
-                    levels.insert(style.clone(), level);
-                }
+        let val = || attribute(element, "val");
+        let level = match element.local_name().into_inner() {
+            "style" => {
+                current = attribute(element, "styleId");
+                None
             }
-            "basedOn" => {
-                let level = attribute(element, "val").and_then(|base| levels.get(&base).copied());
-                if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
-                    levels.entry(style.clone()).or_insert(level);
-                }
-            }
-            "outlineLvl" => {
-                let level = attribute(element, "val").and_then(|level| level.parse::<u8>().ok());
-                match (&current, level) {
-                    (Some(style), Some(level @ 0..=5)) if levels.len() < MAX_STYLES => {
-                        levels.insert(style.clone(), level + 1);
-                    }
-                    // Body text, as the heading of a table of contents.
-                    (Some(style), Some(9)) => _ = levels.remove(style),
-                    _ => {}
-                }
-            }
-            _ => {}
+            "name" => val().and_then(|name| level_of(&name)),
+            // What it says itself counts.
+            "basedOn" if current.as_ref().is_some_and(|style| levels.contains_key(style)) => None,
+            "basedOn" => val().and_then(|base| levels.get(&base).copied()),
+            "outlineLvl" => match (&current, val().and_then(|level| level.parse::<u8>().ok())) {
+                (_, Some(level @ 0..=5)) => Some(level + 1),
+                // Body text, as the heading of a table of contents.
+                (Some(style), Some(9)) => levels.remove(style).and(None),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
+            levels.insert(style.clone(), level);
         }
         Ok(())
     });

@@ -146,7 +146,10 @@ struct ConflictEdits {
 /// Replaces the text of a note with conflict markers by what is kept of it.
 fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
     let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
-    let text = String::from_utf8(bytes).map_err(|_| no_text(&found.of))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let of = &found.of;
+        RequestError::invalid(format!("`{of}` is not UTF-8, so the program does not write it; resolve it in an editor"))
+    })?;
     let sides = sides(&text).ok_or_else(|| no_conflict(found.of.as_str()))?;
     let kept = match keep {
         ConflictChoice::Ours => sides.ours,
@@ -242,10 +245,6 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
 
 fn gone(path: &VaultPath) -> RequestError {
     RequestError::not_found(format!("`{path}` does not exist"))
-}
-
-fn no_text(path: &VaultPath) -> RequestError {
-    RequestError::invalid(format!("`{path}` is not UTF-8, so the program does not write it; resolve it in an editor"))
 }
 
 fn no_conflict(path: &str) -> RequestError {
