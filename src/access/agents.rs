@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::access::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page, session};
-use crate::access::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339};
+use crate::access::policy::{AgentRegistry, agent_file, agent_page, revised_page, session};
+use crate::access::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339, within};
 use crate::access::rules::{self as access, Caller, LIBRARIAN_OFF, LIBRARIAN_TASKS, Policy, Refusal, Session};
 use crate::base::path::composed;
 use crate::index::engine::FileEntry;
@@ -42,7 +42,7 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
     makes_sense(&page)?;
     if agents(owner).policies().of(&slug).is_some() {
         let message = format!("the agent `{slug}` already exists");
-        return Err(RequestError { hint: Some(again(&slug)), ..RequestError::conflict(message) });
+        return Err(RequestError::conflict(message).hint(again(&slug)));
     }
     let inherits = left_behind(owner, &slug);
     // A token of an agent of that name that is gone must not come to life with the page.
@@ -117,7 +117,7 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
     agents(owner).look_at_page(slug);
     let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let name = owner.workspace().source(&path).map(|source| Note::parse(&source.text, slug).title);
-    let token = agents(owner).token_of(slug).map_err(AgentsError::from)?;
+    let token = agents(owner).token_of(slug)?;
     let session = token.as_ref().map_or_else(Session::direct, session);
     let scope = owner.as_seen_by(caller(slug, session, &policy))?.given;
     let holds_notes = |name: &str| {
@@ -194,7 +194,7 @@ pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
     let files = owner.workspace().files()?;
     let checkpoint_id = match files.read(&path)? {
         Some((_, hash)) => {
-            let id = files.trash(&path, hash)?;
+            let id = files.trash(&path, hash, Action::Trash)?;
             owner.workspace().settled_in_time(&path);
             Some(id.to_string())
         }
@@ -212,7 +212,7 @@ pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, Reque
     let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
     let everything = owner.read_scope()?;
     let file = named_file(&everything, what)?;
-    let token = agents(owner).token_of(slug).map_err(AgentsError::from)?;
+    let token = agents(owner).token_of(slug)?;
     let session = token.as_ref().map_or_else(Session::direct, session);
     let SeenByAgent { given, own, session_is_open } = owner.as_seen_by(caller(slug, session, &policy))?;
     let mut because = Vec::new();
@@ -286,13 +286,9 @@ fn named_file<'a>(scope: &'a ReadScope, what: &str) -> Result<&'a FileEntry, Req
 /// # Errors
 /// When there never was such an agent, or the log cannot be read.
 pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, RequestError> {
-    let limit = match params.limit {
-        None => LOG_ENTRIES,
-        Some(limit @ 1..=10_000) => limit,
-        Some(limit) => return Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to 10000"))),
-    };
+    let limit = within("limit", params.limit, 1..=10_000)?.unwrap_or(LOG_ENTRIES);
     agent_file(slug).ok_or_else(|| no_agent(slug))?;
-    let entries = agents(owner).log().entries(slug, limit).map_err(AgentsError::from)?;
+    let entries = agents(owner).log().entries(slug, limit)?;
     if entries.is_empty() && agents(owner).policies().of(slug).is_none() {
         return Err(no_agent(slug));
     }
@@ -313,8 +309,8 @@ pub(crate) fn no_agent(name: &str) -> RequestError {
     let folder = slug(name);
     let meant =
         if folder == name { String::new() } else { format!("use the name of its folder, perhaps `{folder}`; ") };
-    let hint = Some(format!("{meant}`vault agent list` lists all agents"));
-    RequestError { hint, ..RequestError::not_found(format!("there is no agent `{name}`")) }
+    let hint = format!("{meant}`vault agent list` lists all agents");
+    RequestError::not_found(format!("there is no agent `{name}`")).hint(hint)
 }
 
 fn again(slug: &str) -> String {
@@ -343,7 +339,7 @@ pub(crate) fn set_librarian(owner: &Owner, slug: &str, params: &LibrarianParams)
     if let Some(enabled) = params.enabled.filter(|enabled| *enabled != policy.librarian) {
         set.insert("librarian".to_owned(), enabled.into());
     }
-    let mut off = policy.librarian_rules.off.clone();
+    let mut off = policy.librarian_off.clone();
     let known = params.tasks.iter().flatten().filter(|(task, _)| LIBRARIAN_TASKS.contains(&task.as_str()));
     for (task, does) in known {
         off.retain(|other| other != task);
@@ -351,7 +347,7 @@ pub(crate) fn set_librarian(owner: &Owner, slug: &str, params: &LibrarianParams)
             off.push(task.clone());
         }
     }
-    if off != policy.librarian_rules.off {
+    if off != policy.librarian_off {
         set.insert(LIBRARIAN_OFF.to_owned(), off.into());
     }
     if set.is_empty() { Ok(()) } else { revise(owner, slug, &set) }

@@ -65,6 +65,17 @@ pub(crate) fn create_private_dir(path: &Path) -> Result<(), FsError> {
     builder.create(path).on("create the folder", path)
 }
 
+/// Removes a file, where there is one.
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub(crate) fn remove_file(path: &Path) -> Result<(), FsError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.on("remove", path),
+    }
+}
+
 /// Replaces a file in one step: a reader sees the old content or the new, never a part, and after a power
 /// loss it is one of the two. `mode` gives the permission bits where the system has them.
 ///

@@ -11,6 +11,7 @@ use super::command;
 use super::exit::Outcome;
 use super::terminal::{say, stdout};
 use crate::base::fs::create_dir;
+use crate::base::path::AttachmentKind;
 use crate::vault::attachments::{ReaderJob, run};
 
 /// Print a completion script for a shell.
@@ -60,9 +61,9 @@ pub(super) struct ReadAttachmentCommand {
 impl ReadAttachmentCommand {
     pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         let job = match (self.kind.as_str(), self.folder) {
-            ("pdf", None) => ReaderJob::Pdf,
-            ("docx", None) => ReaderJob::Docx,
-            ("html", None) => ReaderJob::Html,
+            ("pdf", None) => ReaderJob::Read(AttachmentKind::Pdf),
+            ("docx", None) => ReaderJob::Read(AttachmentKind::Docx),
+            ("html", None) => ReaderJob::Read(AttachmentKind::Html),
             ("check", Some(folder)) => ReaderJob::Check(folder),
             (kind, _) => bail!("there is no reader for `{kind}`"),
         };

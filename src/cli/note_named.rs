@@ -222,7 +222,7 @@ impl<'h> NoteNames<'h> {
             // A shell may name the vault by a symbolic link, and the root has none.
             let folder = std::fs::canonicalize(path.parent()?).ok()?;
             let path = folder.join(path.file_name()?);
-            self.outside.vault_path(root, &path)
+            self.outside.vault_paths(root, &path).into_iter().next()
         };
         if Path::new(name).is_absolute() {
             return within(Path::new(name)).into_iter().collect();

@@ -45,7 +45,7 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
     let config = Config::load(workspace.home().root()).map_err(|error| RequestError::invalid(error.to_string()))?;
     let choice = ModelChoice::of(&config.embed, workspace.home().root(), workspace.index_dir());
     match choice {
-        None => workspace.drop_model()?,
+        None => workspace.syncer()?.drop_model(),
         Some(choice) if workspace.shared().embedder().is_some() => {
             workspace.replace_model(ModelChoice { former: None, ..choice });
         }

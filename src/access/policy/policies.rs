@@ -73,8 +73,8 @@ impl Policies {
         }
         let known = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
-                let (policy, given) = parse(&source.text);
-                let policy = policy.with_folders(&self.collections).of_agent(slug);
+                let (mut policy, given) = parse(&source.text);
+                policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
                 KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
             }
             Err(ReadError::Gone) => return None,

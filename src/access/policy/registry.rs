@@ -1,7 +1,7 @@
 //! Agents' tokens, whose each is, and what agents asked and got: for the person to see.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,9 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::policies::Policies;
-use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token};
 use crate::base::config::Config;
+use crate::base::fs::Context;
 use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
 
 /// The agents of one vault.
@@ -28,17 +29,6 @@ pub struct AgentRegistry {
 /// The session that an agent's token is bound to.
 pub(crate) fn session(row: &AgentRow) -> Session {
     Session { chat_type: row.chat_type.clone(), channel: row.channel.clone() }
-}
-
-/// Why agents cannot be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentsError {
-    /// The tokens cannot be read or written.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The system has no random numbers.
-    #[error("cannot get random numbers from the system: {0}")]
-    Random(std::io::Error),
 }
 
 impl AgentRegistry {
@@ -77,17 +67,17 @@ impl AgentRegistry {
     /// Gives an agent a token, in place of the one it had. It is shown this once.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, AgentsError> {
+    /// When the disk refuses, or the system has no random numbers.
+    pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, StateError> {
         let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
-        let token = Token::random().map_err(AgentsError::Random)?;
+        let token = Token::random().on("get random numbers from", Path::new("the system"))?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
             let bound = session.clone().or(before).unwrap_or_else(Session::direct);
             AgentRow {
                 slug: slug.to_owned(),
                 created_at: Timestamp::now(),
-                hash: (&token.hash()).into(),
+                hash: token.hash(),
                 chat_type: bound.chat_type,
                 channel: bound.channel,
                 given: given.clone(),
@@ -101,8 +91,8 @@ impl AgentRegistry {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn take_token(&self, slug: &str) -> Result<bool, AgentsError> {
-        Ok(self.tokens.remove(slug)?)
+    pub fn take_token(&self, slug: &str) -> Result<bool, StateError> {
+        self.tokens.remove(slug)
     }
 
     /// The token that an agent was given, if any.
@@ -157,8 +147,8 @@ impl AgentRegistry {
 
 impl Authenticator for AgentRegistry {
     /// While tokens cannot be read, nobody has one.
-    fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
+    fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
+        let known = self.tokens.holder(token).inspect_err(|error| tracing::warn!("{error}")).ok()??;
         let (policy, given) = self.counting(&known.slug)?;
         self.watch_page(&known, &given);
         Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))

@@ -2,17 +2,20 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{RequestError, Workspace};
+use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::path::{VaultPath, folded};
 use crate::index::sync::ModelStatus;
 use crate::memory::items::ProposeRules;
 use crate::models::{Embedder, sameness};
 use crate::text::derive::facts::{Moment, is_tag};
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+use crate::vault::forgotten::ForgottenLookup;
 
 /// Maximum length of a text that is kept: what is longer is a document, and can be put into the folder.
 const MAX_CONTENT_BYTES: usize = 50 * 1024;
@@ -53,55 +56,34 @@ pub(crate) fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, Requ
     Ok(text)
 }
 
+/// What is asked for, as far as it is said, by the name of its field.
+///
+/// # Errors
+/// When it is out of the range that it takes.
+pub(crate) fn within<T: Copy + PartialOrd + Display>(
+    field: &str,
+    asked: Option<T>,
+    takes: RangeInclusive<T>,
+) -> Result<Option<T>, RequestError> {
+    match asked.filter(|asked| !takes.contains(asked)) {
+        Some(asked) => {
+            let (first, last) = takes.into_inner();
+            Err(RequestError::invalid(format!("`{field}` is {asked}; it takes {first} to {last}")))
+        }
+        None => Ok(asked),
+    }
+}
+
 /// How many are asked for.
 ///
 /// # Errors
 /// When it is none, or over 1,000.
 pub(crate) fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError> {
-    match asked {
-        None => Ok(default),
-        Some(limit @ 1..=1000) => Ok(limit),
-        Some(limit) => Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to 1000"))),
-    }
-}
-
-/// How likely hits are to be.
-///
-/// # Errors
-/// When it is no share.
-pub(crate) fn min_score(asked: Option<f64>) -> Result<Option<f64>, RequestError> {
-    match asked.filter(|asked| !(0.0..=1.0).contains(asked)) {
-        Some(asked) => Err(RequestError::invalid(format!("`min_score` is {asked}; it takes 0 to 1"))),
-        None => Ok(asked),
-    }
+    Ok(within("limit", asked, 1..=1000)?.unwrap_or(default))
 }
 
 /// Maximum number of chunks on either side of a hit.
 pub(crate) const MAX_CONTEXT: usize = 20;
-
-/// How many chunks are asked for on either side of a hit.
-///
-/// # Errors
-/// When it is over 20.
-pub(crate) fn context(asked: Option<usize>) -> Result<Option<usize>, RequestError> {
-    match asked {
-        Some(more) if more > MAX_CONTEXT => {
-            Err(RequestError::invalid(format!("`context` is {more}; it takes 0 to {MAX_CONTEXT}")))
-        }
-        asked => Ok(asked),
-    }
-}
-
-/// How long the models are waited for.
-///
-/// # Errors
-/// When it is nothing, or over a minute.
-pub(crate) fn timeout_ms(asked: Option<u64>) -> Result<Option<u64>, RequestError> {
-    match asked.filter(|asked| !(1..=60_000).contains(asked)) {
-        Some(asked) => Err(RequestError::invalid(format!("`timeout_ms` is {asked}; it takes 1 to 60000"))),
-        None => Ok(asked),
-    }
-}
 
 /// Maximum number of memory scopes that one request names.
 const MAX_SCOPES: usize = 50;
@@ -183,7 +165,7 @@ impl MeaningAlike {
         &'a self,
         workspace: &'a Workspace,
         forgotten: &'a ForgottenLookup<'a>,
-        reach: TombstoneScope<'a>,
+        reach: &'a Scope,
     ) -> ProposeRules<'a> {
         let likeness = |one: &str, other: &str| self.likeness(one, other);
         ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Some(Box::new(likeness)) }

@@ -1,6 +1,5 @@
 //! The one error of all use cases, which becomes an HTTP status or an exit code.
 
-use crate::access::policy::AgentsError;
 use crate::access::rules::Principal;
 use crate::base::state::StateError;
 use crate::index::engine::EngineError;
@@ -31,53 +30,35 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Each with its word for programs and its HTTP status.
+    const ALL: [(Self, &str, u16); 7] = [
+        (Self::Invalid, "invalid", 400),
+        (Self::Forbidden, "forbidden", 403),
+        (Self::NotFound, "not_found", 404),
+        (Self::Conflict, "conflict", 409),
+        (Self::TooMuch, "too_much", 429),
+        (Self::Unavailable, "unavailable", 503),
+        (Self::Internal, "internal", 500),
+    ];
+
     /// The HTTP status.
     pub fn status(self) -> u16 {
-        match self {
-            Self::Invalid => 400,
-            Self::Forbidden => 403,
-            Self::NotFound => 404,
-            Self::Conflict => 409,
-            Self::TooMuch => 429,
-            Self::Unavailable => 503,
-            Self::Internal => 500,
-        }
+        Self::ALL[self as usize].2
     }
 
     /// The exit code of a command that fails so: 1 says that nothing was found, 2 that something went wrong.
     pub fn exit_code(self) -> u8 {
-        match self {
-            Self::NotFound => 1,
-            Self::Invalid | Self::Forbidden | Self::Conflict | Self::TooMuch | Self::Unavailable | Self::Internal => 2,
-        }
+        if self == Self::NotFound { 1 } else { 2 }
     }
 
     /// The kind that a [code](Self::code) names.
     pub fn from_code(code: &str) -> Option<Self> {
-        [
-            Self::Invalid,
-            Self::Forbidden,
-            Self::NotFound,
-            Self::Conflict,
-            Self::TooMuch,
-            Self::Unavailable,
-            Self::Internal,
-        ]
-        .into_iter()
-        .find(|kind| kind.code() == code)
+        Self::ALL.into_iter().find(|(_, known, _)| *known == code).map(|(kind, ..)| kind)
     }
 
     /// A word for programs.
     pub fn code(self) -> &'static str {
-        match self {
-            Self::Invalid => "invalid",
-            Self::Forbidden => "forbidden",
-            Self::NotFound => "not_found",
-            Self::Conflict => "conflict",
-            Self::TooMuch => "too_much",
-            Self::Unavailable => "unavailable",
-            Self::Internal => "internal",
-        }
+        Self::ALL[self as usize].1
     }
 }
 
@@ -104,10 +85,19 @@ impl RequestError {
         Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None }
     }
 
+    /// The same with what to do next.
+    #[must_use]
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
     /// An agent may not write so, as the person says.
     pub(crate) fn kept_by_person(message: impl Into<String>) -> Self {
-        let hint = Some("the owner set this in `agent.md` or `memory.toml`".into());
-        Self { hint, ..Self::forbidden(message) }
+        Self::forbidden(message).hint("the owner set this in `agent.md` or `memory.toml`")
+    }
+
+    fn too_much(message: String, hint: &str) -> Self {
+        Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
     }
 
     /// What was asked for is not there.
@@ -125,14 +115,10 @@ impl RequestError {
     pub fn told_to(self, principal: &Principal) -> Self {
         match (principal, self.kind) {
             (Principal::Owner, _) => self,
-            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Unavailable) => Self {
-                message: "the vault cannot answer now".into(),
-                hint: Some("try again in a moment".into()),
-                ..self
-            },
-            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Internal) => {
-                Self { message: "the server failed".into(), hint: None, ..self }
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Unavailable) => {
+                Self::unavailable("the vault cannot answer now", "try again in a moment")
             }
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Internal) => Self::internal("the server failed"),
             (Principal::Agent(_) | Principal::Capture(_), _) => self,
         }
     }
@@ -143,7 +129,7 @@ impl RequestError {
     }
 
     pub(crate) fn unavailable(message: impl Into<String>, hint: &str) -> Self {
-        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: Some(hint.into()) }
+        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: None }.hint(hint)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
@@ -167,13 +153,10 @@ impl From<WriteError> for RequestError {
             WriteError::Refused { .. } => Self::invalid(message),
             WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
-            WriteError::TooMuch(_) => Self {
-                kind: ErrorKind::TooMuch,
-                message,
-                hint: Some(
-                    "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`".into(),
-                ),
-            },
+            WriteError::TooMuch(_) => {
+                let hint = "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`";
+                Self::too_much(message, hint)
+            }
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
     }
@@ -190,7 +173,7 @@ impl From<ItemError> for RequestError {
             ItemError::Edit { .. } | ItemError::Other { .. } => Self::conflict(message),
             ItemError::Loss { lost, .. } => {
                 let shown = lost.iter().take(10).map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
-                Self { hint: Some(format!("these would be dropped:\n{shown}")), ..Self::conflict(message) }
+                Self::conflict(message).hint(format!("these would be dropped:\n{shown}"))
             }
             ItemError::Read { .. } => Self::unavailable(message, "the next request reads the file again"),
         }
@@ -206,15 +189,6 @@ impl From<GeneratedError> for RequestError {
                 Self::conflict(error.to_string())
             }
         }
-    }
-}
-
-impl From<AgentsError> for RequestError {
-    fn from(error: AgentsError) -> Self {
-        Self::unavailable(
-            error.to_string(),
-            "nothing was changed; make sure that the vault's `.vault/state` is writable",
-        )
     }
 }
 
@@ -237,11 +211,9 @@ impl From<TraceFilesError> for RequestError {
     fn from(error: TraceFilesError) -> Self {
         let message = error.to_string();
         match error {
-            TraceFilesError::TooMuch(_) => Self {
-                kind: ErrorKind::TooMuch,
-                message,
-                hint: Some("send it again later; `[traces]` in `memory.toml` has the limits".into()),
-            },
+            TraceFilesError::TooMuch(_) => {
+                Self::too_much(message, "send it again later; `[traces]` in `memory.toml` has the limits")
+            }
             TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
             TraceFilesError::Away | TraceFilesError::Disk(_) => {
                 Self::unavailable(message, "nothing was stored; send it again later")

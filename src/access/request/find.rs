@@ -1,4 +1,4 @@
-//! Finding chunks of what a request sees.
+//! Finding chunks, and the notes near one, of what a request sees.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +10,8 @@ use super::{Budget, ReadScope, RequestError, share};
 use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry};
 use crate::index::search::{
-    Correction, Degraded, Highlighter, HitWindow, Results, SearchHelp, SearchRequest, Unassisted, UnknownKind,
-    assisted_search, search, snippet, snippet_around,
+    Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp, SearchRequest,
+    Unassisted, UnknownKind, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
 use crate::models::Embedder;
@@ -171,13 +171,9 @@ impl ReadScope {
         let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
         let asker = self.model_asker.as_ref();
-        let Some(assisted) = assisted else {
-            let help = SearchHelp { given, asker, assistant: None };
-            return self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help));
-        };
-        let may_send = |file: &FileEntry| self.may_send(assisted, file);
-        let assistant = self.assistant(assisted, config, &may_send);
-        let help = SearchHelp { assistant: Some(&assistant), given, asker };
+        let may_send = |file: &FileEntry| assisted.map_or(MaySend::Yes, |assisted| self.may_send(assisted, file));
+        let assistant = assisted.map(|assisted| self.assistant(assisted, config, &may_send));
+        let help = SearchHelp { assistant: assistant.as_ref(), given, asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 
@@ -300,4 +296,24 @@ fn in_characters(text: &str, ranges: &[Range<usize>]) -> Vec<[usize; 2]> {
         characters
     };
     ranges.iter().map(|range| [at(range.start), at(range.end)]).collect()
+}
+
+impl ReadScope {
+    /// Finds the notes near one.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn related(&self, request: &RelatedRequest<'_>) -> Result<Related, RequestError> {
+        let language = self.workspace.config().search.stemmer;
+        let found = self.searched(|| related(self.reader.as_ref(), &self.visible, language, request))?;
+        if let Some(reason) = &found.damage {
+            drop(self.workspace.suspect(reason));
+        }
+        Ok(found)
+    }
+
+    /// How many characters of a chunk are shown, of those that are usual.
+    pub(crate) fn snippet_chars(&self, usual: usize) -> usize {
+        self.limits.map_or(usual, |limits| usual.min(limits.max_snippet_chars))
+    }
 }

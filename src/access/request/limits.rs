@@ -1,60 +1,38 @@
-//! How much an agent gets.
+//! How much an agent gets, and how much of notes an answer may still give.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
+use serde_json::Value;
 
 use super::{Request, RequestError};
 use crate::access::rules::Principal;
-use crate::base::clock;
 pub(crate) use crate::base::clock::Edge;
-use crate::base::clock::moment;
+use crate::base::clock::{self, moment};
 use crate::base::config::{AgentsConfig, Mode, SearchConfig};
 use crate::index::sync::{FRESH_WITHIN, ModelStatus, Phase};
+use crate::serve::wire::ChunkView;
 use crate::text::note::written;
 use crate::vault::disk::Quota;
-
-/// How much an agent gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentLimits {
-    /// Results of one answer.
-    pub max_results: usize,
-    /// Characters of a snippet.
-    pub max_snippet_chars: usize,
-    /// Characters of all that one answer gives of notes: texts, titles, headings, tags, frontmatter.
-    pub max_injected_chars: usize,
-    /// After this an answer is given up.
-    pub timeout: Duration,
-    /// Requests a minute.
-    pub requests_per_minute: u32,
-    /// Files of its own memory.
-    pub max_files: usize,
-    /// What it may write, and have kept of that.
-    pub quota: Quota,
-}
 
 /// Maximum number of bytes that are kept so that changes of an agent's own memory can be undone; the oldest go first.
 const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 
-impl AgentLimits {
-    /// Those of who asks: of an agent as its page says, else as `[agents]` does; the person gets all.
-    pub fn of(config: &AgentsConfig, principal: &Principal) -> Option<Self> {
-        let Principal::Agent(caller) = principal else { return None };
-        let own = &caller.policy.limits;
-        Some(Self {
-            max_results: own.max_results.unwrap_or(config.max_results),
-            max_snippet_chars: own.max_snippet_chars.unwrap_or(config.max_snippet_chars),
-            max_injected_chars: own.max_injected_chars.unwrap_or(config.max_injected_chars),
-            timeout: Duration::from_millis(own.timeout_ms.unwrap_or(config.timeout_ms)),
-            requests_per_minute: own.requests_per_minute.unwrap_or(config.requests_per_minute),
-            max_files: own.max_files.unwrap_or(config.max_files),
-            quota: Quota {
-                checkpoints: own.max_checkpoints.unwrap_or(config.max_checkpoints),
-                checkpoint_bytes: MAX_CHECKPOINT_BYTES,
-                written_bytes_per_day: own.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
-            },
-        })
+/// How much who asks gets: an agent as its page says, else as `[agents]` does; the person gets all.
+pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentsConfig> {
+    match principal {
+        Principal::Agent(caller) => Some(caller.policy.limits.over(config)),
+        Principal::Owner | Principal::Capture(_) => None,
+    }
+}
+
+/// What an agent may write, and have kept of that.
+pub(super) fn quota(limits: &AgentsConfig) -> Quota {
+    Quota {
+        checkpoints: limits.max_checkpoints,
+        checkpoint_bytes: MAX_CHECKPOINT_BYTES,
+        written_bytes_per_day: limits.max_written_bytes_per_day,
     }
 }
 
@@ -140,6 +118,83 @@ pub(crate) fn rfc3339(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
+/// Characters of notes that an answer may still give; the person's has no bounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget(Option<usize>);
+
+impl Budget {
+    /// The room of an answer in which everything is given so many times.
+    pub(crate) fn of(limits: Option<AgentsConfig>, times: usize) -> Self {
+        Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
+    }
+
+    /// Takes so many characters, if they fit.
+    #[must_use]
+    pub(crate) fn try_take(&mut self, chars: usize) -> bool {
+        let Some(left) = self.0 else { return true };
+        let rest = left.checked_sub(chars);
+        self.0 = Some(rest.unwrap_or(left));
+        rest.is_some()
+    }
+
+    /// Takes so many characters; where they do not fit, nothing more does.
+    #[must_use]
+    pub(crate) fn take(&mut self, chars: usize) -> bool {
+        let fits = self.try_take(chars);
+        if !fits {
+            self.0 = Some(0);
+        }
+        fits
+    }
+
+    /// Takes a text, cut to what fits. Tells whether it was cut.
+    pub(crate) fn cut(&mut self, text: &mut String) -> bool {
+        let Some(left) = self.0 else { return false };
+        let end = text.char_indices().nth(left).map(|(end, _)| end);
+        if let Some(end) = end {
+            text.truncate(end);
+        }
+        self.0 = Some(left - text.chars().count());
+        end.is_some()
+    }
+
+    /// Whether a chunk would fit whole, with a snippet of so many characters.
+    pub(crate) fn holds(&self, chunk: &ChunkView, snippet: usize) -> bool {
+        self.0.is_none_or(|left| snippet + around(chunk) + chunk.content.chars().count() <= left)
+    }
+
+    /// Takes a chunk, and a snippet of so many characters: its frontmatter is left out where that does not fit, its text is cut.
+    /// Tells whether it was cut; `None` where nothing of it fits.
+    #[must_use]
+    pub(crate) fn take_chunk(&mut self, chunk: &mut ChunkView, snippet: usize) -> Option<bool> {
+        let Some(left) = self.0 else { return Some(false) };
+        let mut names = around(chunk);
+        if snippet + names > left {
+            chunk.metadata = Value::Object(serde_json::Map::new());
+            names = around(chunk);
+        }
+        if left == 0 || !self.take(snippet + names) {
+            self.0 = Some(0);
+            return None;
+        }
+        Some(self.cut(&mut chunk.content))
+    }
+}
+
+/// Characters of what is given of a chunk besides its text.
+fn around(chunk: &ChunkView) -> usize {
+    let names = chunk.heading_path.iter().chain(&chunk.tags).chain([&chunk.title]);
+    names.map(|name| name.chars().count()).sum::<usize>() + frontmatter_chars(&chunk.metadata)
+}
+
+/// Characters of a note's frontmatter as it is given.
+pub(crate) fn frontmatter_chars(metadata: &Value) -> usize {
+    match metadata {
+        Value::Object(fields) if fields.is_empty() => 0,
+        metadata => metadata.to_string().chars().count(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +204,22 @@ mod tests {
         let error = parse("since", "whenever", Edge::Start, Timestamp::UNIX_EPOCH).unwrap_err();
         assert!(error.message.starts_with("`since` is `whenever`"), "{}", error.message);
         assert_eq!(rfc3339(1_767_607_200_000), "2026-01-05T10:00:00Z");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_budget {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_not_given() {
+        let mut room = Budget(Some(5));
+        assert!(!room.try_take(6) && room.try_take(2));
+        let mut text = "äöü!".to_owned();
+        assert!(room.cut(&mut text) && text == "äöü" && !room.try_take(1));
+        let mut room = Budget(Some(5));
+        assert!(!room.take(6) && !room.take(1) && room.take(0));
+        let mut whole = Budget::of(None, 2);
+        assert!(whole.take(usize::MAX) && !whole.cut(&mut "any".to_owned()));
     }
 }

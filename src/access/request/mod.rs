@@ -5,7 +5,6 @@
 //! makes one, and refuses everybody else.
 
 mod assist;
-mod budget;
 mod checks;
 mod error;
 mod find;
@@ -13,7 +12,6 @@ mod graph;
 mod limits;
 mod link_targets;
 mod read_scope;
-mod related;
 mod role;
 mod source_trust;
 mod usage;
@@ -25,19 +23,19 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 
 pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
-pub(crate) use budget::{Budget, frontmatter_chars};
 pub(crate) use checks::{
-    MeaningAlike, context, limit, memory_scopes, min_score, moment, note_path, query_text, tags, text, timeout_ms,
+    MAX_CONTEXT, MeaningAlike, limit, memory_scopes, moment, note_path, query_text, tags, text, within,
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use graph::{
-    GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, meant,
+    GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, line_text, meant,
 };
 pub use graph::{KeyRelation, KeyRelations, key_relations};
-pub(crate) use limits::{AgentLimits, Edge, MAY_LACK_THE_NEWEST, day_of, now, parse, parse_last, rfc3339};
+pub(crate) use limits::{
+    Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
+};
 pub(crate) use link_targets::LinkTargets;
-use read_scope::Asker;
 pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
@@ -47,8 +45,8 @@ pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::policy::LogEntry;
 use crate::access::rules::{Principal, Scope, Turn};
+use crate::base::config::AgentsConfig;
 use crate::index::engine::Reader;
-use crate::models::ModelAsker;
 
 /// One request.
 #[derive(Clone)]
@@ -56,7 +54,7 @@ pub struct Request {
     workspace: Arc<Workspace>,
     principal: Principal,
     turn: Turn,
-    limits: Option<AgentLimits>,
+    limits: Option<AgentsConfig>,
     /// When it was made.
     at: Timestamp,
     reader: OnceLock<Arc<dyn Reader>>,
@@ -68,7 +66,7 @@ pub struct Request {
 impl Request {
     /// A request of somebody, who waits for it until `turn` is over.
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
-        let limits = AgentLimits::of(&workspace.config().agents, &principal);
+        let limits = agent_limits(&workspace.config().agents, &principal);
         let (reader, scope) = (OnceLock::new(), OnceLock::new());
         Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope, is_tried: false }
     }
@@ -101,7 +99,7 @@ impl Request {
     }
 
     /// How much is given; all where there are none.
-    pub fn limits(&self) -> Option<AgentLimits> {
+    pub fn limits(&self) -> Option<AgentsConfig> {
         self.limits
     }
 
@@ -137,40 +135,28 @@ impl Request {
                 Arc::clone(self.reader.get_or_init(|| newest))
             }
         };
-        Ok(ReadScope::new(&self.workspace, reader, rights, self.asker()))
+        Ok(self.scope_of(reader, rights))
     }
 
     /// What rights show of the newest state of the index: for who has just written, and waits for the index.
     fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
-        Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
-    }
-
-    fn asker(&self) -> Asker {
-        let is_agents = !matches!(self.principal, Principal::Owner);
-        let model_asker = match &self.principal {
-            Principal::Owner => Some(ModelAsker::Person),
-            Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
-            // An agent does not learn by how soon it is answered what the person has tried in its place.
-            Principal::Agent(_) | Principal::Capture(_) => None,
-        };
-        let counted = self.counted().unwrap_or_default().to_owned();
-        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, model_asker, counted }
+        Ok(self.scope_of(self.workspace.reader()?, rights))
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
     pub fn log(&self, what: &str, query: &str, given: Vec<String>) {
-        self.add_to_log(what, query, given, None);
+        self.log_entry(LogEntry::now(what, query, given));
     }
 
     /// The same, with what the answer was made of.
     pub(crate) fn log_receipt(&self, what: &str, query: &str, given: Vec<String>, receipt: String) {
-        self.add_to_log(what, query, given, Some(receipt));
+        self.log_entry(LogEntry { receipt: Some(receipt), ..LogEntry::now(what, query, given) });
     }
 
-    fn add_to_log(&self, what: &str, query: &str, given: Vec<String>, receipt: Option<String>) {
+    fn log_entry(&self, entry: LogEntry) {
         let Principal::Agent(caller) = &self.principal else { return };
-        let refused = given.is_empty().then(|| self.refusal()).flatten();
-        let entry = LogEntry { refused, receipt, ..LogEntry::now(what, query, given) };
+        let refused = entry.given.is_empty().then(|| self.refusal()).flatten();
+        let entry = LogEntry { refused, ..entry };
         self.workspace.agents().log().add(&caller.slug, &entry);
     }
 }

@@ -1,13 +1,12 @@
 //! What a request sees: the files of one state of the index, and how much of them. Every read goes through one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{AgentLimits, Budget, Request, RequestError, Workspace, rfc3339};
+use super::{Budget, Request, RequestError, Workspace, rfc3339, with_sources};
 use crate::access::rules::{Caller, Policy, Principal, Scope, Turn, may_read};
-use crate::base::config::ScopeConfig;
+use crate::base::config::{AgentsConfig, ScopeConfig};
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::index::search::Visible;
@@ -23,34 +22,17 @@ pub struct ReadScope {
     pub(super) workspace: Arc<Workspace>,
     pub(super) reader: Arc<dyn Reader>,
     pub(super) visible: Visible,
-    pub(super) limits: Option<AgentLimits>,
+    pub(super) limits: Option<AgentsConfig>,
     pub(super) turn: Turn,
+    /// Whether it is told nothing of what it does not see.
     is_agents: bool,
+    /// For whom the answers of a chat model are remembered.
     pub(super) model_asker: Option<ModelAsker>,
     /// By whose counts a search goes.
     pub(super) counted: String,
 }
 
-/// Who asks, as far as it says how much is given.
-pub(super) struct Asker {
-    pub(super) limits: Option<AgentLimits>,
-    pub(super) turn: Turn,
-    /// Whether it is told nothing of what it does not see.
-    pub(super) is_agents: bool,
-    /// For whom the answers of a chat model are remembered.
-    pub(super) model_asker: Option<ModelAsker>,
-    /// Whose answers are counted as this one's.
-    pub(super) counted: String,
-}
-
 impl ReadScope {
-    /// What rights show to who asks.
-    pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
-        let visible = Visible::of(rights, reader.files());
-        let Asker { limits, turn, is_agents, model_asker, counted } = asker;
-        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, model_asker, counted }
-    }
-
     /// The vault.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -144,15 +126,7 @@ impl ReadScope {
 
     /// Whether a file, and what it was made of, is on disk as it was indexed.
     pub fn is_as_indexed(&self, file: &FileEntry) -> bool {
-        let (mut left, mut looked) = (vec![file], HashSet::new());
-        while let Some(file) = left.pop() {
-            if !self.workspace.has_stamp(file) {
-                return false;
-            }
-            let sources = file.sources.iter().filter_map(|source| self.reader.files().at(source));
-            left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
-        }
-        true
+        with_sources(self.reader.files(), file).into_iter().all(|file| self.workspace.has_stamp(file))
     }
 
     /// Whether a file may be given: to an agent only as it was indexed.
@@ -291,6 +265,26 @@ pub(super) fn session_allows(config: &ScopeConfig, caller: &Caller) -> bool {
 }
 
 impl Request {
+    /// What rights show of a state of the index.
+    pub(super) fn scope_of(&self, reader: Arc<dyn Reader>, rights: &Scope) -> ReadScope {
+        let model_asker = match &self.principal {
+            Principal::Owner => Some(ModelAsker::Person),
+            Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
+            // An agent does not learn by how soon it is answered what the person has tried in its place.
+            Principal::Agent(_) | Principal::Capture(_) => None,
+        };
+        ReadScope {
+            workspace: Arc::clone(&self.workspace),
+            visible: Visible::of(rights, reader.files()),
+            reader,
+            limits: self.limits,
+            turn: self.turn.clone(),
+            is_agents: !matches!(self.principal, Principal::Owner),
+            model_asker,
+            counted: self.counted().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// Whether `[scope]` lets it read in the session in which it is made.
     pub(super) fn is_of_open_session(&self) -> bool {
         match &self.principal {

@@ -4,11 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::limits::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::policy::LogEntry;
-use crate::access::rules::{Caller, Principal, Scope, WriteMode};
+use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
 use crate::vault::disk::{Act, Action};
-use crate::vault::forgotten::AgentReach;
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
@@ -37,7 +37,7 @@ pub struct Owner(Viewer);
 pub(crate) struct MemoryWriter {
     request: Request,
     slug: String,
-    mode: WriteMode,
+    mode: MemoryMode,
     rights: Scope,
 }
 
@@ -157,16 +157,12 @@ impl Owner {
     }
 
     /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
-    pub(crate) fn reach_of(&self, slug: &str) -> Option<AgentReach> {
+    pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
         let agents = self.workspace().agents();
         agents.policies().of(slug)?;
-        let asking = agents.named(slug).and_then(|caller| MemoryWriter::of(self.by(Principal::Agent(caller))).ok());
-        let nothing = || AgentReach { slug: slug.to_owned(), own: Vec::new(), grant: None };
-        let mut reach = asking.map_or_else(nothing, |asking| asking.reach());
-        if !reach.own.contains(&reach.slug) {
-            reach.own.push(reach.slug.clone());
-        }
-        Some(reach)
+        let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights());
+        let is_open = |rights: &Scope| matches!(rights, Scope::Own { .. });
+        rights.filter(is_open).or_else(|| Some(Scope::Own { slugs: vec![slug.to_owned()], given: None }))
     }
 }
 
@@ -202,7 +198,7 @@ impl Role for MemoryWriter {
         let Principal::Agent(caller) = request.principal() else {
             let hint = "use an agent's token; over the Unix socket, send the header `X-Vault-Agent: NAME`";
             let message = "only agents can do this: each has its own memory";
-            return Err(RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) });
+            return Err(RequestError::forbidden(message).hint(hint));
         };
         let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
         let rights = request.own_rights();
@@ -232,17 +228,13 @@ impl MemoryWriter {
         self.seen_now(&self.rights)
     }
 
-    /// What it may read, to be held against what was forgotten.
-    pub(crate) fn reach(&self) -> AgentReach {
-        let (own, grant) = match &self.rights {
-            Scope::Own { slugs, given } => (slugs.clone(), given.clone()),
-            _ => (Vec::new(), None),
-        };
-        AgentReach { slug: self.slug.clone(), own, grant }
+    /// What of the agents' memory it may read, its own first.
+    pub(crate) fn rights(&self) -> &Scope {
+        &self.rights
     }
 
     /// What it may write.
-    pub(crate) fn mode(&self) -> WriteMode {
+    pub(crate) fn mode(&self) -> MemoryMode {
         self.mode
     }
 
@@ -259,7 +251,7 @@ impl MemoryWriter {
     /// A change of its own that brings so many bytes, within what it may write in a day.
     pub(crate) fn act(&self, action: Action, written: usize) -> Act<'_> {
         let act = action.by(&self.slug);
-        self.limits().map_or(act, |limits| act.within(limits.quota, written as u64))
+        self.limits().map_or(act, |limits| act.within(quota(&limits), written as u64))
     }
 
     /// Begins to write, unless nobody waits for that any more.
@@ -282,8 +274,8 @@ impl MemoryWriter {
             return Err(RequestError::kept_by_person("your memory is closed in this session"));
         }
         match self.mode {
-            WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
-            WriteMode::PromptOnly | WriteMode::Off => {
+            MemoryMode::Hybrid | MemoryMode::SearchOnly => Ok(()),
+            MemoryMode::PromptOnly | MemoryMode::Off => {
                 Err(RequestError::kept_by_person(format!("your `write_mode` lets you {what}")))
             }
         }
@@ -291,7 +283,7 @@ impl MemoryWriter {
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.
     pub(crate) fn patience(&self) -> Duration {
-        let patience = self.limits().map_or(Duration::ZERO, |limits| limits.timeout / 2);
+        let patience = self.limits().map_or(Duration::ZERO, |limits| Duration::from_millis(limits.timeout_ms) / 2);
         self.turn().left().map_or(patience, |left| patience.min(left))
     }
 }

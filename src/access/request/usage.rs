@@ -32,9 +32,7 @@ impl Request {
         let Some(reader) = self.counted() else { return };
         self.workspace.usage().add(reader, given, self.at.as_millisecond());
     }
-}
 
-impl Request {
     /// For whom answers are counted.
     pub(super) fn counted(&self) -> Option<&str> {
         match &self.principal {

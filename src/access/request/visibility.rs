@@ -11,7 +11,6 @@ use crate::index::engine::FileEntry;
 use crate::index::search::has_by_itself;
 use crate::text::derive::entries::{is_trace_of, source_path};
 use crate::text::note::Note;
-use crate::vault::disk::globs;
 
 /// What a request may see of the owner's memory and, for an agent, of its own.
 ///
@@ -106,8 +105,7 @@ impl Visibility {
         }
         let Ok(source) = workspace.source(path) else { return false };
         let note = Note::parse(head(&source.text), path.stem());
-        let by_place = globs("access.private", &workspace.config().access.private);
-        let private = note.is_private() || by_place.map_or(true, |globs| globs.is_match(path.as_str()));
+        let private = note.is_private() || workspace.is_private(path);
         let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
         match (is_agents(path.as_str()), &caller.policy.grant) {
             (true, _) => !private,

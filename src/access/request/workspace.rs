@@ -273,15 +273,6 @@ impl Workspace {
         }
     }
 
-    /// Does without a model from now on.
-    ///
-    /// # Errors
-    /// When another process writes the index.
-    pub fn drop_model(&self) -> Result<(), RequestError> {
-        self.syncer()?.drop_model();
-        Ok(())
-    }
-
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
     /// be loaded.
     pub(crate) fn replace_model(&self, model: ModelChoice) {
@@ -347,8 +338,13 @@ impl Workspace {
 
     /// Whether agents read nothing of a note, by `[access] private` or as it is left out of the index. In doubt they do not.
     pub(crate) fn hides(&self, path: &VaultPath) -> bool {
+        self.is_private(path) || self.leaves_out(path)
+    }
+
+    /// Whether `[access] private` hides a note from all agents. In doubt it does.
+    pub(crate) fn is_private(&self, path: &VaultPath) -> bool {
         let private = globs("access.private", &self.config().access.private);
-        private.map_or(true, |set| set.is_match(path.as_str())) || self.leaves_out(path)
+        private.map_or(true, |private| private.is_match(path.as_str()))
     }
 
     /// What belongs to the vault; `None` where a glob of the configuration cannot be read.
@@ -389,14 +385,10 @@ impl Owner {
         gone: bool,
     ) -> Result<ForgottenNote, RequestError> {
         let note = Note::of(path, text);
-        let by_rule = || {
-            let private = globs("access.private", &self.workspace().config().access.private);
-            private.map_or(true, |private| private.is_match(path.as_str()))
-        };
         let scope = self.now()?;
         let (mut tags, private) = match scope.reader().files().at(path.as_str()) {
             Some(file) => ([&file.tags[..], &file.doubtful[..]].concat(), file.private),
-            None => (Vec::new(), by_rule()),
+            None => (Vec::new(), self.workspace().is_private(path)),
         };
         tags.extend(note.tags.iter().chain(&note.doubtful).cloned());
         Ok(ForgottenNote {

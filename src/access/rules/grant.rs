@@ -196,7 +196,7 @@ pub enum Scope {
     /// The agents' own memory in these folders of `agents/`; what was made of the person's memory only as far as that was
     /// given.
     Own {
-        /// The folders' names.
+        /// The folders' names, that of the agent itself first.
         slugs: Vec<String>,
         /// What of the person's memory the agent was given, if anything.
         given: Option<Arc<Grant>>,

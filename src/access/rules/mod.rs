@@ -13,6 +13,6 @@ pub(crate) use grant::GrantedCollections;
 pub use grant::Scope;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents, is_agents_elsewhere, own_file};
 pub use policy::Policy;
-pub(crate) use policy::{LIBRARIAN_OFF, LIBRARIAN_TASKS, PromptMemoryMode, WriteMode};
-pub(crate) use principal::{Authenticator, SESSION_AGENT, SESSION_SCOPE, TokenHash, may_read, session_marks};
+pub(crate) use policy::{LIBRARIAN_OFF, LIBRARIAN_TASKS, MemoryMode, PromptMemoryMode};
+pub(crate) use principal::{Authenticator, SESSION_AGENT, SESSION_SCOPE, may_read, session_marks};
 pub use principal::{Caller, OwnerToken, Principal, Session, Token, Turn};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::base::config::{AgentsConfig, ChannelScope, CollectionConfig, MemoryScope};
+use crate::base::config::{AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -19,9 +19,9 @@ pub struct Policy {
     /// The rules as they are written, whether or not it may read.
     pub rules: WrittenRules,
     /// How it may write its own memory.
-    pub write_mode: WriteMode,
-    /// How memory reaches it.
-    pub style: MemoryStyle,
+    pub write_mode: MemoryMode,
+    /// How memory reaches it, by the same words as it is written.
+    pub style: MemoryMode,
     /// As of when memory in its prompts is.
     pub prompt_memory_mode: PromptMemoryMode,
     /// When its token ends.
@@ -32,8 +32,8 @@ pub struct Policy {
     pub shares_memory_with: Vec<String>,
     /// Whether a model reads what it tells of its work, for its own memory.
     pub librarian: bool,
-    /// How that is to be done.
-    pub(crate) librarian_rules: LibrarianRules,
+    /// The tasks of that which are switched off.
+    pub(crate) librarian_off: Vec<String>,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -87,8 +87,8 @@ impl Policy {
         };
         let sessions = reader.listed("sessions", session);
         let ways = "hybrid, prompt-only, search-only or off";
-        let write_mode = reader.choice("write_mode", WriteMode::Hybrid, WriteMode::Off, ways);
-        let style = reader.choice("style", MemoryStyle::Hybrid, MemoryStyle::Off, ways);
+        let write_mode = reader.choice("write_mode", MemoryMode::Hybrid, MemoryMode::Off, ways);
+        let style = reader.choice("style", MemoryMode::Hybrid, MemoryMode::Off, ways);
         let takes = "live-reload or frozen-at-session-start";
         let live = PromptMemoryMode::LiveReload;
         let prompt_memory_mode = reader.choice("prompt_memory_mode", live, live, takes);
@@ -96,7 +96,7 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
-        let librarian_rules = reader.librarian_rules();
+        let librarian_off = reader.librarian_off();
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -119,36 +119,37 @@ impl Policy {
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
-            write_mode: if problems.is_empty() { write_mode } else { WriteMode::Off },
-            style: if problems.is_empty() { style } else { MemoryStyle::Off },
+            write_mode: if problems.is_empty() { write_mode } else { MemoryMode::Off },
+            style: if problems.is_empty() { style } else { MemoryMode::Off },
             prompt_memory_mode,
             expires,
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
             librarian: librarian && problems.is_empty(),
-            librarian_rules,
+            librarian_off,
             limits,
             problems,
         }
     }
 
-    /// The same where the memory scopes are in these folders.
-    #[must_use]
-    pub(crate) fn with_folders(mut self, collections: &[CollectionConfig]) -> Self {
-        self.grant = self.grant.map(|grant| grant.with_folders(collections));
-        self
+    /// Whether its librarian does a task.
+    pub(crate) fn does(&self, task: &str) -> bool {
+        !self.librarian_off.iter().any(|off| off == task)
     }
 
-    /// The same for the agent of this name, which reads its own sessions.
-    #[must_use]
-    pub(crate) fn of_agent(mut self, slug: &str) -> Self {
-        self.grant = self.grant.map(|grant| grant.of_agent(slug));
-        self
+    /// Whether its librarian is to find preferences, or what is none.
+    pub(crate) fn finds(&self, preferences: bool) -> bool {
+        self.does(if preferences { PREFERENCE_EXTRACTION } else { FACT_EXTRACTION })
+    }
+
+    /// Whether its librarian is to find anything.
+    pub(crate) fn finds_any(&self) -> bool {
+        self.finds(true) || self.finds(false)
     }
 
     /// A policy that allows nothing, for the reason given.
     pub fn nothing(reason: impl Into<String>) -> Self {
-        Self { problems: vec![reason.into()], ..Self::default() }
+        Self { problems: vec![reason.into()], style: MemoryMode::Hybrid, ..Self::default() }
     }
 
     /// Whether it has ended at a time.
@@ -160,7 +161,8 @@ impl Policy {
 /// How an agent may write its own memory, as Moltis has it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum WriteMode {
+#[schema(as = WriteMode)]
+pub enum MemoryMode {
     /// `MEMORY.md`, and files in `memory/`.
     Hybrid,
     /// Only `MEMORY.md`, which is put into prompts.
@@ -170,6 +172,13 @@ pub enum WriteMode {
     /// Nothing.
     #[default]
     Off,
+}
+
+impl MemoryMode {
+    /// Whether memory is put into its prompts.
+    pub(crate) fn is_in_prompts(self) -> bool {
+        matches!(self, Self::Hybrid | Self::PromptOnly)
+    }
 }
 
 /// Limits of one agent; what is not said is as `[agents]` has it.
@@ -194,25 +203,19 @@ pub struct PolicyLimits {
     pub max_checkpoints: Option<usize>,
 }
 
-/// How memory reaches an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemoryStyle {
-    /// Into its prompts, and by its searches.
-    #[default]
-    Hybrid,
-    /// Into its prompts; it need not search.
-    PromptOnly,
-    /// By its searches alone.
-    SearchOnly,
-    /// Nothing goes into its prompts.
-    Off,
-}
-
-impl MemoryStyle {
-    /// Whether memory is put into its prompts.
-    pub(crate) fn is_in_prompts(self) -> bool {
-        matches!(self, Self::Hybrid | Self::PromptOnly)
+impl PolicyLimits {
+    /// The limits of `[agents]` with these in their place.
+    pub(crate) fn over(&self, config: &AgentsConfig) -> AgentsConfig {
+        AgentsConfig {
+            max_results: self.max_results.unwrap_or(config.max_results),
+            max_snippet_chars: self.max_snippet_chars.unwrap_or(config.max_snippet_chars),
+            max_injected_chars: self.max_injected_chars.unwrap_or(config.max_injected_chars),
+            timeout_ms: self.timeout_ms.unwrap_or(config.timeout_ms),
+            requests_per_minute: self.requests_per_minute.unwrap_or(config.requests_per_minute),
+            max_files: self.max_files.unwrap_or(config.max_files),
+            max_written_bytes_per_day: self.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
+            max_checkpoints: self.max_checkpoints.unwrap_or(config.max_checkpoints),
+        }
     }
 }
 
@@ -235,30 +238,6 @@ const PREFERENCE_EXTRACTION: &str = "preference_extraction";
 
 /// The key of a page.
 pub(crate) const LIBRARIAN_OFF: &str = "librarian_off";
-
-/// What a librarian looks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LibrarianRules {
-    /// Its tasks that are switched off.
-    pub off: Vec<String>,
-}
-
-impl LibrarianRules {
-    /// Whether a task is to be done.
-    pub(crate) fn does(&self, task: &str) -> bool {
-        !self.off.iter().any(|off| off == task)
-    }
-
-    /// Whether it is to find preferences, or what is none.
-    pub(crate) fn finds(&self, preferences: bool) -> bool {
-        self.does(if preferences { PREFERENCE_EXTRACTION } else { FACT_EXTRACTION })
-    }
-
-    /// Whether it is to find anything.
-    pub(crate) fn finds_any(&self) -> bool {
-        self.finds(true) || self.finds(false)
-    }
-}
 
 /// Reads values, and remembers what makes no sense.
 struct RulesReader<'a> {
@@ -294,13 +273,12 @@ impl RulesReader<'_> {
         }
     }
 
-    /// How the librarian is to work.
-    fn librarian_rules(&mut self) -> LibrarianRules {
+    fn librarian_off(&mut self) -> Vec<String> {
         let off = self.names(LIBRARIAN_OFF);
         if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
             self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
         }
-        LibrarianRules { off }
+        off
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
@@ -479,7 +457,7 @@ mod tests {
             json!({ "can_read_user_memory": true, "paths": "!notes/a, !notes/b" }),
         ] {
             let policy = policy(unclear.clone());
-            assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == WriteMode::Off, "{unclear}");
+            assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == MemoryMode::Off, "{unclear}");
             assert_eq!(policy.problems.len(), 1, "{unclear}");
         }
     }
@@ -535,7 +513,7 @@ mod tests {
         let reads = |page: Value, mark: &str| {
             let mut page = page.as_object().unwrap().clone();
             page.insert("can_read_user_memory".into(), true.into());
-            let grant = Policy::parse(&page).of_agent("ada").grant.unwrap();
+            let grant = Policy::parse(&page).grant.unwrap().of_agent("ada");
             let doubtful = [mark.to_owned()];
             let subject = Subject { path: "conversations/a.md", tags: &[], doubtful: &doubtful, private: false };
             grant.refusal(&subject).is_none()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use blake3::Hash;
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
@@ -182,11 +182,11 @@ impl Turn {
 /// Tells whose tokens of one kind are.
 pub trait Authenticator: Send + Sync {
     /// Who holds a token; `None` when it is none of these.
-    fn holder(&self, token: &TokenHash) -> Option<Principal>;
+    fn holder(&self, token: &Hash) -> Option<Principal>;
 }
 
 /// The one token that is the person's.
-pub struct OwnerToken(TokenHash);
+pub struct OwnerToken(Hash);
 
 impl OwnerToken {
     /// Remembers the token by its hash.
@@ -196,7 +196,7 @@ impl OwnerToken {
 }
 
 impl Authenticator for OwnerToken {
-    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+    fn holder(&self, token: &Hash) -> Option<Principal> {
         (*token == self.0).then_some(Principal::Owner)
     }
 }
@@ -226,46 +226,15 @@ impl Token {
         &self.0
     }
 
-    /// What is kept to recognise it.
-    pub fn hash(&self) -> TokenHash {
-        TokenHash(blake3::hash(self.0.as_bytes()))
+    /// What is kept to recognise it. `==` of two takes the same time for every pair.
+    pub fn hash(&self) -> Hash {
+        blake3::hash(self.0.as_bytes())
     }
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
-    }
-}
-
-/// The BLAKE3 of a token. `==` takes the same time for every pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct TokenHash(blake3::Hash);
-
-impl From<blake3::Hash> for TokenHash {
-    fn from(hash: blake3::Hash) -> Self {
-        Self(hash)
-    }
-}
-
-impl From<&TokenHash> for blake3::Hash {
-    fn from(hash: &TokenHash) -> Self {
-        hash.0
-    }
-}
-
-impl TryFrom<String> for TokenHash {
-    type Error = blake3::HexError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        blake3::Hash::from_hex(text).map(Self)
-    }
-}
-
-impl From<TokenHash> for String {
-    fn from(hash: TokenHash) -> Self {
-        hash.0.to_hex().to_string()
     }
 }
 

@@ -408,6 +408,7 @@ pub struct ScopeRule {
 
 section! {
     /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
+    #[derive(Copy, Eq)]
     AgentsConfig {
         /// Results of one answer at most.
         max_results: usize = 50, 1 to 1000;

@@ -20,7 +20,7 @@ use super::key::{KEY, keys_of};
 use super::queue::event_checksum;
 use super::schema;
 use super::store::{Durability, Handle, State};
-use crate::base::fs::{Context, crash};
+use crate::base::fs::{Context, crash, remove_file};
 
 /// The file's name in the vault's state.
 const EXPORTED: &str = "export.db";
@@ -104,7 +104,7 @@ impl State {
         drop(opened);
         let exported = self.brought.join(EXPORTED);
         std::fs::rename(&self.file, &exported).on("rename", &self.file)?;
-        remove(&self.lock_file())
+        Ok(remove_file(&self.lock_file())?)
     }
 
     /// Whether an archive has brought something that was not taken over.
@@ -146,9 +146,9 @@ impl State {
         }
         // The keys that came along stay nowhere but beside the state.
         if self.brought != self.folder() {
-            remove(&self.brought.join(KEY))?;
+            remove_file(&self.brought.join(KEY))?;
         }
-        remove(&path)
+        Ok(remove_file(&path)?)
     }
 }
 
@@ -265,13 +265,6 @@ fn copy_events(from: &Connection, into: &Connection) -> rusqlite::Result<usize> 
 
 fn damaged(path: &Path, reason: &str) -> StateError {
     StateError::Damaged { path: path.to_owned(), reason: reason.into() }
-}
-
-fn remove(path: &Path) -> Result<(), StateError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Ok(Err(error).on("remove", path)?),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

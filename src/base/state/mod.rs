@@ -4,7 +4,6 @@
 //! It is a file of its own beside the index, for its owner's eyes only. Several processes read and write it: the daemon, and
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
-mod agents;
 mod changes;
 mod damage;
 mod error;
@@ -15,7 +14,6 @@ mod key;
 mod later;
 mod left_out;
 mod model_calls;
-mod purges;
 mod queue;
 mod read_log;
 mod schema;
@@ -26,7 +24,6 @@ mod tokens;
 mod tombstones;
 mod usage;
 
-pub use agents::{AgentRow, AgentTable};
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
 pub use error::StateError;
 pub use imports::{ImportRow, ImportTable, ImportedFile, NoteOrigin};
@@ -35,12 +32,13 @@ pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey};
 pub use left_out::{LeftOut, LeftOutTable};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
-pub use purges::{OpenPurge, OpenPurgeTable};
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use seen::SeenTable;
 pub use sessions::{SessionNote, SessionSource, SessionTable};
 pub use store::State;
-pub use tokens::{TokenRow, TokenTable};
-pub use tombstones::{ForgottenKind, KnownTombstones, Tombstone, TombstoneTable, Tombstones};
+pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};
+pub use tombstones::{
+    ForgottenKind, KnownTombstones, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable, Tombstones,
+};
 pub use usage::{ChunkUse, UsageTable, UsageTotals};

@@ -70,11 +70,6 @@ impl LogTable {
             transaction.commit()
         })
     }
-
-    /// Waits until all that was added is written, or cannot be.
-    pub fn flush(&self) {
-        self.0.flush();
-    }
 }
 
 /// Adds entries, and drops the oldest of those agents who have too much.
@@ -138,7 +133,7 @@ mod tests {
         let state = State::in_folder(folder.path());
         let log = LogTable::new(&state);
         log.add("ada", "before".into());
-        log.flush();
+        log.0.flush();
         let other = Connection::open(state.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         // It would not return before the other has ended, if it waited.

@@ -20,7 +20,7 @@ use super::edit::checked;
 use super::read::{find, own_file};
 use super::write::{MemoryEdit, TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
 use crate::access::request::{Budget, MemoryWriter, RequestError, no_chunk, text};
-use crate::access::rules::WriteMode;
+use crate::access::rules::MemoryMode;
 use crate::base::fence::fence;
 use crate::base::path::VaultPath;
 use crate::models::ChatRequest;
@@ -41,7 +41,7 @@ const HITS: usize = 10;
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
-    if writer.mode() == WriteMode::Off {
+    if writer.mode() == MemoryMode::Off {
         return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the owner set this in your `agent.md`"));
     }
     let query = text("query", &params.query)?;

@@ -10,7 +10,7 @@ use super::edit::{EditError, with_content, without_text};
 use super::forget::delete_chunk;
 use super::read::{get, own_file};
 use crate::access::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
-use crate::access::rules::{self as access, WriteMode};
+use crate::access::rules::{self as access, MemoryMode};
 use crate::base::fence::without_fenced;
 use crate::base::path::{VaultPath, folded};
 use crate::base::redact::redact;
@@ -23,7 +23,7 @@ use crate::text::derive::words::fold;
 use crate::text::derive::{ChunkId, chunk, is_housekeeping, is_silence};
 use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, NoteEdit, WriteError, is_folder_name, slug};
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
+use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
 /// What becomes of a file.
 pub(super) enum MemoryEdit {
@@ -61,7 +61,7 @@ pub(super) fn saved(
     let redacted = content != given;
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
-    let left = asked.without(&content, TombstoneScope::Agent(&writer.reach()));
+    let left = asked.without(&content, writer.rights());
     let brought = left.as_ref().map_or(Some(&content), |left| left.text.as_ref());
     let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
@@ -129,7 +129,7 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     let path = match own_name(writer.slug(), &checkpoint.path).filter(|_| is_own) {
         Some(file) => file_to_write(writer, Some(file))?,
         None if is_own && checkpoint.path.as_str() == format!("{}facts.md", folder(writer.slug())) => {
-            let may = matches!(writer.mode(), WriteMode::Hybrid | WriteMode::SearchOnly) && !writer.is_closed();
+            let may = matches!(writer.mode(), MemoryMode::Hybrid | MemoryMode::SearchOnly) && !writer.is_closed();
             may.then(|| checkpoint.path.clone()).ok_or_else(absent)?
         }
         None => return Err(absent()),
@@ -139,12 +139,17 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     let forgotten = writer.workspace().forgotten();
     let asked = forgotten.ask()?;
     let (mut left, mut would) = (None, None);
-    let restored = files.restore_with(&id, false, act, |had, now| {
-        let (had, now) = (std::str::from_utf8(had).ok()?, std::str::from_utf8(now).ok()?);
-        let without = without_forgotten(writer, &asked, &path, had, now)?;
-        would = Some(had.to_owned());
-        left.insert(without).text.clone().into()
-    });
+    let restored = files.restore(
+        &id,
+        act,
+        |_, _, _| false,
+        |had, now| {
+            let (had, now) = (std::str::from_utf8(had).ok()?, std::str::from_utf8(now).ok()?);
+            let without = without_forgotten(writer, &asked, &path, had, now)?;
+            would = Some(had.to_owned());
+            left.insert(without).text.clone().into()
+        },
+    );
     let (_, undo) = restored.inspect_err(|_| writer.turn().rest())?;
     drop(asked);
     if let Some(WithoutForgotten { text, tombstone }) = left {
@@ -168,13 +173,13 @@ fn without_forgotten(
     had: &str,
     now: &str,
 ) -> Option<WithoutForgotten> {
-    let (agent, there) = (writer.reach(), FactsFile::read(now));
+    let there = FactsFile::read(now);
     let keeps = |fact: Option<&Fact>, part: &str| match fact {
         Some(fact) => there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(part)),
         None => now.contains(part.trim()),
     };
     let of_facts = writer.workspace().fact_store().scope_of(path).is_some();
-    asked.without_in_file(had, of_facts, TombstoneScope::Agent(&agent), &keeps)
+    asked.without_in_file(had, of_facts, writer.rights(), &keeps)
 }
 
 /// The file that is meant, when the agent may write it and would find what it writes.
@@ -349,7 +354,7 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
     let change = match save(file.clone()) {
         // Where the agent may write `MEMORY.md` alone, it goes there.
         Err(error)
-            if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode() == WriteMode::PromptOnly =>
+            if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode() == MemoryMode::PromptOnly =>
         {
             save(None)?
         }
@@ -409,7 +414,7 @@ fn last_of(path: &str, text: &str) -> Option<String> {
 /// As [`save`].
 pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result<MemoryChange, RequestError> {
     let file = match writer.mode() {
-        WriteMode::PromptOnly => "MEMORY.md".to_owned(),
+        MemoryMode::PromptOnly => "MEMORY.md".to_owned(),
         _ => format!("memory/{}.md", writer.at().to_zoned(jiff::tz::TimeZone::system()).date()),
     };
     let given = text("content", &params.content)?;
@@ -464,32 +469,32 @@ pub(super) enum TargetError {
     Name,
     /// The person lets the agent write other files only.
     #[error("`write_mode` is `{}`: {}", name(*.0), allowed(*.0))]
-    Mode(WriteMode),
+    Mode(MemoryMode),
 }
 
-fn name(mode: WriteMode) -> &'static str {
+fn name(mode: MemoryMode) -> &'static str {
     match mode {
-        WriteMode::Hybrid => "hybrid",
-        WriteMode::PromptOnly => "prompt-only",
-        WriteMode::SearchOnly => "search-only",
-        WriteMode::Off => "off",
+        MemoryMode::Hybrid => "hybrid",
+        MemoryMode::PromptOnly => "prompt-only",
+        MemoryMode::SearchOnly => "search-only",
+        MemoryMode::Off => "off",
     }
 }
 
-fn allowed(mode: WriteMode) -> &'static str {
+fn allowed(mode: MemoryMode) -> &'static str {
     match mode {
-        WriteMode::Hybrid => "you may write all files of the memory",
-        WriteMode::PromptOnly => "you may write only `MEMORY.md`",
-        WriteMode::SearchOnly => "you may write only `memory/<name>.md`",
-        WriteMode::Off => "you may write nothing",
+        MemoryMode::Hybrid => "you may write all files of the memory",
+        MemoryMode::PromptOnly => "you may write only `MEMORY.md`",
+        MemoryMode::SearchOnly => "you may write only `memory/<name>.md`",
+        MemoryMode::Off => "you may write nothing",
     }
 }
 
 /// Where a text goes when nobody says.
-pub(super) fn default_file(mode: WriteMode) -> &'static str {
+pub(super) fn default_file(mode: MemoryMode) -> &'static str {
     match mode {
-        WriteMode::SearchOnly => "memory/notes.md",
-        WriteMode::Hybrid | WriteMode::PromptOnly | WriteMode::Off => "MEMORY.md",
+        MemoryMode::SearchOnly => "memory/notes.md",
+        MemoryMode::Hybrid | MemoryMode::PromptOnly | MemoryMode::Off => "MEMORY.md",
     }
 }
 
@@ -499,13 +504,13 @@ pub(super) fn folder(slug: &str) -> String {
 }
 
 /// A file of an agent's memory that may be written, by its name within the agent's folder.
-pub(super) fn writable(slug: &str, mode: WriteMode, file: &str) -> Result<VaultPath, TargetError> {
+pub(super) fn writable(slug: &str, mode: MemoryMode, file: &str) -> Result<VaultPath, TargetError> {
     check(file)?;
     let is_prompt = PROMPT_FILES.contains(&file);
     match mode {
-        WriteMode::Hybrid => {}
-        WriteMode::PromptOnly if is_prompt => {}
-        WriteMode::SearchOnly if !is_prompt => {}
+        MemoryMode::Hybrid => {}
+        MemoryMode::PromptOnly if is_prompt => {}
+        MemoryMode::SearchOnly if !is_prompt => {}
         mode => return Err(TargetError::Mode(mode)),
     }
     VaultPath::new(folder(slug) + file).map_err(|_| TargetError::Name)
@@ -553,7 +558,7 @@ mod tests_of_target {
             "MEMORY.md", "memory.md", "memory/notes.md", "memory/2026-01-05.md", "memory/Zürich 東京.md",
             "memory/a.b.md",
         ] {
-            let path = writable("coder", WriteMode::Hybrid, good).unwrap();
+            let path = writable("coder", MemoryMode::Hybrid, good).unwrap();
             assert_eq!(path.as_str(), format!("agents/coder/{good}"));
             assert_eq!(own_name("coder", &path), Some(good));
         }
@@ -570,21 +575,21 @@ mod tests_of_target {
             "memory/\u{2025}a.md", "memory/a\u{202e}b.md", "memory/a\u{200b}.md", "memory/cafe\u{301}.md",
             "memory/con.md", "memory/a:b.md", &long,
         ] {
-            assert!(writable("coder", WriteMode::Hybrid, bad).is_err(), "{bad:?}");
+            assert!(writable("coder", MemoryMode::Hybrid, bad).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn modes_allow_what_they_say() {
         let allowed = |mode| ["MEMORY.md", "memory.md", "memory/a.md"].map(|file| writable("x", mode, file).is_ok());
-        assert_eq!(allowed(WriteMode::Hybrid), [true; 3]);
-        assert_eq!(allowed(WriteMode::PromptOnly), [true, true, false]);
-        assert_eq!(allowed(WriteMode::SearchOnly), [false, false, true]);
-        assert_eq!(allowed(WriteMode::Off), [false; 3]);
-        for mode in [WriteMode::Hybrid, WriteMode::PromptOnly, WriteMode::SearchOnly] {
+        assert_eq!(allowed(MemoryMode::Hybrid), [true; 3]);
+        assert_eq!(allowed(MemoryMode::PromptOnly), [true, true, false]);
+        assert_eq!(allowed(MemoryMode::SearchOnly), [false, false, true]);
+        assert_eq!(allowed(MemoryMode::Off), [false; 3]);
+        for mode in [MemoryMode::Hybrid, MemoryMode::PromptOnly, MemoryMode::SearchOnly] {
             assert!(writable("x", mode, default_file(mode)).is_ok());
         }
-        let said = writable("x", WriteMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
+        let said = writable("x", MemoryMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
         assert_eq!(said, "`write_mode` is `search-only`: you may write only `memory/<name>.md`");
     }
 

@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::event::{EventKind, takes};
 use super::intake::{Capture, IMPORT_AGAIN};
 use crate::access::request::{Owner, RequestError, Workspace};
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError};
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::text::note::{Note, compose, with_property};
 use crate::vault::disk::{Action, Files, WriteError, note_names, slug};
-use crate::vault::forgotten::TombstoneScope;
 
 /// Maximum length of what a note is called, and of what tells it from others, in bytes.
 const MAX_NAME_BYTES: usize = 2000;
@@ -133,7 +133,7 @@ impl<'i> NoteImporter<'i> {
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
         // Held until it is written: what is purged meanwhile would come back.
         let asked = self.workspace.forgotten().ask().map_err(|error| kept_from(&error))?;
-        if let Some(left) = asked.without_in_file(&text, false, TombstoneScope::All, &|_, _| false) {
+        if let Some(left) = asked.without_in_file(&text, false, &Scope::Everything, &|_, _| false) {
             if let Some(import) = self.import {
                 let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
                 self.workspace.forgotten().note(&by, into, whole, left.tombstone);

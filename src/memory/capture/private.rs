@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 use super::drafts::{Drafts, is_number};
 use super::event::{Captured, Event, EventKind};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::text::note::{Note, compose, untagged};
 use crate::vault::disk::Globs;
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
+use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
 /// Maximum number of lines in which the frontmatter of a captured file says of what session it is.
 const HEAD_LINES: usize = 100;
@@ -171,7 +172,7 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
     if asked.is_empty() {
         return None;
     }
-    let of = |text: &str| asked.without(text, TombstoneScope::All);
+    let of = |text: &str| asked.without(text, &Scope::Everything);
     let at = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
     let line = match &captured.event {
         Event::File(file) => Some(file_line(file, &at)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::access::rules::{Authenticator, Principal, Token, TokenHash};
+use crate::access::rules::{Authenticator, Principal, Token};
 use crate::base::state::{State, StateError, TokenRow, TokenTable};
 
 /// The tokens of one vault, kept as hashes.
@@ -56,7 +56,7 @@ impl CaptureTokens {
             return Err(TokensError::Name(name.to_owned()));
         }
         let token = Token::random().map_err(TokensError::Random)?;
-        let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: (&token.hash()).into() };
+        let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() };
         if self.0.add(&row)? { Ok(token) } else { Err(TokensError::Exists(name.to_owned())) }
     }
 
@@ -80,8 +80,8 @@ impl CaptureTokens {
 
 impl Authenticator for CaptureTokens {
     /// While they cannot be read, nobody has one.
-    fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        let holder = self.0.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}"));
+    fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
+        let holder = self.0.holder(token).inspect_err(|error| tracing::warn!("{error}"));
         Some(Principal::Capture(holder.ok().flatten()?.name))
     }
 }

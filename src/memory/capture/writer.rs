@@ -379,7 +379,7 @@ fn retain(root: &Path, files: &Files, config: &RetentionConfig) {
             // It may have gone on since it began, or somebody has edited it.
             let modified = entry.metadata().ok().and_then(|meta| Timestamp::try_from(meta.modified().ok()?).ok());
             let is_old = captured.zip(modified).is_some_and(|(captured, modified)| captured.max(modified) < before);
-            if is_old && let Err(error) = files.trash_as(&path, hash, Action::Trash.done_by("retention")) {
+            if is_old && let Err(error) = files.trash(&path, hash, Action::Trash.done_by("retention")) {
                 tracing::warn!("`{path}` is older than {days} days and stays: {error}");
             }
         }

@@ -3,12 +3,12 @@
 use super::read::view;
 use super::write::{entry_text, holder_named, settle};
 use crate::access::request::{MeaningAlike, Owner, RequestError, limit};
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::memory::items::{Acceptance, EntriesSnapshot, EntryWriter};
 use crate::serve::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
 use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
 use crate::vault::disk::Action;
-use crate::vault::forgotten::TombstoneScope;
 
 /// Maximum length of what is quoted of a source, in characters.
 const MAX_QUOTE_CHARS: usize = 1_000;
@@ -32,7 +32,7 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
     };
     let asked = owner.workspace().forgotten().look()?;
     let meaning = MeaningAlike::of(owner.workspace());
-    let rules = meaning.rules(owner.workspace(), &asked, TombstoneScope::All);
+    let rules = meaning.rules(owner.workspace(), &asked, &Scope::Everything);
     let mut found = ReviewView::default();
     for holder in &holders {
         let (known, pending) = (entry_store.entries(holder)?, entry_store.pending(holder)?);
@@ -160,7 +160,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
     }
     let asked = workspace.forgotten().look()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
+    let rules = meaning.rules(workspace, &asked, &Scope::Everything);
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();

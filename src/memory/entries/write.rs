@@ -4,6 +4,7 @@
 use crate::access::request::{
     MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, moment, note_path, tags, text, trust_of_place,
 };
+use crate::access::rules::Scope;
 use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
 use crate::memory::items::{EntryEdit, EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
@@ -17,7 +18,6 @@ use crate::text::derive::entries::{
 use crate::text::derive::facts::Validity;
 use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, WriteError, is_folder_name};
-use crate::vault::forgotten::TombstoneScope;
 
 /// How sure an agent's proposal is when it does not say.
 const AGENTS_CONFIDENCE: f64 = 0.8;
@@ -78,7 +78,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let forgotten = workspace.forgotten();
     let asked = forgotten.look()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, TombstoneScope::All);
+    let rules = meaning.rules(workspace, &asked, &Scope::Everything);
     let entry_store = workspace.entry_store();
     let known = entry_store.entries(&holder)?;
     let active: Vec<&MemoryEntry> = known.active().collect();
@@ -126,9 +126,8 @@ fn propose_as_agent(
     let path = entries_path(holder, EntryFileKind::Pending)?;
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let reach = agent.reach();
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, TombstoneScope::Agent(&reach));
+    let rules = meaning.rules(workspace, &asked, agent.rights());
     let act = agent.act(Action::Edit, entry.text.len());
     let writer = EntryWriter { files: workspace.files()?, act, is_program: true };
     agent.begin()?;

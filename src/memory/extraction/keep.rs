@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::lane::{EXTRACTION, Extraction, TURNS, cut};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::base::fs::crash;
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{Job, StateError};
@@ -28,7 +29,6 @@ use crate::text::derive::summary::{
 use crate::text::derive::words::fold;
 use crate::text::note::Note;
 use crate::vault::disk::{Action, Source};
-use crate::vault::forgotten::{AgentReach, TombstoneScope};
 
 /// As whom it is written.
 const WHO: &str = "extraction";
@@ -55,7 +55,7 @@ pub(super) struct Proposals {
     /// What the person is told of what was left out.
     pub(super) into: String,
     /// Whose tombstones count: those of what an agent could read; all where that is `None`.
-    pub(super) reach: Option<AgentReach>,
+    pub(super) reach: Scope,
     pub(super) proposals: Vec<EntryProposal>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Proposals {
 pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[CheckedEntry]) -> Proposals {
     let source = |found: &CheckedEntry| vec![cited(path.as_str(), found.lines)];
     let proposals = found.iter().map(|found| proposal_of(found, source(found), trust)).collect();
-    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: None, proposals }
+    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: Scope::Everything, proposals }
 }
 
 /// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is. Says whether what it was
@@ -86,7 +86,7 @@ pub(super) fn propose(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent));
+    let rules = meaning.rules(workspace, &asked, &reach);
     let writer = EntryWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let entry_store = workspace.entry_store();
     let all = entry_store.propose(&writer, &holder, proposals, &rules)?;

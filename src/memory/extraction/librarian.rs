@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::keep::{Proposals, proposal_of};
 use super::lane::{CHECK_INTERVAL, Extraction, cut};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
-use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Turn};
+use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Scope, Turn};
 use crate::base::config::MemoryKind;
 use crate::base::fs::{FsError, crash};
 use crate::base::state::{Digest, Job, JobState, StateError};
@@ -68,7 +68,7 @@ impl Extraction {
     /// The agents whose traces may be read.
     fn librarian_agents(&self) -> Vec<String> {
         let policies = self.workspace.agents().policies();
-        let reads = |policy: &Policy| policy.librarian && policy.librarian_rules.finds_any();
+        let reads = |policy: &Policy| policy.librarian && policy.finds_any();
         let mut agents = policies.slugs();
         agents.retain(|slug| policies.of(slug).is_some_and(|policy| reads(&policy)));
         agents
@@ -157,9 +157,8 @@ impl Extraction {
 
     /// What was found, for the agent's own memory: by its word, whoever it says has said it.
     fn found_in_traces(&self, agent: &str, part: &TracePart, found: &[CheckedEntry]) -> Proposals {
-        let rules = self.workspace.agents().policies().of(agent).map(|policy| policy.librarian_rules.clone());
-        let rules = rules.unwrap_or_default();
-        let wanted = found.iter().filter(|found| rules.finds(found.kind == MemoryKind::Preference));
+        let policy = self.workspace.agents().policies().of(agent).unwrap_or_default();
+        let wanted = found.iter().filter(|found| policy.finds(found.kind == MemoryKind::Preference));
         let proposals = wanted.map(|found| {
             let evidence = part.evidence(found.lines);
             let sources = evidence.iter().take(MOST_EVIDENCE).map(|id| trace_source(agent, id)).collect();
@@ -171,7 +170,7 @@ impl Extraction {
             holder: MemoryHolder::Agent(agent.to_owned()),
             who: LIBRARIAN,
             into: format!("agents/{agent}/"),
-            reach: owner.and_then(|owner| owner.reach_of(agent)),
+            reach: owner.and_then(|owner| owner.reach_of(agent)).unwrap_or(Scope::Everything),
             proposals: proposals.collect(),
         }
     }
@@ -190,7 +189,7 @@ impl Extraction {
         let policy = owner.workspace().agents().policies().of(slug);
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
-        let (is_on, rules) = (policy.librarian, &policy.librarian_rules);
+        let is_on = policy.librarian;
         let lane = self.state();
         let keys: HashSet<Digest> = self.trace_sources(slug).into_iter().map(|source| source.key).collect();
         let mut done = self.jobs.done_at(LIBRARIAN)?;
@@ -204,7 +203,7 @@ impl Extraction {
         let memory = &self.workspace.config().memory;
         let (state, reason) = match &model {
             _ if !is_on => ("off", None),
-            _ if !rules.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),
+            _ if !policy.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),
             _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),
             None => ("off", Some("`model` of `[memory]` in memory.toml names no model".to_owned())),
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
@@ -224,7 +223,7 @@ impl Extraction {
             covered: done.iter().map(|(_, done, _)| TraceProgress::of(done).events).sum(),
             queued,
             dead,
-            tasks: LIBRARIAN_TASKS.iter().map(|task| ((*task).to_owned(), rules.does(task))).collect(),
+            tasks: LIBRARIAN_TASKS.iter().map(|task| ((*task).to_owned(), policy.does(task))).collect(),
         })
     }
 

@@ -237,7 +237,7 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
                 None => continue,
             }
         }
-        let checkpoint = files.trash_as(&path, hash, Action::Trash.into())?;
+        let checkpoint = files.trash(&path, hash, Action::Trash)?;
         if params.purge {
             files.purge(&path)?;
         }
@@ -273,7 +273,7 @@ fn purge_cleared(files: &Files) -> Result<Vec<VaultPath>, RequestError> {
         }
         let is_of_layers = match is_generated_place(&path) {
             true => {
-                let had = files.last_content(&path)?.unwrap_or_default();
+                let had = files.former_contents(&path)?.next().unwrap_or_default();
                 GeneratedNote::read(&String::from_utf8_lossy(&had)).is_some_and(|note| !note.is_edited)
             }
             false => shelf_of(&path).is_some(),
@@ -292,7 +292,7 @@ fn purge_former_pages(files: &Files, checkpoints: &[Checkpoint]) -> Result<(), R
         checkpoints.iter().map(|checkpoint| &checkpoint.path).filter(|path| is_generated_place(path)).collect();
     for path in paths {
         let is_page = |had: &[u8]| GeneratedNote::read(&String::from_utf8_lossy(had)).is_some();
-        if files.read(path)?.is_some() && files.has_had(path, is_page)? {
+        if files.read(path)?.is_some() && files.former_contents(path)?.any(|had| is_page(&had)) {
             files.purge(path)?;
         }
     }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::read::one;
 use crate::access::request::{MemoryWriter, RequestError, Viewer, moment, note_path, tags};
+use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
@@ -12,7 +13,7 @@ use crate::serve::wire::{FactNameParams, FactRetractParams, FactSetParams, FactW
 use crate::text::derive::facts::{MAX_VALUE_BYTES, NewFact, Validity, full_name, is_key, is_namespace, written_value};
 use crate::text::note::Note;
 use crate::vault::disk::{Act, Action};
-use crate::vault::forgotten::{ANY_SCOPE, FactToWrite, TombstoneScope};
+use crate::vault::forgotten::{ANY_SCOPE, FactToWrite};
 
 /// Maximum length of a place that is named as the source, in bytes.
 const MAX_SOURCE_BYTES: usize = 1_000;
@@ -136,17 +137,14 @@ fn write(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let fact = value.map(|value| FactToWrite { namespace, key: &params.key, value });
-    let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| {
-        let reach = agent.reach();
-        asked.in_fact(ANY_SCOPE, fact, TombstoneScope::Agent(&reach))
-    });
+    let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| asked.in_fact(ANY_SCOPE, fact, agent.rights()));
     // It hears what it would have heard: a refusal would tell what was forgotten.
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
     let written = workspace.fact_store().edit(&writer, &scope, (namespace, &params.key), edit, expected);
     if let (Some(tombstone), Ok(_)) = (known, &written) {
         forgotten.note(&by, path.as_str(), true, tombstone);
     }
-    let is_known = |fact| asked.in_fact(&scope.to_string(), fact, TombstoneScope::All).is_some();
+    let is_known = |fact| asked.in_fact(&scope.to_string(), fact, &Scope::Everything).is_some();
     let forgotten_before = agent.is_none() && fact.is_some_and(is_known);
     drop(asked);
     if let Some(agent) = &agent {

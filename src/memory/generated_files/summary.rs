@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::write::{FileMade, GeneratedError, GeneratedFile};
+use crate::access::rules::Scope;
 use crate::base::config::Config;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
@@ -21,7 +22,7 @@ use crate::text::derive::summary::{
 use crate::text::derive::{CONVERSATIONS, Label};
 use crate::text::note::{Note, written};
 use crate::vault::disk::{Files, ReadError, read};
-use crate::vault::forgotten::{ForgottenLookup, ForgottenTexts, TombstoneScope};
+use crate::vault::forgotten::{ForgottenLookup, ForgottenTexts};
 
 /// The conversation that a summary is of.
 pub(crate) const OF: &str = "of";
@@ -166,7 +167,7 @@ pub(crate) fn is_forgotten(asked: &ForgottenLookup<'_>, line: &str) -> bool {
     let mut rest = Some(line).filter(|_| !asked.is_empty());
     for _ in 0..MOST_PARTS {
         let Some(part) = rest else { return false };
-        if asked.without(part, TombstoneScope::All).is_some() {
+        if asked.without(part, &Scope::Everything).is_some() {
             return true;
         }
         rest = part.split_once(": ").map(|(_, said)| said);

@@ -133,7 +133,7 @@ impl GeneratedFile {
             .map_err(|source| GeneratedError::TooLarge { path: self.path.clone(), source })?;
         crash::point(if by == PROFILE { "profile-made" } else { "summary-made" });
         let action = if self.before.is_some() { Action::Edit } else { Action::Create };
-        let id = files.replace_or_create(&self.path, self.hash(), &text, action.done_by(by))?;
+        let id = files.replace(&self.path, self.hash(), &text, action.done_by(by))?;
         crash::point("summary-written");
         Ok(id)
     }
@@ -144,7 +144,7 @@ impl GeneratedFile {
     /// When the disk refuses.
     pub(crate) fn take_away(&self, files: &Files) -> Result<bool, GeneratedError> {
         let Some(hash) = self.hash().filter(|_| !self.is_edited()) else { return Ok(false) };
-        files.trash(&self.path, hash)?;
+        files.trash(&self.path, hash, Action::Trash)?;
         Ok(true)
     }
 }

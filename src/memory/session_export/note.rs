@@ -8,7 +8,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use crate::access::request::{RequestError, Workspace};
-use crate::access::rules::{SESSION_AGENT, SESSION_SCOPE};
+use crate::access::rules::{SESSION_AGENT, SESSION_SCOPE, Scope};
 use crate::base::config::ChannelScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
@@ -18,7 +18,7 @@ use crate::memory::imports::{SessionTranscript, SessionTurn};
 use crate::text::derive::generated::TRUST;
 use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
 use crate::vault::disk::{Action, Files, WriteError, slug};
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+use crate::vault::forgotten::ForgottenLookup;
 
 /// Who writes, as the log of changes says it.
 const BY: &str = "sessions";
@@ -100,7 +100,7 @@ impl SessionWriter<'_> {
                 continue;
             }
             let text = if redacts { redact(text) } else { text.into() };
-            match self.asked.without(&text, TombstoneScope::All) {
+            match self.asked.without(&text, &Scope::Everything) {
                 None => left.push((at, text.into_owned())),
                 Some(without) => {
                     let (whole, tombstone) = (without.text.is_none(), without.tombstone);
@@ -125,7 +125,7 @@ impl SessionPart<'_> {
     /// All of it.
     fn text(&self) -> String {
         let SessionWriter { transcript, asked, workspace, .. } = self.writer;
-        let title = transcript.title.as_deref().filter(|title| asked.without(title, TombstoneScope::All).is_none());
+        let title = transcript.title.as_deref().filter(|title| asked.without(title, &Scope::Everything).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
         let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
         head + &self.writer.said(&self.part, self.part.clone())
@@ -425,7 +425,7 @@ fn trash(
     let note = SessionNote { next: TRASHED.into(), ..note };
     table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
     crash::point("session-trashing");
-    files.trash_as(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
+    files.trash(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
     crash::point("session-trashed");
     Ok(true)
 }

@@ -12,9 +12,10 @@ use serde_json::Value;
 
 use super::file::{TraceFile, TraceHour, agents, event_of, files_of, folder_of, line_of, lines, mend, open, paths_of};
 use super::text::{TraceNeedles, change_texts};
+use crate::access::rules::Scope;
 use crate::base::fs::{Context, FsError, crash, remove_unfinished, replace_with, sync_folder};
 use crate::vault::disk::{Identity, Stamp};
-use crate::vault::forgotten::{AgentReach, ForgottenLookup, TextPart, TombstoneScope};
+use crate::vault::forgotten::{ForgottenLookup, TextPart};
 
 /// The mode of a file that nothing more is written to.
 const SEALED: u32 = 0o400;
@@ -105,10 +106,10 @@ pub(crate) struct MatchedTraces {
 }
 
 /// What goes out of the traces of one agent: nothing that it could not read, or it would see by what is missing that it guessed right.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TraceShare {
-    /// What it may read; `None` where all goes.
-    pub reach: Option<AgentReach>,
+    /// What it may read.
+    pub reach: Scope,
     /// What is forgotten now.
     pub parts: Vec<TextPart>,
 }
@@ -264,13 +265,12 @@ impl TraceFiles {
         let mut told = MatchedTraces::default();
         for agent in agents(&self.root) {
             let TraceShare { reach, parts } = share_of(&agent);
-            let reach = reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent);
             let needles = TraceNeedles::of(&parts);
             if known.is_empty() && needles.is_empty() {
                 continue;
             }
             let without = |text: &str| {
-                let left = known.without(text, reach).map(|left| left.text.unwrap_or_default());
+                let left = known.without(text, &reach).map(|left| left.text.unwrap_or_default());
                 needles.without(left.as_deref().unwrap_or(text)).or(left)
             };
             for path in paths_of(&self.root, &agent)? {
@@ -516,7 +516,7 @@ mod tests {
         let copy = path.with_file_name("2026-03-02T10.sync-conflict-20260302-101500-ABCDEFG.jsonl");
         fs::write(&copy, [&with, secret.as_bytes()].concat()).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
-        let all = |_: &str| TraceShare { reach: None, parts: parts_of(&[secret]) };
+        let all = |_: &str| TraceShare { reach: Scope::Everything, parts: parts_of(&[secret]) };
         let sweep = |writes: bool| traces.sweep(&forgotten.look().unwrap(), &all, writes).unwrap();
         let told = sweep(false);
         assert_eq!((told.events, &told.of), (4, &BTreeSet::from([("ada".to_owned(), "b".to_owned())])));

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use super::check::{check, kind};
 use crate::access::request::{Edge, RequestError, Viewer, Workspace, parse, parse_last};
+use crate::access::rules::Scope;
 use crate::base::fs::FsError;
 use crate::base::redact::redact;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::trace_files::{FoundTraces, TraceQuestion, change_texts};
 use crate::serve::wire::{TRACE_VERSION, TraceParams, TraceStored, TracesParams, TracesView};
-use crate::vault::forgotten::TombstoneScope;
 
 /// Default number of events of an answer.
 const EVENTS: usize = 100;
@@ -42,8 +42,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
     workspace.files()?;
     let mut event = check(params, agent, viewer.at(), config.max_payload_bytes)?;
     change_texts(&mut event, &mut without_secrets);
-    let reach = writer.as_ref().map(|writer| writer.reach());
-    let reach = reach.as_ref().map_or(TombstoneScope::All, TombstoneScope::Agent);
+    let reach = writer.as_ref().map_or(&Scope::Everything, |writer| writer.rights());
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let mut tombstone = None;

@@ -287,7 +287,7 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
         return too_many("too many requests in a minute", wait.as_secs() + 1);
     }
     let Some(places) = rates.enter(&slug) else { return too_many("too many requests at a time", 1) };
-    let turn = Turn::until(Instant::now() + limits.timeout);
+    let turn = Turn::until(Instant::now() + Duration::from_millis(limits.timeout_ms));
     request.extensions_mut().insert(turn.clone());
     request.extensions_mut().insert(Arc::new(places.at_work));
     let answered = places.answered;
@@ -305,7 +305,7 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
         }),
         turn: turn.clone(),
     };
-    match tokio::time::timeout(limits.timeout, &mut answer.task).await {
+    match tokio::time::timeout(Duration::from_millis(limits.timeout_ms), &mut answer.task).await {
         Ok(answer) => answer.unwrap_or_else(|_| ApiError::failed().into_response()),
         Err(_) if answer.give_up() => too_long("the answer took too long"),
         // It is being written, or was: whoever hears otherwise would send it again.

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use blake3::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -17,7 +18,7 @@ use utoipa::ToSchema;
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES};
 use super::auth;
 use crate::access::request::RequestError;
-use crate::access::rules::{Authenticator, Principal, Token, TokenHash};
+use crate::access::rules::{Authenticator, Principal, Token};
 use crate::serve::page::asset;
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
@@ -133,7 +134,7 @@ struct IssuedSecrets {
 /// What is recognised by its hash, and when it was made or last used.
 #[derive(Debug)]
 struct Secret {
-    hash: TokenHash,
+    hash: Hash,
     at: Instant,
 }
 
@@ -157,12 +158,12 @@ impl Sessions {
     }
 
     /// Ends the session of a token.
-    pub(super) fn end(&self, hash: &TokenHash) {
+    pub(super) fn end(&self, hash: &Hash) {
         self.lock().sessions.retain(|session| session.hash != *hash);
     }
 
     /// Whether a token is that of an open session, which counts as its use.
-    fn knows(&self, hash: &TokenHash, now: Instant) -> bool {
+    fn knows(&self, hash: &Hash, now: Instant) -> bool {
         let mut kept = self.lock();
         kept.sessions.retain(|session| now.saturating_duration_since(session.at) < IDLE);
         let mut known = false;
@@ -180,7 +181,7 @@ impl Sessions {
 }
 
 impl Authenticator for Sessions {
-    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+    fn holder(&self, token: &Hash) -> Option<Principal> {
         self.knows(token, Instant::now()).then_some(Principal::Owner)
     }
 }

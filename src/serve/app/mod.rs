@@ -14,9 +14,9 @@ pub(crate) use open::StartError;
 
 use crate::access::agents;
 use crate::access::policy::{AgentRegistry, agent_file};
-use crate::access::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
+use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace, agent_limits};
 use crate::access::rules::{Principal, Turn};
-use crate::base::config::Config;
+use crate::base::config::{AgentsConfig, Config};
 use crate::base::state::State;
 use crate::base::tasks::Task;
 use crate::index::sync::Shared;
@@ -69,8 +69,8 @@ impl App {
     }
 
     /// How much somebody gets; the person gets all.
-    pub fn limits_of(&self, principal: &Principal) -> Option<AgentLimits> {
-        AgentLimits::of(&self.config().agents, principal)
+    pub fn limits_of(&self, principal: &Principal) -> Option<AgentsConfig> {
+        agent_limits(&self.config().agents, principal)
     }
 
     /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.

@@ -479,7 +479,7 @@ impl SeenFiles {
             root: root.to_owned(),
             rules: rules.with_outside(places.clone()),
             places,
-            grant: policy.with_folders(&config.collections).grant.filter(|_| counts),
+            grant: policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts),
             private,
             rules_digest: blake3::hash(all.as_bytes()).to_hex().to_string(),
             max_file_bytes: index.max_file_bytes,

@@ -10,10 +10,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::search::{SearchQuery, SearchResponse, object};
 use crate::access::policy::LogEntry;
-use crate::access::rules::{Session, WriteMode};
+use crate::access::rules::{MemoryMode, Session};
 
 /// Reads a mode on a command line.
-fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
+fn write_mode(text: &str) -> Result<MemoryMode, &'static str> {
     serde_json::from_value(text.into()).map_err(|_| "use hybrid, prompt-only, search-only or off")
 }
 
@@ -55,7 +55,7 @@ pub struct AgentRules {
     pub paths: Option<Vec<String>>,
     /// How it may write its own memory: hybrid, prompt-only, search-only or off.
     #[arg(long, value_name = "MODE", value_parser = write_mode)]
-    pub write_mode: Option<WriteMode>,
+    pub write_mode: Option<MemoryMode>,
     /// The day on which its token expires, or an RFC 3339 time; empty for never.
     #[arg(long, value_name = "DAY")]
     pub expires: Option<String>,
@@ -90,7 +90,7 @@ pub struct AgentView {
     /// Globs of what it may read; with `!` in front, of what it must not read.
     pub paths: Vec<String>,
     /// How it may write its own memory.
-    pub write_mode: WriteMode,
+    pub write_mode: MemoryMode,
     /// When its token expires, as RFC 3339.
     pub expires: Option<String>,
     /// Whether it has expired.

@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::part::{DocumentPart, OutputFull, Tell};
+use super::text::{DocumentPart, OutputFull, Tell};
 
 /// Maximum bytes that a part of the archive unpacks to. The largest books are a tenth of that.
 const MAX_XML: u64 = 256 << 20;
@@ -75,32 +75,26 @@ fn styles(xml: impl BufRead) -> HashMap<String, u8> {
     // What is damaged leaves the styles before it.
     let _ = each(xml, &mut |event| {
         let (Event::Start(element) | Event::Empty(element)) = event else { return Ok(()) };
-        match element.local_name().into_inner() {
-            "style" => current = attribute(element, "styleId"),
-            "name" => {
-                let level = attribute(element, "val").and_then(|name| level_of(&name));
-                if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
-                    levels.insert(style.clone(), level);
-                }
+        let val = || attribute(element, "val");
+        let level = match element.local_name().into_inner() {
+            "style" => {
+                current = attribute(element, "styleId");
+                None
             }
-            "basedOn" => {
-                let level = attribute(element, "val").and_then(|base| levels.get(&base).copied());
-                if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
-                    levels.entry(style.clone()).or_insert(level);
-                }
-            }
-            "outlineLvl" => {
-                let level = attribute(element, "val").and_then(|level| level.parse::<u8>().ok());
-                match (&current, level) {
-                    (Some(style), Some(level @ 0..=5)) if levels.len() < MAX_STYLES => {
-                        levels.insert(style.clone(), level + 1);
-                    }
-                    // Body text, as the heading of a table of contents.
-                    (Some(style), Some(9)) => _ = levels.remove(style),
-                    _ => {}
-                }
-            }
-            _ => {}
+            "name" => val().and_then(|name| level_of(&name)),
+            // What it says itself counts.
+            "basedOn" if current.as_ref().is_some_and(|style| levels.contains_key(style)) => None,
+            "basedOn" => val().and_then(|base| levels.get(&base).copied()),
+            "outlineLvl" => match (&current, val().and_then(|level| level.parse::<u8>().ok())) {
+                (_, Some(level @ 0..=5)) => Some(level + 1),
+                // Body text, as the heading of a table of contents.
+                (Some(style), Some(9)) => levels.remove(style).and(None),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
+            levels.insert(style.clone(), level);
         }
         Ok(())
     });
@@ -142,12 +136,12 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 
 /// Tells the paragraphs of a part.
 fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -> Result<(), OutputFull> {
-    let mut body = DocxBody::of(styles);
+    let mut body = DocxBody::default();
     let wrong = each(xml, &mut |event| {
         match event {
-            Event::Start(element) => body.open(element),
+            Event::Start(element) => body.open(element, styles),
             Event::Empty(element) => {
-                body.open(element);
+                body.open(element, styles);
                 body.close(element.local_name().into_inner());
             }
             Event::End(element) => body.close(element.local_name().into_inner()),
@@ -172,8 +166,8 @@ fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -
 }
 
 /// Where in a document's text the reader is.
-struct DocxBody<'a> {
-    styles: &'a HashMap<String, u8>,
+#[derive(Default)]
+struct DocxBody {
     /// What is to be told.
     told: Vec<DocumentPart>,
     line: String,
@@ -195,23 +189,8 @@ const MAX_PARAGRAPH: usize = 64 * 1024;
 /// Maximum bytes of a row.
 const MAX_ROW: usize = 64 * 1024;
 
-impl<'a> DocxBody<'a> {
-    fn of(styles: &'a HashMap<String, u8>) -> Self {
-        Self {
-            styles,
-            told: Vec::new(),
-            line: String::new(),
-            row: None,
-            level: None,
-            is_item: false,
-            left_out: 0,
-            is_hidden: false,
-            in_text: false,
-            in_properties: false,
-        }
-    }
-
-    fn open(&mut self, element: &BytesStart<'_>) {
+impl DocxBody {
+    fn open(&mut self, element: &BytesStart<'_>, styles: &HashMap<String, u8>) {
         let name = element.local_name();
         let name = name.into_inner();
         // The same text once more, for programs that cannot show it otherwise.
@@ -222,7 +201,7 @@ impl<'a> DocxBody<'a> {
         let val = || attribute(element, "val");
         match name {
             "p" => self.end_paragraph(),
-            "pStyle" => self.level = val().and_then(|style| self.styles.get(&style).copied()).or(self.level),
+            "pStyle" => self.level = val().and_then(|style| styles.get(&style).copied()).or(self.level),
             "outlineLvl" => {
                 let level = val().and_then(|level| level.parse::<u8>().ok()).filter(|level| *level < 6);
                 self.level = level.map(|level| level + 1).or(self.level);

@@ -8,22 +8,16 @@
 //! the file open, has limits of memory and time, and can neither open anything else nor write nor speak to anybody. What comes back is text.
 //! Of a PDF each page is a section `## Page 3`; of others the headings are their own.
 
-mod charset;
 mod confined;
 mod docx;
 mod html;
-mod jail;
-mod part;
 mod pdf;
-mod process;
 mod reader;
 mod text;
-mod text_cache;
 
 pub use confined::read_in_memory;
 pub(crate) use confined::{ReaderJob, run};
-pub(crate) use process::COMMAND;
 pub use reader::AttachmentReader;
-pub(crate) use reader::ReadAttachment;
+pub(crate) use reader::{COMMAND, ReadAttachment};
 pub(crate) use text::page_lines;
 pub use text::page_of;

@@ -17,7 +17,7 @@ use hayro_interpret::{
     InterpreterSettings, SoftMask, interpret,
 };
 
-use super::part::{DocumentPart, MAX_TEXT, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_TEXT, OutputFull, Tell};
 
 /// A file may have something before it, as mail puts there.
 const LOOKED_AT: usize = 1024;

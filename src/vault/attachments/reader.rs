@@ -1,13 +1,21 @@
-//! Reads attachments: one at a time, each once.
+//! Reads attachments, one at a time, each once, in a confined process that is listened to, and ended when it takes too long.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::process::{self, ReadOutcome};
-use super::text::DocumentText;
-use super::text_cache::TextCache;
-use crate::base::path::VaultPath;
+use serde::{Deserialize, Serialize};
+
+use super::confined::{MEMORY, SECONDS};
+use super::text::{DocumentPart, DocumentText, MAX_TEXT};
+use crate::base::fs::{Context, FsError, create_private_dir, remove_file, remove_unfinished, write_atomically};
+use crate::base::path::{AttachmentKind, VaultPath};
 use crate::vault::disk::{OpenedFile, ReadError, Source};
 
 /// Maximum documents whose outcome is remembered until the end of this process alone.
@@ -77,7 +85,7 @@ impl AttachmentReader {
             return Ok(known);
         }
         let file = opened.file.try_clone().map_err(unfit)?;
-        let ReadOutcome { text, may_change, unconfined } = process::read(kind, file).map_err(unfit)?;
+        let ReadOutcome { text, may_change, unconfined } = read_opened(kind, file).map_err(unfit)?;
         if let Some(unconfined) = unconfined {
             static SAID: Once = Once::new();
             SAID.call_once(|| tracing::warn!("attachments are read within limits alone: {unconfined}"));
@@ -114,7 +122,7 @@ impl AttachmentReader {
         let said = self.known(path, &hash).or_else(|| {
             let kind = path.attachment().filter(|kind| kind.is_document())?;
             let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = process::read_bytes(kind, bytes);
+            let read = read_bytes(kind, bytes);
             read.inspect_err(|error| tracing::warn!("{path} cannot be read: {error}")).ok().map(|outcome| outcome.text)
         });
         said.and_then(Result::ok).map(|said| said.text).unwrap_or_default()
@@ -134,5 +142,285 @@ impl AttachmentReader {
         {
             tracing::warn!("the texts of attachments that are gone are kept still: {error}");
         }
+    }
+}
+
+/// The hidden command that reads a document.
+pub(crate) const COMMAND: &str = "read-attachment";
+
+/// Maximum time that a document is read, by the clock.
+const PATIENCE: Duration = Duration::from_secs(SECONDS);
+/// Maximum bytes that are listened to: what JSON makes of the longest text.
+const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
+/// Parts that wait to be taken.
+const WAITING: usize = 256;
+
+/// What came of reading a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReadOutcome {
+    /// Its text, or why there is none.
+    pub(super) text: Result<DocumentText, String>,
+    /// Whether another try may come to something else: it was stopped by the clock, and others computed meanwhile; or from outside.
+    pub(super) may_change: bool,
+    /// What of the confinement this system does not have.
+    pub(super) unconfined: Option<String>,
+}
+
+/// Reads a document that is open, at its beginning.
+///
+/// # Errors
+/// When no process can be started.
+fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<ReadOutcome> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut child = Command::new(program())
+        .arg0("vault")
+        .args([COMMAND, kind.as_str()])
+        .env_clear()
+        .current_dir("/")
+        // What ends the daemon from its terminal is not meant for it.
+        .process_group(0)
+        .stdin(file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let parts = listen(&mut child);
+    let mut told = PartialDocument::default();
+    told.take(&parts, deadline);
+    // It may have more to say, and nobody listens.
+    let _ = child.kill();
+    let status = child.wait()?;
+    Ok(told.outcome(status))
+}
+
+/// Reads a document that is in memory.
+///
+/// # Errors
+/// When no process can be started.
+pub(super) fn read_bytes(kind: AttachmentKind, bytes: Vec<u8>) -> std::io::Result<ReadOutcome> {
+    let (input, mut writer) = std::io::pipe()?;
+    // It ends with the process, at the latest.
+    let writing = std::thread::spawn(move || drop(writer.write_all(&bytes)));
+    let outcome = read_opened(kind, input);
+    let _ = writing.join();
+    outcome
+}
+
+/// This very program, also where its file was replaced since it was started.
+fn program() -> PathBuf {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() { own } else { std::env::current_exe().unwrap_or_else(|_| "vault".into()) }
+}
+
+/// Has a thread read what a process says, line by line, and no more than it may say.
+fn listen(child: &mut Child) -> Receiver<DocumentPart> {
+    let (sender, parts) = sync_channel(WAITING);
+    if let Some(output) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output.take(MAX_TOLD));
+            let mut line = Vec::new();
+            while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                // What is no part was cut off.
+                let Ok(part) = serde_json::from_slice(&line) else { break };
+                if sender.send(part).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
+    }
+    parts
+}
+
+/// What a process has told so far.
+#[derive(Default)]
+struct PartialDocument {
+    text: DocumentText,
+    page: Option<u32>,
+    /// The page that was told of last.
+    last_page: Option<u32>,
+    refused: Option<String>,
+    unconfined: Option<String>,
+    ended: bool,
+    late: bool,
+}
+
+impl PartialDocument {
+    fn take(&mut self, parts: &Receiver<DocumentPart>, deadline: Instant) {
+        loop {
+            match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(DocumentPart::End) => return self.ended = true,
+                Ok(DocumentPart::Refused(reason)) => self.refused = Some(reason),
+                Ok(DocumentPart::Unconfined(what)) => self.unconfined = Some(what),
+                Ok(part) => {
+                    if let DocumentPart::Page(number) = part {
+                        self.last_page = Some(number);
+                    }
+                    self.text.add(part, &mut self.page);
+                }
+                Err(RecvTimeoutError::Timeout) => return self.late = true,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn outcome(self, status: ExitStatus) -> ReadOutcome {
+        let Self { mut text, refused, unconfined, ended, late, last_page, .. } = self;
+        let stopped = (!ended).then(|| stopped(status, late));
+        let nothing = text.text.is_empty();
+        let text = match (refused, stopped) {
+            (Some(reason), _) if nothing => Err(reason),
+            (None, Some(reason)) if nothing => Err(reason),
+            (None, None) if nothing => {
+                Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into()))
+            }
+            (refused, stopped) => {
+                let after = last_page.map(|page| format!(", after page {page}")).unwrap_or_default();
+                let stopped = stopped.map(|reason| format!("only its beginning was read{after}: {reason}"));
+                text.problems.extend(refused);
+                text.problems.extend(stopped);
+                Ok(text)
+            }
+        };
+        let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
+        ReadOutcome { text, may_change: late || !(ended || is_its_own), unconfined }
+    }
+}
+
+/// Why a process ended before it had told all.
+fn stopped(status: ExitStatus, late: bool) -> String {
+    match status.signal() {
+        _ if late => format!("it takes more than {} seconds to read", PATIENCE.as_secs()),
+        Some(libc::SIGXCPU) => format!("it takes more than {} seconds to read", SECONDS),
+        Some(libc::SIGABRT) => format!("it takes more than {} MB of memory to read", MEMORY >> 20),
+        Some(libc::SIGSEGV) => "it is nested too deeply to be read".into(),
+        Some(signal) => format!("its reader was ended by signal {signal}"),
+        None => format!("its reader failed ({status})"),
+    }
+}
+
+/// Counts up whenever a reader tells something else of the same file.
+const VERSION: u32 = 2;
+
+/// A folder of such files.
+#[derive(Debug, Clone)]
+pub(super) struct TextCache {
+    folder: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CachedText {
+    version: u32,
+    /// BLAKE3 of the document.
+    document: String,
+    /// What it said, or why there is no text.
+    said: Result<DocumentText, String>,
+}
+
+impl TextCache {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Removes what a process that was killed had begun to keep.
+    pub(super) fn remove_unfinished(&self) {
+        let _ = remove_unfinished(&self.folder);
+    }
+
+    fn file(&self, path: &VaultPath) -> PathBuf {
+        self.folder.join(name(path))
+    }
+
+    /// What the document at a path said, where it is the one with this hash.
+    pub(super) fn get(&self, path: &VaultPath, document: &blake3::Hash) -> Option<Result<DocumentText, String>> {
+        let bytes = fs::read(self.file(path)).ok()?;
+        // A bit that has turned on the disk is no word of the document.
+        let (sum, json) = bytes.split_at_checked(64)?;
+        if blake3::hash(json).to_hex().as_bytes() != sum {
+            return None;
+        }
+        let kept: CachedText = serde_json::from_slice(json).ok()?;
+        let is_of_it = kept.version == VERSION && kept.document == document.to_hex().as_str();
+        is_of_it.then_some(kept.said)
+    }
+
+    /// Keeps what a document said.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn put(
+        &self,
+        path: &VaultPath,
+        document: &blake3::Hash,
+        said: &Result<DocumentText, String>,
+    ) -> Result<(), FsError> {
+        let kept = CachedText { version: VERSION, document: document.to_hex().to_string(), said: said.clone() };
+        let json = serde_json::to_vec(&kept).map_err(std::io::Error::from).on("write", &self.folder)?;
+        let bytes = [blake3::hash(&json).to_hex().as_bytes(), &json].concat();
+        create_private_dir(&self.folder)?;
+        write_atomically(&self.file(path), &bytes, 0o600)
+    }
+
+    /// Keeps nothing of a path any more.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn remove(&self, path: &VaultPath) -> Result<(), FsError> {
+        remove_file(&self.file(path))
+    }
+
+    /// Keeps nothing of any other path.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn retain<'p>(&self, paths: impl Iterator<Item = &'p VaultPath>) -> Result<(), FsError> {
+        let kept: HashSet<String> = paths.map(name).collect();
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.on("list", &self.folder)?,
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let is_ours = name.to_str().filter(|name| name.ends_with(END));
+            if is_ours.is_some_and(|name| !kept.contains(name)) {
+                remove_file(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const END: &str = ".text";
+
+/// A path's file has no name that tells it: folders are listed by who may not read the vault.
+fn name(path: &VaultPath) -> String {
+    format!("{}{END}", &blake3::hash(path.as_str().as_bytes()).to_hex()[..32])
+}
+
+#[cfg(test)]
+mod tests_of_text_cache {
+    use super::*;
+
+    #[test]
+    fn a_text_is_kept_for_its_path_and_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = TextCache::new(folder.path().join("attachments"));
+        let (a, b) = (VaultPath::new("a.pdf").unwrap(), VaultPath::new("b.pdf").unwrap());
+        let (one, two) = (blake3::hash(b"1"), blake3::hash(b"2"));
+        kept.retain([&a].into_iter()).unwrap();
+        assert_eq!(kept.get(&a, &one), None);
+        let said = Ok(DocumentText { text: "tea".into(), problems: vec!["page 2".into()] });
+        kept.put(&a, &one, &said).unwrap();
+        kept.put(&b, &two, &Err("it is not a PDF".into())).unwrap();
+        assert_eq!((kept.get(&a, &one), kept.get(&a, &two)), (Some(said), None));
+        assert_eq!(kept.get(&b, &two), Some(Err("it is not a PDF".into())));
+        kept.retain([&b].into_iter()).unwrap();
+        assert_eq!((kept.get(&a, &one), kept.get(&b, &two).is_some()), (None, true));
+        let file = kept.file(&b);
+        let mut bytes = fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file, bytes).unwrap();
+        assert_eq!(kept.get(&b, &two), None, "damaged");
+        kept.remove(&b).unwrap();
+        kept.remove(&b).unwrap();
     }
 }

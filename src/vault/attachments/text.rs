@@ -1,6 +1,7 @@
-//! From the parts of a document to its text, which is what is indexed, cited and shown.
+//! From the parts of a document, as its reader tells them, to its text, which is what is indexed, cited and shown.
 
-use super::part::{DocumentPart, MAX_TEXT};
+use serde::{Deserialize, Serialize};
+
 use crate::base::path::AttachmentKind;
 use crate::text::note::plain_heading;
 
@@ -8,7 +9,7 @@ use crate::text::note::plain_heading;
 const PAGE: &str = "Page ";
 
 /// The text of a document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DocumentText {
     /// Headings as `## …` at the start of a line, paragraphs between blank lines.
     pub(super) text: String,
@@ -114,6 +115,36 @@ pub(crate) fn page_lines(text: &str, page: u32) -> Option<(usize, usize)> {
     }
     first.map(|first| (first, last))
 }
+
+/// A part of a document, in the order in which it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DocumentPart {
+    /// What follows is on this page, from 1.
+    Page(u32),
+    /// A heading with its level, 1 to 6.
+    Heading(u8, String),
+    /// A paragraph; it may have several lines.
+    Text(String),
+    /// Something that was not read, and why. What follows is read all the same.
+    Problem(String),
+    /// Nothing more can be read, and why.
+    Refused(String),
+    /// What of the confinement this system does not have.
+    Unconfined(String),
+    /// All of it was told.
+    End,
+}
+
+/// Whoever listens wants no more.
+#[derive(Debug)]
+pub(super) struct OutputFull;
+
+/// Takes the parts of a document.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> Result<(), OutputFull>;
+
+/// Maximum bytes of a document's text that are told.
+pub(super) const MAX_TEXT: usize = 16_000_000;
 
 #[cfg(test)]
 mod tests {

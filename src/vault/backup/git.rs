@@ -1,4 +1,4 @@
-//! Runs the person's own `git`: it asks nothing, does not hang, and minds no repository but the one it is pointed at.
+//! Runs the person's own `git`: it asks nothing, does not hang, and minds no repository but the one it is pointed at. And why a backup was not made.
 
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-
-use super::error::BackupError;
 
 /// Long enough for the first commit of a large vault, or to push it.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -130,7 +128,9 @@ impl Git {
                 end(&mut child);
                 return Err(match cancelled {
                     true => BackupError::Cancelled,
-                    false => BackupError::TooSlow { what: what.to_owned(), after: LIMIT },
+                    false => BackupError::Refused(format!(
+                        "`git {what}` was stopped: not finished in {LIMIT:?}. Look for a hook, a prompt, or a slow disk or network"
+                    )),
                 });
             }
             std::thread::sleep(pause);
@@ -212,4 +212,32 @@ fn end(child: &mut Child) {
 /// Whether the environment has a value for a name.
 pub(super) fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Why a backup by git was not made, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BackupError {
+    /// There is no `git` on the path.
+    #[error("git is not installed: install it, or back up with `vault export FILE.tar.zst`")]
+    NoGit,
+    /// git could not be started or listened to.
+    #[error("git cannot be run: {0}")]
+    Run(#[from] io::Error),
+    /// The vault is in no repository.
+    #[error("{} is not in a git repository. Run `git init` in that folder, then `vault backup` again", .0.display())]
+    NotARepository(PathBuf),
+    /// The program stops.
+    #[error("the backup was cancelled because the program is stopping")]
+    Cancelled,
+    /// git failed otherwise.
+    #[error("`git {what}` failed: {said}")]
+    Failed {
+        /// What was asked of it.
+        what: String,
+        /// Its words.
+        said: String,
+    },
+    /// Something is in the way: what, and what to do about it.
+    #[error("{0}")]
+    Refused(String),
 }

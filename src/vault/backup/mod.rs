@@ -2,17 +2,15 @@
 //!
 //! Nothing here forces, resets or overwrites: what cannot be done without that is said, with what to do next.
 
-mod archive;
-mod changes;
-mod error;
+mod contents;
+mod export;
 mod git;
+mod import;
 mod repository;
 mod task;
-mod trust;
 
-pub(crate) use archive::{Export, Import, Made, export, export_to, import};
-pub(crate) use error::BackupError;
-pub(crate) use git::Cancel;
+pub(crate) use export::{Export, Made, export, export_to};
+pub(crate) use git::{BackupError, Cancel};
+pub(crate) use import::{Import, import};
 pub(crate) use repository::{Initialized, Repository, init_repository};
-pub(crate) use task::{BackupState, back_up};
-pub(crate) use trust::Trust;
+pub(crate) use task::{BackupState, Trust, back_up};

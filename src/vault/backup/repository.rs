@@ -1,16 +1,15 @@
-//! The repository that a vault is in: whether it can take a commit now, and the commit.
+//! The repository that a vault is in: whether it can take a commit now, what differs from the last one, and the commit.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::changes::{ChangedFile, Changes, Counts, message};
-use super::error::BackupError;
-use super::git::{Cancel, Git, is_set};
-use super::trust::Trust;
-use crate::base::fs::{Context, FsError};
+use super::git::{BackupError, Cancel, Git, is_set};
+use super::task::Trust;
+use crate::base::fs::{Context, FsError, UNFINISHED};
 use crate::text::note::has_conflict;
 use crate::vault::disk::{GIT_LOCK, UNDER_WAY};
 
@@ -104,7 +103,9 @@ impl Repository {
     pub(crate) fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
         let repository = Self::find(root, cancel)?;
         if !trust.is_given() {
-            return Err(BackupError::NeverByHand);
+            let never = "this repository was never backed up by hand, and git may run a program that came with it. Run \
+                         `vault backup` once; after that the daemon makes the backups";
+            return Err(BackupError::Refused(never.into()));
         }
         repository.unless_ignored(root, cancel)
     }
@@ -113,12 +114,19 @@ impl Repository {
         let ignored = !self.prefix.is_empty()
             && Git::at(root, cancel).run(&["check-ignore", "--quiet", "."])?.is_ok()
             && Git::at(root, cancel).run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
-        if ignored { Err(BackupError::Ignored(self.top)) } else { Ok(self) }
+        if ignored {
+            return Err(BackupError::Refused(format!(
+                "the repository {} ignores this vault, so nothing would be backed up. Run `git init` in the vault to give it \
+                 its own repository",
+                self.top.display()
+            )));
+        }
+        Ok(self)
     }
 
     fn find(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
         if !root.is_dir() {
-            return Err(BackupError::NotThere(root.to_owned()));
+            return Err(BackupError::Refused(format!("{} does not exist", root.display())));
         }
         let here = Git::at(root, cancel);
         let asked = |what: &str| -> Result<String, BackupError> {
@@ -166,25 +174,29 @@ impl Repository {
             match self.try_commit(message) {
                 Err(BackupError::Failed { said, .. }) if said.contains("did not match any file") => {}
                 Err(BackupError::Failed { said, .. }) if said.contains(GIT_LOCK) => {
-                    return Err(BackupError::Locked(self.git_dir.join(GIT_LOCK)));
+                    return Err(self.locked());
                 }
                 result => return result,
             }
         }
-        Err(BackupError::Restless)
+        let restless = "files appeared and disappeared during the backup; try again when the vault is quiet";
+        Err(BackupError::Refused(restless.into()))
     }
 
     /// Says when the person is in the middle of something that a commit would disturb.
     fn check_state(&self) -> Result<(), BackupError> {
         if let Some((_, what, drop)) = UNDER_WAY.into_iter().find(|(name, ..)| self.git_dir.join(name).exists()) {
-            return Err(BackupError::UnderWay { repository: self.top.clone(), what, drop });
+            return Err(BackupError::Refused(format!(
+                "{what} is under way in {}. Finish it, or drop it with `{drop}`; then `vault backup` again",
+                self.top.display()
+            )));
         }
         self.branch()?;
         let lock = self.git_dir.join(GIT_LOCK);
         let started = Instant::now();
         while lock.exists() {
             if started.elapsed() > LOCK_PATIENCE {
-                return Err(BackupError::Locked(lock));
+                return Err(self.locked());
             }
             if !self.git.pause() {
                 return Err(BackupError::Cancelled);
@@ -193,13 +205,27 @@ impl Repository {
         Ok(())
     }
 
+    /// Another git is at work, or was killed.
+    fn locked(&self) -> BackupError {
+        let lock = self.git_dir.join(GIT_LOCK);
+        BackupError::Refused(format!(
+            "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, and you can \
+             remove that file",
+            lock.display()
+        ))
+    }
+
     /// The branch that is checked out.
     pub(super) fn branch(&self) -> Result<String, BackupError> {
         let ran = self.git.run(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         if ran.is_ok() {
             return Ok(ran.text());
         }
-        Err(BackupError::Detached(self.git.run(&["rev-parse", "--short", "HEAD"])?.ok()?.text()))
+        let head = self.git.run(&["rev-parse", "--short", "HEAD"])?.ok()?.text();
+        Err(BackupError::Refused(format!(
+            "no branch is checked out (HEAD is detached at {head}), so a commit could get lost. Make a branch with `git switch \
+             -c NAME`, or return to one with `git switch NAME`; then `vault backup` again"
+        )))
     }
 
     fn try_commit(&self, text: Option<&str>) -> Result<BackupReport, BackupError> {
@@ -209,7 +235,10 @@ impl Repository {
         let status = self.git.run(&[&status[..], &[&self.pathspec()]].concat())?.ok()?;
         let Changes { mut files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
         if !unmerged.is_empty() {
-            return Err(BackupError::Unmerged(unmerged));
+            return Err(BackupError::Refused(format!(
+                "there are conflicts to resolve in {}. Resolve them and `git add` these files; then `vault backup` again",
+                unmerged.join(", ")
+            )));
         }
         let mut held_back = self.hold_back(&mut files);
         held_back.extend(repositories.iter().map(|path| HeldBack {
@@ -284,15 +313,19 @@ impl Repository {
         self.top.join(&*String::from_utf8_lossy(path)).symlink_metadata().is_ok()
     }
 
+    /// What the person has set.
+    fn config(&self, key: &str) -> Result<Option<String>, BackupError> {
+        Ok(Some(self.git.run(&["config", "--get", key])?.text()).filter(|value| !value.is_empty()))
+    }
+
     /// Options that give the commit an author where the person has named none.
     fn identity(&self) -> Result<Vec<String>, BackupError> {
-        let configured = |key: &str| Ok::<_, BackupError>(!self.git.run(&["config", "--get", key])?.text().is_empty());
         let mut options = Vec::new();
-        if !configured("user.name")? {
+        if self.config("user.name")?.is_none() {
             let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
             options.extend(["-c".into(), format!("user.name={}", user.as_deref().unwrap_or("vault"))]);
         }
-        if !configured("user.email")? && !is_set("EMAIL") {
+        if self.config("user.email")?.is_none() && !is_set("EMAIL") {
             options.extend(["-c".into(), "user.email=vault@localhost".into()]);
         }
         Ok(options)
@@ -304,28 +337,38 @@ impl Repository {
     /// When there is no remote, or it refuses.
     pub(crate) fn push(&self) -> Result<String, BackupError> {
         let branch = self.branch()?;
-        let config = |key: &str| -> Result<Option<String>, BackupError> {
-            Ok(Some(self.git.run(&["config", "--get", key])?.text()).filter(|value| !value.is_empty()))
-        };
-        let upstream = config(&format!("branch.{branch}.remote"))?;
-        let chosen = match config(&format!("branch.{branch}.pushRemote"))? {
-            None => config("remote.pushDefault")?.or_else(|| upstream.clone()),
+        let upstream = self.config(&format!("branch.{branch}.remote"))?;
+        let chosen = match self.config(&format!("branch.{branch}.pushRemote"))? {
+            None => self.config("remote.pushDefault")?.or_else(|| upstream.clone()),
             chosen => chosen,
         };
         let remotes = self.git.run(&["remote"])?.ok()?.text();
         let remotes: Vec<&str> = remotes.lines().collect();
         let remote = match (chosen, &remotes[..]) {
             (Some(chosen), _) => chosen,
-            (None, []) => return Err(BackupError::NoRemote),
+            (None, []) => {
+                let none = "there is no remote to push to. Add one with `git remote add origin URL`; then `vault backup --push` \
+                            again";
+                return Err(BackupError::Refused(none.into()));
+            }
             (None, [only]) => (*only).to_owned(),
             (None, several) if several.contains(&"origin") => "origin".into(),
-            (None, _) => return Err(BackupError::WhichRemote(branch)),
+            (None, _) => {
+                return Err(BackupError::Refused(format!(
+                    "{branch} has no upstream, and there are several remotes. Choose one once with `git push --set-upstream \
+                     REMOTE {branch}`"
+                )));
+            }
         };
-        let merged = config(&format!("branch.{branch}.merge"))?.filter(|_| upstream.as_ref() == Some(&remote));
+        let merged = self.config(&format!("branch.{branch}.merge"))?.filter(|_| upstream.as_ref() == Some(&remote));
         let target = merged.unwrap_or_else(|| format!("refs/heads/{branch}"));
         let ran = self.git.run(&["push", "--quiet", "--", &remote, &format!("HEAD:{target}")])?;
         if !ran.is_ok() && ["non-fast-forward", "fetch first"].iter().any(|words| ran.stderr.contains(words)) {
-            return Err(BackupError::Behind { remote, said: ran.said() });
+            return Err(BackupError::Refused(format!(
+                "the remote {remote} refused, because it has commits that are not here. Run `git pull --rebase`, then `vault \
+                 backup --push` again. It said: {}",
+                ran.said()
+            )));
         }
         ran.ok()?;
         Ok(format!("{remote} {}", target.strip_prefix("refs/heads/").unwrap_or(&target)))
@@ -338,4 +381,237 @@ fn read_if_short(path: &Path) -> Result<String, FsError> {
         return Ok(String::new());
     }
     Ok(String::from_utf8_lossy(&fs::read(path).on("read", path)?).into_owned())
+}
+
+/// A file that differs from the last commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChangedFile {
+    /// Its path from the repository's top, as git spells it.
+    pub(super) path: Vec<u8>,
+    pub(super) kind: ChangeKind,
+    /// Whether the index does not have it as it is on disk.
+    pub(super) unstaged: bool,
+    /// Whether the index has it no more, although it is on disk: taken out by the person.
+    pub(super) untracked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChangeKind {
+    Changed,
+    New,
+    Removed,
+}
+
+/// What `git status` said of a vault.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub(super) files: Vec<ChangedFile>,
+    /// Files with conflicts in the index.
+    pub(super) unmerged: Vec<String>,
+    /// Folders that are repositories of their own.
+    pub(super) repositories: Vec<String>,
+}
+
+/// How many files a commit changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    /// Files with other content.
+    pub changed: usize,
+    /// Files that were not there before.
+    pub new: usize,
+    /// Files that are there no more.
+    pub removed: usize,
+}
+
+impl Changes {
+    /// Reads `git status --porcelain=v2 -z --no-renames`. What is below `.vault` and `.trash` of the vault, whose folder is
+    /// `prefix`, does not count.
+    pub(super) fn parse(status: &[u8], prefix: &str) -> Self {
+        let mut changes = Self::default();
+        for entry in status.split(|byte| *byte == 0) {
+            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ');
+            let last = |count: usize| fields(count).nth(count - 1).unwrap_or_default();
+            match entry.first() {
+                Some(b'1') => changes.tracked(entry, last(9), prefix),
+                Some(b'u') => changes.unmerged.push(String::from_utf8_lossy(last(11)).into_owned()),
+                Some(b'?') => changes.untracked(last(2), prefix),
+                _ => {}
+            }
+        }
+        changes.files.sort_by(|one, two| one.path.cmp(&two.path));
+        changes
+    }
+
+    fn tracked(&mut self, entry: &[u8], path: &[u8], prefix: &str) {
+        let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
+        let [_, xy, _, head, index, disk, ..] = fields[..] else { return };
+        let there = |mode: &[u8]| mode != b"000000";
+        let kind = match (there(head), there(disk)) {
+            _ if is_own(path, prefix) => return,
+            (true, true) => ChangeKind::Changed,
+            (false, true) => ChangeKind::New,
+            (true, false) => ChangeKind::Removed,
+            // Staged, and deleted since.
+            (false, false) => ChangeKind::Removed,
+        };
+        let unstaged = xy.get(1) != Some(&b'.');
+        let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
+        self.files.push(ChangedFile { path: path.to_owned(), kind, unstaged, untracked });
+    }
+
+    fn untracked(&mut self, path: &[u8], prefix: &str) {
+        if is_own(path, prefix) {
+            return;
+        }
+        if path.ends_with(b"/") {
+            return self.repositories.push(String::from_utf8_lossy(path).into_owned());
+        }
+        // Taken out of the index and not ignored: it goes in again.
+        match self.files.iter_mut().find(|change| change.untracked && change.path == path) {
+            Some(change) => {
+                (change.kind, change.unstaged, change.untracked) = (ChangeKind::Changed, true, false);
+            }
+            None => self.files.push(ChangedFile {
+                path: path.to_owned(),
+                kind: ChangeKind::New,
+                unstaged: true,
+                untracked: false,
+            }),
+        }
+    }
+}
+
+/// Whether a path is the program's own, finished or not, or in the bin, whatever `.gitignore` says.
+fn is_own(path: &[u8], prefix: &str) -> bool {
+    let below = path.strip_prefix(prefix.as_bytes()).unwrap_or(path);
+    let top = below.split(|byte| *byte == b'/').next().unwrap_or_default();
+    let name = below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    top == b".vault" || top == b".trash" || name.starts_with(UNFINISHED.as_bytes())
+}
+
+impl Counts {
+    pub(super) fn of(files: &[ChangedFile]) -> Self {
+        let count = |kind| files.iter().filter(|change| change.kind == kind).count();
+        Self { changed: count(ChangeKind::Changed), new: count(ChangeKind::New), removed: count(ChangeKind::Removed) }
+    }
+}
+
+/// Maximum number of paths that the body of a message lists.
+const LISTED: usize = 100;
+
+/// The length up to which git's own lists show a subject whole.
+const SUBJECT: usize = 72;
+
+/// A message that says what a commit changes: the numbers and some names in the subject, the paths below it.
+pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
+    let Counts { changed, new, removed } = Counts::of(files);
+    let notes = files.iter().all(|change| change.path.ends_with(b".md") || change.path.ends_with(b".markdown"));
+    let mut thing = Some(if notes { "note" } else { "file" });
+    let mut parts = Vec::new();
+    for (count, what) in [(changed, "changed"), (new, "new"), (removed, "removed")] {
+        if count > 0 {
+            let named = thing.take().map(|thing| format!("{thing}{} ", if count == 1 { "" } else { "s" }));
+            parts.push(format!("{count} {}{what}", named.unwrap_or_default()));
+        }
+    }
+    let name = |change: &ChangedFile| {
+        let path = String::from_utf8_lossy(change.path.strip_prefix(prefix.as_bytes()).unwrap_or(&change.path));
+        path.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect::<String>()
+    };
+    let mut message = format!("{}: ", parts.join(", "));
+    for (at, change) in files.iter().enumerate() {
+        let (name, comma) = (name(change), if at == 0 { "" } else { ", " });
+        let left = if at + 1 < files.len() { ", …".len() } else { 0 };
+        if at > 0 && message.chars().count() + name.chars().count() + comma.len() + left > SUBJECT {
+            message.push_str(", …");
+            break;
+        }
+        message.push_str(comma);
+        message.push_str(&name);
+    }
+    if files.len() > 1 {
+        message.push_str("\n\n");
+        for change in files.iter().take(LISTED) {
+            let sign = match change.kind {
+                ChangeKind::Changed => '~',
+                ChangeKind::New => '+',
+                ChangeKind::Removed => '-',
+            };
+            let _ = writeln!(message, "{sign} {}", name(change));
+        }
+        if files.len() > LISTED {
+            let _ = writeln!(message, "and {} more", files.len() - LISTED);
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests_of_changes {
+    use super::*;
+
+    const NONE: &str = "0000000000000000000000000000000000000000";
+
+    fn entry(xy: &str, modes: [&str; 3], path: &str) -> String {
+        format!("1 {xy} N... {} {} {} {NONE} {NONE} {path}\0", modes[0], modes[1], modes[2])
+    }
+
+    const FILE: &str = "100644";
+    const GONE: &str = "000000";
+
+    #[test]
+    fn reads_what_git_says() {
+        let status = [
+            entry(".M", [FILE, FILE, FILE], "vault/a b.md"),
+            entry("D.", [FILE, GONE, GONE], "vault/secret.md"),
+            entry("D.", [FILE, GONE, GONE], "vault/back.md"),
+            entry(".D", [FILE, FILE, GONE], "vault/gone.md"),
+            entry(".M", [FILE, FILE, FILE], "vault/.trash/old.md"),
+            format!("u UU N... {FILE} {FILE} {FILE} {FILE} {NONE} {NONE} {NONE} vault/torn.md\0"),
+            "? vault/back.md\0? vault/new.md\0? vault/.vault/x\0? vault/.vault-tmp-1a2b\0? vault/a/.vault-tmp-1a2b\0? vault/nested/\0".into(),
+        ];
+        let changes = Changes::parse(status.concat().as_bytes(), "vault/");
+        let told: Vec<_> = changes
+            .files
+            .iter()
+            .map(|change| (std::str::from_utf8(&change.path).unwrap(), change.kind, change.unstaged, change.untracked))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("vault/a b.md", ChangeKind::Changed, true, false),
+                ("vault/back.md", ChangeKind::Changed, true, false),
+                ("vault/gone.md", ChangeKind::Removed, true, false),
+                ("vault/new.md", ChangeKind::New, true, false),
+                ("vault/secret.md", ChangeKind::Removed, false, true),
+            ]
+        );
+        assert_eq!(
+            (changes.unmerged, changes.repositories),
+            (vec!["vault/torn.md".into()], vec!["vault/nested/".into()])
+        );
+    }
+
+    #[test]
+    fn a_message_says_what_happened_and_fits_a_line() {
+        let change = |path: &str, kind| ChangedFile { path: path.into(), kind, unstaged: true, untracked: false };
+        let one = [change("v/notes/a.md", ChangeKind::Changed)];
+        assert_eq!(message(&one, "v/"), "1 note changed: notes/a.md");
+        let three = [
+            change("a.md", ChangeKind::Changed),
+            change("b\nc.md", ChangeKind::New),
+            change("d.png", ChangeKind::Removed),
+        ];
+        let told = message(&three, "");
+        assert!(
+            told.starts_with("1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png\n\n~ a.md\n+ b"),
+            "{told}"
+        );
+        let many: Vec<ChangedFile> = (0..300).map(|at| change(&format!("notes/{at}.md"), ChangeKind::New)).collect();
+        let told = message(&many, "");
+        let subject = told.lines().next().unwrap();
+        assert!(subject.starts_with("300 notes new: notes/0.md, ") && subject.ends_with(", …"), "{subject}");
+        assert!(subject.chars().count() <= SUBJECT, "{subject}");
+        assert!(told.ends_with("and 200 more\n"), "{told}");
+    }
 }

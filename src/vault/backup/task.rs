@@ -1,16 +1,16 @@
-//! Backs up now and then, while the daemon runs.
+//! Backs up now and then, while the daemon runs, once the person has said that a repository's own programs are theirs.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::error::BackupError;
-use super::git::Cancel;
+use super::git::{BackupError, Cancel};
 use super::repository::{BackupReport, Repository};
-use super::trust::Trust;
-use crate::base::fs::FsError;
+use crate::base::fs::{FsError, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
+use crate::vault::disk::Home;
 
 /// Interval at which the clock is checked: a machine that slept, or was set to another time, is not late by more.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -80,4 +80,58 @@ impl BackupState {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The word of the person for the vault at this place of this machine. It does not come along with a copy.
+#[derive(Debug, Clone)]
+pub(crate) struct Trust {
+    file: PathBuf,
+    place: String,
+}
+
+impl Trust {
+    /// That of a vault.
+    pub(crate) fn of(home: &Home) -> Self {
+        Self { file: home.state_dir().join("backed-up-by-hand"), place: home.place() }
+    }
+
+    /// Whether it was given.
+    pub(crate) fn is_given(&self) -> bool {
+        fs::read_to_string(&self.file).is_ok_and(|place| place.trim() == self.place)
+    }
+
+    /// Gives it.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub(crate) fn give(&self) -> Result<(), FsError> {
+        if self.is_given() {
+            return Ok(());
+        }
+        if let Some(folder) = self.file.parent() {
+            crate::base::fs::create_private_dir(folder)?;
+        }
+        write_atomically(&self.file, format!("{}\n", self.place).as_bytes(), 0o600)
+    }
+}
+
+#[cfg(test)]
+mod tests_of_trust {
+    use super::*;
+
+    #[test]
+    fn it_does_not_come_along_with_a_copy() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let trust = |folder: &tempfile::TempDir| {
+            fs::write(folder.path().join("memory.toml"), "").unwrap();
+            Trust::of(&Home::open(folder.path()).unwrap())
+        };
+        let (mine, copy) = (trust(&one), trust(&other));
+        assert!(!mine.is_given());
+        mine.give().unwrap();
+        assert!(mine.is_given());
+        fs::create_dir_all(copy.file.parent().unwrap()).unwrap();
+        fs::copy(&mine.file, &copy.file).unwrap();
+        assert!(!copy.is_given());
+    }
 }

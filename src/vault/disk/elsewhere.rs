@@ -1,10 +1,11 @@
 //! Files that are none of the vault's, by a glob: those that there are, and the folders in which more may come.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
 
 use super::home::{DIR_NAME, Stamp};
 use super::outside::below_home;
@@ -67,7 +68,7 @@ impl FilesElsewhere {
         let path = root.join(below_home(Path::new(glob.trim())));
         let mut names = path.components().map(|part| part.as_os_str().to_owned()).peekable();
         let mut base = PathBuf::new();
-        let is_plain = |name: &std::ffi::OsStr| !name.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
+        let is_plain = |name: &OsStr| !name.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
         while let Some(name) = names.next_if(|name| is_plain(name)) {
             base.push(name);
         }
@@ -109,73 +110,62 @@ impl FilesElsewhere {
             found.folders.extend(above.map(Path::to_owned));
             return found;
         }
-        let mut left = vec![(self.base.clone(), self.with_none_below(BTreeSet::from([0])), 0)];
-        while let Some((folder, at, depth)) = left.pop() {
-            if found.folders.len() >= MAX_FOLDERS || found.files.len() >= MAX_FILES {
+        let is_vault = |folder: &DirEntry| self.skips_vaults && folder.path().join(DIR_NAME).is_dir();
+        let is_entered = |entry: &DirEntry| {
+            let is_below = entry.depth() > 0 && entry.file_type().is_dir();
+            !is_below || (entry.depth() <= MAX_DEPTH && self.fits(entry) && !is_vault(entry))
+        };
+        for entry in WalkDir::new(&self.base).into_iter().filter_entry(is_entered) {
+            if found.folders.len() > MAX_FOLDERS || found.files.len() > MAX_FILES {
                 let most = format!("more than {MAX_FOLDERS} folders or {MAX_FILES} files: the rest is left out");
                 found.problems.push((self.base.clone(), most));
                 break;
             }
-            match fs::read_dir(&folder) {
-                Ok(entries) => {
-                    for entry in entries.flatten() {
-                        self.enter(&entry, &at, depth, &mut left, &mut found);
-                    }
+            match entry {
+                Ok(entry) if entry.depth() == 0 || entry.file_type().is_dir() => {
+                    _ = found.folders.insert(entry.into_path())
                 }
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => found.problems.push((folder.clone(), format!("it cannot be listed: {error}"))),
+                Ok(entry) if entry.file_type().is_file() && self.fits(&entry) => {
+                    // Gone since.
+                    let Ok(meta) = entry.metadata() else { continue };
+                    found.files.push(ElsewhereFile { stamp: Stamp::of(&meta), path: entry.into_path() });
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let listed = error.io_error().filter(|error| error.kind() != ErrorKind::NotFound);
+                    let problem = listed.map(|error| format!("it cannot be listed: {error}"));
+                    found.problems.extend(error.path().map(Path::to_owned).zip(problem));
+                }
             }
-            found.folders.insert(folder);
         }
         found.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         found
     }
 
-    fn enter(
-        &self,
-        entry: &fs::DirEntry,
-        at: &BTreeSet<usize>,
-        depth: usize,
-        left: &mut Vec<(PathBuf, BTreeSet<usize>, usize)>,
-        found: &mut FoundElsewhere,
-    ) {
-        let file_name = entry.file_name();
-        let name = file_name.to_string_lossy();
-        let Ok(kind) = entry.file_type() else { return };
-        let is_hidden = name.starts_with('.');
-        let fits = |at: usize| match self.parts.get(at) {
-            Some(ElsewherePart::Name(name_glob, hidden)) => (*hidden || !is_hidden) && name_glob.is_match(&name),
-            Some(ElsewherePart::Any) => !is_hidden,
-            Some(ElsewherePart::Exactly(exactly)) => *exactly == file_name,
-            Some(ElsewherePart::Below) | None => false,
-        };
-        if kind.is_dir() {
-            let next = at.iter().filter_map(|at| match self.parts.get(*at) {
-                Some(ElsewherePart::Below) => (!is_hidden).then_some(*at),
-                _ => (at + 1 < self.parts.len() && fits(*at)).then_some(at + 1),
-            });
-            let next = self.with_none_below(next.collect());
-            let is_skipped = || self.skips_vaults && entry.path().join(DIR_NAME).is_dir();
-            if !next.is_empty() && depth < MAX_DEPTH && !is_skipped() {
-                left.push((entry.path(), next, depth + 1));
-            }
-        } else if kind.is_file() && at.iter().any(|at| at + 1 == self.parts.len() && fits(*at)) {
-            // Gone since.
-            let Ok(meta) = entry.metadata() else { return };
-            found.files.push(ElsewhereFile { path: entry.path(), stamp: Stamp::of(&meta) });
-        }
+    /// Whether a file is meant, or more may come in a folder.
+    fn fits(&self, entry: &DirEntry) -> bool {
+        let below = entry.path().strip_prefix(&self.base).unwrap_or(entry.path());
+        fits(&self.parts, &below.iter().collect::<Vec<_>>(), entry.file_type().is_dir())
     }
+}
 
-    /// The same, where `**` stands for no folder, too.
-    fn with_none_below(&self, mut at: BTreeSet<usize>) -> BTreeSet<usize> {
-        let mut last: Vec<usize> = at.iter().copied().collect();
-        while let Some(part) = last.pop() {
-            if matches!(self.parts.get(part), Some(ElsewherePart::Below)) && at.insert(part + 1) {
-                last.push(part + 1);
-            }
+/// Whether names stand for all parts of a glob or, as those of a folder, for some of the first.
+fn fits(parts: &[ElsewherePart], names: &[&OsStr], is_folder: bool) -> bool {
+    let (Some(part), Some(name)) = (parts.first(), names.first()) else {
+        return names.is_empty() && parts.is_empty() != is_folder;
+    };
+    let shown = name.to_string_lossy();
+    let is_hidden = shown.starts_with('.');
+    let is_it = match part {
+        // It stands for no folder, too.
+        ElsewherePart::Below => {
+            return (!is_hidden && fits(parts, &names[1..], is_folder)) || fits(&parts[1..], names, is_folder);
         }
-        at
-    }
+        ElsewherePart::Name(name, hidden) => (*hidden || !is_hidden) && name.is_match(&shown),
+        ElsewherePart::Any => !is_hidden,
+        ElsewherePart::Exactly(exactly) => exactly == name,
+    };
+    is_it && fits(&parts[1..], &names[1..], is_folder)
 }
 
 fn named(name: &str) -> Result<ElsewherePart, GlobError> {
@@ -184,6 +174,8 @@ fn named(name: &str) -> Result<ElsewherePart, GlobError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -209,7 +209,7 @@ impl Home {
     /// # Errors
     /// [`HomeError::Held`] when another process has it.
     pub fn lock(&self) -> Result<Lock, HomeError> {
-        Lock::take(self)
+        Ok(Lock { file: Mutex::new(self.take_lock()?), home: self.clone() })
     }
 
     pub(super) fn take_lock(&self) -> Result<File, HomeError> {
@@ -363,10 +363,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    pub(super) fn take(home: &Home) -> Result<Self, HomeError> {
-        Ok(Self { file: Mutex::new(home.take_lock()?), home: home.clone() })
-    }
-
     /// Whether the file that is locked is still the one that others look at, and not one that was deleted or moved away.
     pub fn is_held(&self) -> bool {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);

@@ -22,32 +22,10 @@ pub struct OutsideFolder {
     exclude: Globs,
 }
 
-/// A folder that cannot be a collection.
+/// Why a folder cannot be a collection.
 #[derive(Debug, thiserror::Error)]
-pub enum OutsideError {
-    /// Its pattern is no glob.
-    #[error("the pattern of the collection `{name}` is invalid: {source}")]
-    Pattern {
-        /// The collection.
-        name: String,
-        /// What is wrong with it.
-        #[source]
-        source: GlobError,
-    },
-    /// Its notes would be indexed twice.
-    #[error("the collection `{name}` is the folder {}, which overlaps with {other}; a note can belong to only one", folder.display())]
-    Overlap {
-        /// The collection.
-        name: String,
-        /// Its folder.
-        folder: PathBuf,
-        /// The other one.
-        other: String,
-    },
-    /// Its name is none.
-    #[error("the collection `{0}`: {1}")]
-    Name(String, crate::base::path::VaultPathError),
-}
+#[error("{0}")]
+pub struct OutsideError(String);
 
 impl Outside {
     /// Reads the collections of the vault at `root`. Folders need not be there yet.
@@ -69,12 +47,17 @@ impl Outside {
                 taken.iter().find(overlaps).map(|(other, ..)| other.clone())
             };
             if let Some(other) = other {
-                return Err(OutsideError::Overlap { name: name.clone(), folder, other });
+                return Err(OutsideError(format!(
+                    "the collection `{name}` is the folder {}, which overlaps with {other}; a note can belong to only one",
+                    folder.display()
+                )));
             }
             taken.push((format!("the collection `{name}`"), folder.clone(), *overlap));
-            let wrong = |source| OutsideError::Pattern { name: name.clone(), source };
+            let wrong =
+                |error: GlobError| OutsideError(format!("the pattern of the collection `{name}` is invalid: {error}"));
             let (pattern, exclude) = (Globs::of_files(pattern).map_err(wrong)?, Globs::new(exclude).map_err(wrong)?);
-            let name = VaultPath::new(name.clone()).map_err(|error| OutsideError::Name(name.clone(), error))?;
+            let no_name = |error| OutsideError(format!("the collection `{name}`: {error}"));
+            let name = VaultPath::new(name.clone()).map_err(no_name)?;
             folders.push(OutsideFolder { name, folder, pattern, exclude });
         }
         Ok(Self(folders))
@@ -102,12 +85,8 @@ impl Outside {
         path.map_or_else(|| folder.to_owned(), |path| path.on_disk(folder))
     }
 
-    /// The path by which the vault knows what is on disk; `None` for what is not its own, or has no name that is a path.
-    pub fn vault_path(&self, root: &Path, on_disk: &Path) -> Option<VaultPath> {
-        self.vault_paths(root, on_disk).into_iter().next()
-    }
-
-    /// All such paths: where folders of collections overlap there may be several.
+    /// The paths by which the vault knows what is on disk; none for what is not its own, or has no name that is a path. Where folders of
+    /// collections overlap there may be several.
     pub fn vault_paths(&self, root: &Path, on_disk: &Path) -> Vec<VaultPath> {
         if let Ok(path) = on_disk.strip_prefix(root) {
             return VaultPath::from_relative(path).ok().filter(|path| self.of(path).is_none()).into_iter().collect();
@@ -187,10 +166,10 @@ mod tests {
         {
             let path = VaultPath::new(path).unwrap();
             assert_eq!(outside.on_disk(vault, &path), Path::new(on_disk));
-            assert_eq!(outside.vault_path(vault, Path::new(on_disk)), Some(path));
+            assert_eq!(outside.vault_paths(vault, Path::new(on_disk)).into_iter().next(), Some(path));
         }
-        assert_eq!(outside.vault_path(vault, Path::new("/vault/papers/a.md")), None, "hidden by the collection");
-        assert_eq!(outside.vault_path(vault, Path::new("/elsewhere/a.md")), None);
+        assert_eq!(outside.vault_paths(vault, Path::new("/vault/papers/a.md")), [], "hidden by the collection");
+        assert_eq!(outside.vault_paths(vault, Path::new("/elsewhere/a.md")), []);
         let home = std::env::home_dir().unwrap();
         assert_eq!(below_home(Path::new("~/x")), home.join("x"));
         assert_eq!(below_home(Path::new("~x")), Path::new("~x"));

@@ -146,35 +146,31 @@ fn whole(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, Stam
 
 /// The bytes of a file, whatever they are; never waits for a FIFO, never follows a symbolic link.
 pub(super) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = open(path)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    bytes_of(open(path)?, u64::MAX)
 }
 
 /// The bytes of a file of up to so many; never waits for a FIFO.
 pub(super) fn read_short(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
-    let mut options = File::options();
-    options.read(true);
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    let mut file = options.open(path)?;
+    bytes_of(open_with(path, rustix::fs::OFlags::NONBLOCK)?, max_bytes)
+}
+
+fn bytes_of(mut file: File, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() > max_bytes {
         return Err(std::io::Error::other("not a regular file, or too large"));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
     (&mut file).take(max_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
     // A FIFO put in the file's place since it was looked at must not stop the reader, nor a link lead it away.
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+    open_with(path, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW)
+}
+
+fn open_with(path: &Path, flags: rustix::fs::OFlags) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 

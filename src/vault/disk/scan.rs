@@ -47,48 +47,25 @@ pub struct Scan {
 ///
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
 pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
-    let mut scan = Scan::default();
-    let wanted = FileSelection { rules, takes: NoteRules::takes };
-    match start.map(|start| (start, rules.outside().of(start))) {
-        None => scan.whole(root, wanted),
-        Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, wanted }, Some(start)),
-        Some((start, Some(outside))) => scan.enter_outside(root, wanted, outside, start),
-    }
-    scan
+    Scan::of(root, rules, NoteRules::takes, start)
 }
 
 /// Lists all attachments, be they searched or not, as [`scan`] lists notes.
 pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
-    let mut scan = Scan::default();
-    scan.whole(root, FileSelection { rules, takes: NoteRules::takes_attachment });
-    scan
+    Scan::of(root, rules, NoteRules::takes_attachment, None)
 }
 
 /// Lists all files of whatever kind that have the name of a conflict copy, as [`scan`] lists notes.
 pub(super) fn scan_conflict_copies(root: &Path, rules: &NoteRules) -> Scan {
-    let mut scan = Scan::default();
-    scan.whole(root, FileSelection { rules, takes: NoteRules::takes_conflict_copy });
-    scan
+    Scan::of(root, rules, NoteRules::takes_conflict_copy, None)
 }
 
-/// Which files are listed.
-#[derive(Clone, Copy)]
-struct FileSelection<'a> {
-    rules: &'a NoteRules,
-    takes: fn(&NoteRules, &VaultPath) -> bool,
-}
-
-impl FileSelection<'_> {
-    fn takes(&self, path: &VaultPath) -> bool {
-        (self.takes)(self.rules, path)
-    }
-}
-
-/// A folder that is walked, and the name that what is in it has in the vault.
+/// A folder that is walked, the name that what is in it has in the vault, and which files are listed.
 struct ScanWalk<'a> {
     folder: &'a Path,
     name: Option<&'a VaultPath>,
-    wanted: FileSelection<'a>,
+    rules: &'a NoteRules,
+    takes: fn(&NoteRules, &VaultPath) -> bool,
 }
 
 impl ScanWalk<'_> {
@@ -111,16 +88,30 @@ impl ScanWalk<'_> {
         entry.path() == self.folder
             || !entry.file_type().is_dir()
             || self.vault_path(entry.path()).map_or(true, |path| {
-                let rules = self.wanted.rules;
+                let rules = self.rules;
                 rules.enters(&path) && (self.name.is_some() || rules.outside().of(&path).is_none())
             })
     }
 }
 
 impl Scan {
-    fn whole(&mut self, root: &Path, wanted: FileSelection<'_>) {
-        self.walk(&ScanWalk { folder: root, name: None, wanted }, None);
-        wanted.rules.outside().iter().for_each(|outside| self.enter_outside(root, wanted, outside, outside.name()));
+    fn of(
+        root: &Path,
+        rules: &NoteRules,
+        takes: fn(&NoteRules, &VaultPath) -> bool,
+        start: Option<&VaultPath>,
+    ) -> Self {
+        let mut scan = Self::default();
+        let walk = ScanWalk { folder: root, name: None, rules, takes };
+        if let Some((start, outside)) = start.and_then(|start| Some((start, rules.outside().of(start)?))) {
+            scan.enter_outside(&walk, outside, start);
+            return scan;
+        }
+        scan.walk(&walk, start);
+        if start.is_none() {
+            rules.outside().iter().for_each(|outside| scan.enter_outside(&walk, outside, outside.name()));
+        }
+        scan
     }
 
     /// Lists what is at or below `start` in one folder.
@@ -138,7 +129,7 @@ impl Scan {
                     if matches!(path, Err(VaultPathError::NotUtf8)) && entry.file_type().is_file() {
                         self.unnamed.push(walk.shown(entry.path()));
                     }
-                    self.visit(&entry, path, walk.wanted);
+                    self.visit(&entry, path, walk);
                 }
                 Err(error) => self.fail(walk, &error),
             }
@@ -146,7 +137,7 @@ impl Scan {
     }
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
-    fn enter_outside(&mut self, root: &Path, wanted: FileSelection<'_>, outside: &OutsideFolder, start: &VaultPath) {
+    fn enter_outside(&mut self, vault: &ScanWalk<'_>, outside: &OutsideFolder, start: &VaultPath) {
         let (name, folder) = (outside.name(), outside.folder());
         let whole = start == name;
         let mut problem = |reason: String| {
@@ -154,7 +145,7 @@ impl Scan {
                 self.skipped.push(SkippedPath { path: name.to_string(), reason });
             }
         };
-        if name.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        if name.on_disk(vault.folder).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             problem("a folder of the vault, hidden by a collection with the same name; rename one of them".into());
         }
         if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -162,16 +153,16 @@ impl Scan {
             problem(format!("the folder {shown} of this collection is not there; its notes are as last known"));
             return self.unreadable.push(name.clone());
         }
-        let walk = ScanWalk { folder, name: Some(name), wanted };
+        let walk = ScanWalk { folder, name: Some(name), ..*vault };
         let below = start.as_str().strip_prefix(name.as_str()).and_then(|below| below.strip_prefix('/'));
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: FileSelection<'_>) {
-        let rules = wanted.rules;
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, walk: &ScanWalk<'_>) {
+        let rules = walk.rules;
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {
-            Ok(path) if wanted.takes(&path) => path,
+            Ok(path) if (walk.takes)(rules, &path) => path,
             Ok(path) if is_link_to_folder(entry) && rules.enters(&path) && rules.outside().of(&path).is_none() => {
                 let reason = "a symbolic link to a folder; links are not followed. `[[collections]]` in memory.toml takes \
                               in a folder that is elsewhere";

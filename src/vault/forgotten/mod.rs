@@ -4,12 +4,8 @@
 //! Senders and agents are told nothing of it: what they hear is success. An agent's text is held against what that agent could read
 //! alone, so that no guess of what it could not read ever comes out. The person may write anything again; it is pointed out.
 
-mod asked;
-mod in_fact;
-mod keeper;
-mod place;
+mod lookup;
+mod texts;
 
-pub(crate) use asked::{ForgottenLookup, TextPart, WithoutForgotten, parts_of};
-pub(crate) use in_fact::FactToWrite;
-pub(crate) use keeper::{ANY_SCOPE, ForgottenTexts};
-pub(crate) use place::{AgentReach, ForgottenNote, TombstoneScope, folder_of};
+pub(crate) use lookup::{FactToWrite, ForgottenLookup, TextPart, WithoutForgotten, parts_of};
+pub(crate) use texts::{ANY_SCOPE, ForgottenNote, ForgottenTexts, folder_of};

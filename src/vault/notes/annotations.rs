@@ -294,7 +294,7 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let note = compose(&frontmatter, &body);
     let create = || {
         let path = free_name(workspace.home().root(), ANNOTATIONS, &title);
-        files.create_for(&path, &note, Action::Create.into()).map(|checkpoint| (path, checkpoint))
+        files.replace(&path, None, &note, Action::Create).map(|checkpoint| (path, checkpoint))
     };
     let (path, checkpoint) = match create() {
         // Somebody took the name at this very moment.

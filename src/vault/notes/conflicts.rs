@@ -97,8 +97,8 @@ pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<Conflic
         true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
         false => (found.of.to_string(), found.path.to_string()),
     };
-    let ours = found.ours.as_ref().map_or(Ok(""), SideText::text);
-    let (Ok(ours), Ok(theirs)) = (ours, found.theirs.text()) else {
+    let ours = found.ours.as_ref().map_or(Some(""), |ours| ours.text.as_deref());
+    let (Some(ours), Some(theirs)) = (ours, found.theirs.text.as_deref()) else {
         let ours = found.ours.as_ref().map(SideText::described);
         let theirs = Some(found.theirs.described());
         return Ok(ConflictView { conflict: found.copy, diff: String::new(), ours, theirs });
@@ -146,7 +146,10 @@ struct ConflictEdits {
 /// Replaces the text of a note with conflict markers by what is kept of it.
 fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
     let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
-    let text = String::from_utf8(bytes).map_err(|_| no_text(&found.of))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let of = &found.of;
+        RequestError::invalid(format!("`{of}` is not UTF-8, so the program does not write it; resolve it in an editor"))
+    })?;
     let sides = sides(&text).ok_or_else(|| no_conflict(found.of.as_str()))?;
     let kept = match keep {
         ConflictChoice::Ours => sides.ours,
@@ -166,8 +169,7 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
     let mut settled = ConflictEdits { undo: Vec::new(), beside: None };
     match (keep, ours) {
         (ConflictChoice::Ours, None) => {
-            let hint = Some("only the copy exists: keep `theirs`".to_owned());
-            return Err(RequestError { hint, ..gone(&found.of) });
+            return Err(gone(&found.of).hint("only the copy exists: keep `theirs`"));
         }
         (ConflictChoice::Ours, Some(_)) => {}
         (ConflictChoice::Theirs, Some((ours, seen))) => {
@@ -176,15 +178,15 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
             }
         }
         (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
-            settled.undo.push(files.create_for(&found.of, &theirs, act(Action::Create))?);
+            settled.undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
         }
         (ConflictChoice::Both, Some(_)) => {
             let beside = beside(files, &found.of)?;
-            settled.undo.push(files.create_for(&beside, &theirs, act(Action::Create))?);
+            settled.undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
             settled.beside = Some(beside);
         }
     }
-    settled.undo.push(files.trash_as(&found.path, before, act(Action::Trash))?);
+    settled.undo.push(files.trash(&found.path, before, act(Action::Trash))?);
     Ok(settled)
 }
 
@@ -245,17 +247,9 @@ fn gone(path: &VaultPath) -> RequestError {
     RequestError::not_found(format!("`{path}` does not exist"))
 }
 
-fn no_text(path: &VaultPath) -> RequestError {
-    RequestError::invalid(format!("`{path}` is not UTF-8, so the program does not write it; resolve it in an editor"))
-}
-
 fn no_conflict(path: &str) -> RequestError {
-    RequestError {
-        hint: Some("`vault conflicts` lists all conflicts".into()),
-        ..RequestError::not_found(format!(
-            "`{path}` is not a conflict copy, and has neither a copy nor conflict markers"
-        ))
-    }
+    let message = format!("`{path}` is not a conflict copy, and has neither a copy nor conflict markers");
+    RequestError::not_found(message).hint("`vault conflicts` lists all conflicts")
 }
 
 /// Maximum size of a text that is compared line by line, in bytes.
@@ -271,22 +265,10 @@ pub(super) struct SideText {
     changed_ms: i64,
 }
 
-/// It is not a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NoText;
-
 impl SideText {
     /// A text of a note with conflict markers.
     pub(super) fn of(text: String) -> Self {
         Self { bytes: text.len() as u64, changed_ms: 0, text: Some(text) }
-    }
-
-    /// Its text.
-    ///
-    /// # Errors
-    /// When it is no text.
-    pub(super) fn text(&self) -> Result<&str, NoText> {
-        self.text.as_deref().ok_or(NoText)
     }
 
     /// How long it is, and when it was changed.

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339};
+use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339, within};
+use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, LeftOut, Tombstone};
 use crate::serve::wire::{
     BackAgain, ChangeView, ChangesParams, ChangesView, ForgottenView, LeftOutView, LiftedView, TombstoneView,
 };
 use crate::text::derive::facts::FactsFile;
-use crate::vault::forgotten::{FactToWrite, ForgottenLookup, TombstoneScope};
+use crate::vault::forgotten::{FactToWrite, ForgottenLookup};
 
 /// Maximum number of things left out that are shown.
 const MAX_LEFT_OUT: usize = 1000;
@@ -92,7 +93,7 @@ pub(super) fn lines_back(
         for fact in FactsFile::read(text).facts() {
             let to_write = |value| FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
-            let found = values.find_map(|value| known.in_fact(&scope, to_write(value), TombstoneScope::All));
+            let found = values.find_map(|value| known.in_fact(&scope, to_write(value), &Scope::Everything));
             lines.extend(found.map(|tombstone| (fact.line, tombstone)));
         }
         lines.sort_unstable();
@@ -123,10 +124,7 @@ fn left_out(row: LeftOut) -> LeftOutView {
 /// # Errors
 /// When a parameter makes no sense, or the state cannot be read.
 pub(crate) fn changes(owner: &Owner, params: &ChangesParams) -> Result<ChangesView, RequestError> {
-    let limit = params.limit.unwrap_or(CHANGES);
-    if !(1..=MAX_CHANGES).contains(&limit) {
-        return Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to {MAX_CHANGES}")));
-    }
+    let limit = within("limit", params.limit, 1..=MAX_CHANGES)?.unwrap_or(CHANGES);
     let since = params.since.as_deref().map(|since| parse("since", since, Edge::Start, owner.at())).transpose()?;
     let since = since.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let filter = ChangeFilter { path: params.path.clone(), since, limit };

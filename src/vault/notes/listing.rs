@@ -1,21 +1,21 @@
-//! The names of notes, in the order of their paths.
+//! The names of notes, in the order of their paths, what there is in numbers, and the files beside the notes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::access::request::{Edge, ReadScope, RequestError, Viewer, day_of, limit, parse, rfc3339, share};
+use crate::access::request::{Edge, Owner, ReadScope, RequestError, Viewer, day_of, limit, parse, rfc3339, share};
 use crate::base::path::{ROOT_COLLECTION, folded};
 use crate::index::engine::FileEntry;
 use crate::index::search::{UnknownName, unknown_collection};
 use crate::serve::wire::{
-    AgentStatus, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, Listing, ListingParams, Model,
-    NoteName, NotesParams, NotesView, Stats, TagCount, TagsView,
+    AgentStatus, AttachmentState, AttachmentView, AttachmentsView, Browse, BrowseParams, ChunkView, Collection,
+    Collections, Growth, Listing, ListingParams, Model, NoteName, NotesParams, NotesView, Stats, TagCount, TagsView,
 };
-use crate::vault::disk::globs;
+use crate::vault::disk::{FoundNote, globs, scan_attachments};
 
 /// Notes of a page, when nobody says how many.
 const NOTES: usize = 50;
@@ -298,4 +298,43 @@ pub fn collections(viewer: &Viewer) -> Result<Collections, RequestError> {
         scope.files().map(|file| file.path.collection().to_owned()).collect();
     viewer.log("collections", "", Vec::new());
     Ok(Collections { collections: names.into_iter().collect() })
+}
+
+/// All attachments, by path, be they searched or not.
+///
+/// # Errors
+/// When the index is not open yet or damaged, or a glob of the configuration cannot be read.
+pub(crate) fn attachments(owner: &Owner) -> Result<AttachmentsView, RequestError> {
+    let workspace = owner.workspace();
+    let scope = owner.now()?;
+    let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
+    let searched = workspace.config().index.attachments;
+    let problems = scope.reader().problems().map_err(|error| workspace.damaged(error))?;
+    let mut reasons: HashMap<String, Vec<String>> = HashMap::new();
+    problems.into_iter().for_each(|(path, reason)| reasons.entry(path).or_default().push(reason));
+    let found = scan_attachments(workspace.home().root(), &rules);
+    let mut attachments: Vec<AttachmentView> = Vec::with_capacity(found.files.len());
+    for FoundNote { path, stamp } in found.files {
+        let Some(kind) = path.attachment() else { continue };
+        let file = scope.reader().files().at(path.as_str());
+        let known = reasons.remove(path.as_str()).unwrap_or_default();
+        let (state, reasons) = match file {
+            _ if !kind.is_document() => (AttachmentState::NotRead, vec!["pictures are listed, but not read".into()]),
+            _ if !searched => (AttachmentState::NotRead, vec!["`[index] attachments` is off".into()]),
+            Some(_) => (AttachmentState::Searched, known),
+            None if known.is_empty() => (AttachmentState::Waiting, known),
+            None => (AttachmentState::NotRead, known),
+        };
+        attachments.push(AttachmentView {
+            path: path.to_string(),
+            kind: kind.as_str().into(),
+            bytes: stamp.size,
+            updated_at: rfc3339(stamp.mtime_ns / 1_000_000),
+            state,
+            passages: file.map_or(0, |file| file.chunks.len()),
+            reasons,
+        });
+    }
+    attachments.sort_unstable_by(|one, two| one.path.cmp(&two.path));
+    Ok(AttachmentsView { searched, attachments })
 }

@@ -1,7 +1,6 @@
 //! The person's notes: finding and reading them, saving, forgetting, remarks, and undoing it.
 
 mod annotations;
-mod attachments;
 mod conflicts;
 mod derived;
 mod forget;
@@ -10,25 +9,22 @@ mod links;
 mod listing;
 mod note;
 mod purge;
-mod related;
 mod removal;
 mod save;
 mod search;
 mod undo;
 
 pub use annotations::{annotate, annotations, passage};
-pub(crate) use attachments::attachments;
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
 pub(crate) use forgotten::{changes, forgotten, forgotten_back, lift};
-pub use links::links;
 pub(crate) use links::unresolved;
-pub(crate) use listing::{agent_status, chunk, listing, paths};
+pub use links::{links, related};
+pub(crate) use listing::{agent_status, attachments, chunk, listing, paths};
 pub use listing::{browse, collections, list, stats, tags};
 pub use note::note;
 pub(crate) use note::whole_note;
 pub(crate) use purge::{finish_open_purges, finish_purges};
-pub use related::related;
 pub use save::save;
 pub use search::search;
 pub(crate) use search::search_for_both_shapes;

@@ -16,7 +16,7 @@ use crate::text::note::{Node, Note};
 /// # Errors
 /// When no note that is seen has the path, or it cannot be read.
 pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    logged(viewer, params, note_of(viewer, params))
+    given(viewer, params, |_| ())
 }
 
 /// The same, of which an agent gets as much as one answer gives.
@@ -24,21 +24,19 @@ pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteVie
 /// # Errors
 /// As [`whole_note`].
 pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    let found = note_of(viewer, params).map(|mut note| {
-        fit(&mut note, Budget::of(viewer.limits(), 1));
-        note
-    });
-    logged(viewer, params, found)
+    given(viewer, params, |note| fit(note, Budget::of(viewer.limits(), 1)))
 }
 
-fn logged(
-    viewer: &Viewer,
-    params: &NoteParams,
-    found: Result<NoteView, RequestError>,
-) -> Result<NoteView, RequestError> {
-    let remarks = |note: &NoteView| note.annotations.iter().map(|remark| remark.path.clone()).collect::<Vec<_>>();
-    let given = found.as_ref().map(|note| [vec![note.path.clone()], remarks(note)].concat());
-    viewer.log("note", &params.path, given.unwrap_or_default());
+fn given(viewer: &Viewer, params: &NoteParams, cut: impl FnOnce(&mut NoteView)) -> Result<NoteView, RequestError> {
+    let found = note_of(viewer, params).map(|mut note| {
+        cut(&mut note);
+        note
+    });
+    let given = found.iter().flat_map(|note| {
+        let remarks = note.annotations.iter().map(|remark| remark.path.clone());
+        std::iter::once(note.path.clone()).chain(remarks)
+    });
+    viewer.log("note", &params.path, given.collect());
     found
 }
 

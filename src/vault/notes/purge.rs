@@ -10,7 +10,7 @@ use super::annotations::annotations;
 use super::derived::{JournalItem, SourceLines, is_of};
 use super::removal::{LineSpan, Removal};
 use crate::access::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
-use crate::access::rules::{Principal, Turn, is_agents, own_file};
+use crate::access::rules::{Principal, Scope, Turn, is_agents, own_file};
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
@@ -475,7 +475,7 @@ pub(super) fn swept_traces(owner: &Owner, gone: &[&NewTombstone], writes: bool) 
             reach.is_none() || readers.iter().any(|reader| reader == agent) || own_file(agent, path.as_str()).is_some()
         };
         let parts = gone.iter().filter(may_know).flat_map(|gone| gone.parts.iter().cloned()).collect();
-        TraceShare { reach, parts }
+        TraceShare { reach: reach.unwrap_or(Scope::Everything), parts }
     };
     Ok(owner.workspace().traces().sweep(&known, &share_of, writes)?)
 }

@@ -174,7 +174,7 @@ impl Removal {
     /// A note that is gone already, of which something may be kept. What it said last is what goes.
     fn of_gone(owner: &Owner, path: VaultPath) -> Result<Self, RequestError> {
         let workspace = owner.workspace();
-        let had = workspace.files()?.last_content(&path)?.map(|bytes| workspace.text_of(&path, bytes));
+        let had = workspace.files()?.former_contents(&path)?.next().map(|bytes| workspace.text_of(&path, bytes));
         Ok(Self::gone_from(owner, path, None, had.unwrap_or_default(), None, Vec::new()))
     }
 
@@ -336,7 +336,7 @@ impl Removal {
             let id = match (&self.entry, self.hash, &self.left) {
                 (Some(entry), ..) => self.remove_entry(owner, entry, purge)?,
                 (None, None, _) => None,
-                (None, Some(hash), None) => Some(files.trash(&self.path, hash)?),
+                (None, Some(hash), None) => Some(files.trash(&self.path, hash, Action::Trash)?),
                 (None, Some(hash), Some(left)) => Some(files.replace(&self.path, hash, left, Action::Forget)?),
             };
             then();
@@ -402,8 +402,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<(VaultPath, Part, Opti
             let seen = owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash);
             if seen.is_none() && !params.dry_run && path.on_disk(owner.workspace().home().root()).is_file() {
                 let message = format!("`{path}` is not indexed, so its lines may differ from what you saw");
-                let hint = Some("send `seen`, which `dry_run` returns".into());
-                return Err(RequestError { hint, ..RequestError::conflict(message) });
+                return Err(RequestError::conflict(message).hint("send `seen`, which `dry_run` returns"));
             }
             Ok((path, Part::Lines(first, last), seen))
         }
@@ -493,7 +492,7 @@ fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<()
     let scope = scope.map(|scope| format!(" --scope {scope}")).unwrap_or_default();
     let message = format!("`{path}` has values of `{name}` on other lines too; one line alone cannot be purged");
     let hint = format!("purge the fact with all its values: `vault forget fact:{name}{scope} --purge`");
-    Err(RequestError { hint: Some(hint), ..RequestError::invalid(message) })
+    Err(RequestError::invalid(message).hint(hint))
 }
 
 /// What a line says of a fact, as it is written: its value, and those that are struck out.

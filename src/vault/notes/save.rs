@@ -4,13 +4,13 @@ use blake3::Hash;
 use serde_json::{Map, Value};
 
 use crate::access::request::{Owner, RequestError, Workspace, now, text};
+use crate::access::rules::Scope;
 use crate::base::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::base::redact::redact;
 use crate::serve::wire::{SaveParams, Saved};
 use crate::text::derive::ChunkId;
 use crate::text::note::{Note, compose, kept_private, revise, title_of};
 use crate::vault::disk::{Action, CheckpointId, Files, WriteError, free_name, is_folder_name, note_names};
-use crate::vault::forgotten::TombstoneScope;
 
 /// Maximum length of all metadata, as JSON.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
@@ -39,7 +39,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
         Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
         written => written?,
     };
-    let forgotten = workspace.forgotten().look()?.without(&new.content, TombstoneScope::All).is_some();
+    let forgotten = workspace.forgotten().look()?.without(&new.content, &Scope::Everything).is_some();
     let found = workspace.settled_in_time(&path).flatten();
     let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));
     Ok(Saved {
@@ -125,7 +125,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
     let path = free_name(workspace.home().root(), &new.collection, &new.title);
     let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && hides(workspace, files, new, &path)?;
     let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
-    let checkpoint = Some(files.create_for(&path, &text, Action::Create.into())?);
+    let checkpoint = Some(files.replace(&path, None, &text, Action::Create)?);
     Ok(Written { path, existing: false, hash: blake3::hash(text.as_bytes()), checkpoint })
 }
 

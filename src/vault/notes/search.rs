@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::access::request::{
-    Edge, Given, RequestError, Viewer, context, limit, memory_scopes, min_score, parse, query_text, timeout_ms,
+    Edge, Given, MAX_CONTEXT, RequestError, Viewer, limit, memory_scopes, parse, query_text, within,
 };
 use crate::base::config::{MemoryScope, SearchConfig, VaultPart};
 use crate::index::engine::{Condition, Filter, Predicate};
@@ -44,10 +44,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     let text = query_text("q", &query.q)?.to_owned();
     if let Some(part) = condition_without_value(&text) {
         let hint = "add one, as in `tag:travel` and `[rating:>3]`, or quote it to search for its words";
-        return Err(RequestError {
-            hint: Some(hint.into()),
-            ..RequestError::invalid(format!("`{part}` has no value"))
-        });
+        return Err(RequestError::invalid(format!("`{part}` has no value")).hint(hint));
     }
     let request = SearchRequest {
         text,
@@ -56,8 +53,8 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
         filter,
         parts,
         at: viewer.at(),
-        min_relevance: min_score(query.min_score)?,
-        context: context(query.context)?,
+        min_relevance: within("min_score", query.min_score, 0.0..=1.0)?,
+        context: within("context", query.context, 0..=MAX_CONTEXT)?,
         turn: viewer.turn().clone(),
     };
     let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
@@ -126,7 +123,7 @@ const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
 /// `[search]`, with what is said otherwise for one search.
 fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
     let mut config = set(viewer, query.set.as_deref())?;
-    if let Some(asked) = timeout_ms(query.timeout_ms)? {
+    if let Some(asked) = within("timeout_ms", query.timeout_ms, 1..=60_000)? {
         // An agent may wait less long than the person has said, and not longer.
         let most = Some(config.timeout_ms).filter(|most| *most > 0 && viewer.limits().is_some());
         config.to_mut().timeout_ms = most.map_or(asked, |most| asked.min(most));
@@ -142,8 +139,8 @@ fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig
             "`set` is only for the owner; an agent searches with the configured settings",
         ));
     }
-    let hint = Some("the keys and their values are those of `[search]` in memory.toml".to_owned());
-    let wrong = |reason| RequestError { hint, ..RequestError::invalid(format!("`set`: {reason}")) };
+    let hint = "the keys and their values are those of `[search]` in memory.toml";
+    let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
     config.with(set).map(Cow::Owned).map_err(wrong)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::forgotten::lines_back;
-use crate::access::request::{ErrorKind, Owner, RequestError};
+use crate::access::request::{Owner, RequestError};
 use crate::base::path::VaultPath;
 use crate::base::state::{ImportTable, StateError};
 use crate::serve::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestoreParams, Restored};
@@ -55,13 +55,10 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         params.force || (checkpoint.action == Action::Trash && is_made(had) && is_made(has))
     };
     let files = owner.workspace().files()?;
-    let restored = files.restore_where(&id, Action::Restore.into(), may_replace, |_, _| None);
+    let restored = files.restore(&id, Action::Restore.into(), may_replace, |_, _| None);
     let (path, undo) = restored.map_err(|error| match error {
-        WriteError::Changed(path) => RequestError {
-            kind: ErrorKind::Conflict,
-            message: format!("`{path}` has changed since; nothing was written"),
-            hint: Some("`--force`, or `force` over HTTP, restores it anyway, and keeps the present content".into()),
-        },
+        error @ WriteError::Changed(_) => RequestError::from(error)
+            .hint("`--force`, or `force` over HTTP, restores it anyway, and keeps the present content"),
         error => error.into(),
     })?;
     let is_searched = owner.workspace().rules().is_some_and(|rules| rules.takes(&path));
@@ -95,13 +92,10 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
         match checkpoint.as_ref().map(|checkpoint| files.checkpoint(checkpoint)) {
             Some(Err(WriteError::NoCheckpoint(_))) if force => continue,
             Some(Err(WriteError::NoCheckpoint(_))) => {
-                return Err(RequestError {
-                    kind: ErrorKind::Conflict,
-                    message: format!(
-                        "the content of `{path}` before the import is no longer stored; nothing was undone"
-                    ),
-                    hint: Some("`--force`, or `force` over HTTP, skips this file and undoes the rest".into()),
-                });
+                let message =
+                    format!("the content of `{path}` before the import is no longer stored; nothing was undone");
+                let hint = "`--force`, or `force` over HTTP, skips this file and undoes the rest";
+                return Err(RequestError::conflict(message).hint(hint));
             }
             // It is as it was before: somebody has undone that, or an undo was cut short.
             Some(found) => {
@@ -113,19 +107,19 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
             None => {}
         }
         if now.to_hex().as_str() != file.after && !force {
-            return Err(RequestError {
-                kind: ErrorKind::Conflict,
-                message: format!("`{path}` has changed since the import; nothing was undone"),
-                hint: Some("`--force`, or `force` over HTTP, undoes it anyway, and keeps the present content".into()),
-            });
+            let message = format!("`{path}` has changed since the import; nothing was undone");
+            let hint = "`--force`, or `force` over HTTP, undoes it anyway, and keeps the present content";
+            return Err(RequestError::conflict(message).hint(hint));
         }
         there.push((path, now, checkpoint));
     }
     let mut last = None;
     for (path, now, checkpoint) in &there {
         match checkpoint {
-            None => drop(files.trash_as(path, *now, Action::Trash.done_by(id))?),
-            Some(checkpoint) => drop(files.restore_as(checkpoint, true, Action::Restore.done_by(id))?),
+            None => drop(files.trash(path, *now, Action::Trash.done_by(id))?),
+            Some(checkpoint) => {
+                drop(files.restore(checkpoint, Action::Restore.done_by(id), |_, _, _| true, |_, _| None)?)
+            }
         }
         last = Some(path);
     }
@@ -147,12 +141,11 @@ fn unreadable(error: StateError) -> RequestError {
 }
 
 fn view(checkpoint: Checkpoint) -> CheckpointView {
-    let action = serde_json::to_value(checkpoint.action).ok();
     CheckpointView {
         id: checkpoint.id.to_string(),
         at: checkpoint.at.to_string(),
         path: checkpoint.path.to_string(),
-        action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
+        action: checkpoint.action.name().into(),
         by: checkpoint.by,
         bytes: checkpoint.bytes,
         files: None,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::write::EntryEdit;
 use super::{EntryStore, EntryWriter};
+use crate::access::rules::Scope;
 use crate::base::config::MemoryConfig;
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
@@ -13,7 +14,7 @@ use crate::text::derive::entries::{
     verify,
 };
 use crate::vault::disk::CheckpointId;
-use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
+use crate::vault::forgotten::ForgottenLookup;
 
 /// Maximum times that proposals are worked out anew because a line was edited in between.
 const TRIES: usize = 3;
@@ -49,7 +50,7 @@ pub(crate) struct ProposeRules<'a> {
     /// What was forgotten for good, held until all is written.
     pub(crate) forgotten: &'a ForgottenLookup<'a>,
     /// Whose tombstones count.
-    pub(crate) reach: TombstoneScope<'a>,
+    pub(crate) reach: &'a Scope,
     /// How alike two texts are, where a model that was measured is at work.
     pub(crate) likeness: Option<Box<Likeness<'a>>>,
 }

@@ -1,11 +1,13 @@
-//! What is known of a change to a file: a checkpoint, without what the file had.
+//! What is known of a change to a file: a checkpoint, without what the file had; and why a file was not changed.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 
 /// What was done to a file.
@@ -32,8 +34,8 @@ impl Action {
         Act { by: Some(agent), ..self.into() }
     }
 
-    /// The action as the log of changes names it.
-    pub(super) fn name(self) -> &'static str {
+    /// The action as the log of changes and the list of checkpoints name it.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Edit => "edit",
@@ -135,16 +137,10 @@ impl Checkpoint {
     pub(crate) fn is_undone_by(&self, now: &blake3::Hash) -> bool {
         self.before.as_deref() == Some(now.to_hex().as_str())
     }
-
-    /// Whether it holds all that the file had. One that goes on with another holds less, as that one has something.
-    pub(super) fn is_whole(&self, held: u64) -> bool {
-        self.base.is_none() || self.bytes == Some(held)
-    }
 }
 
 /// The name of a checkpoint: when it was made, to the millisecond in UTC, and four digits that tell it from others.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct CheckpointId(String);
 
 /// A text that is not the name of a checkpoint.
@@ -179,20 +175,6 @@ impl FromStr for CheckpointId {
     }
 }
 
-impl TryFrom<String> for CheckpointId {
-    type Error = CheckpointIdError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<CheckpointId> for String {
-    fn from(id: CheckpointId) -> Self {
-        id.0
-    }
-}
-
 /// How much one agent gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
@@ -202,4 +184,35 @@ pub struct Quota {
     pub checkpoint_bytes: u64,
     /// Bytes that it writes within 24 hours.
     pub written_bytes_per_day: u64,
+}
+
+/// Why a note was not written. Whatever it is, the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// No note may be there.
+    #[error("`{path}` cannot be written: {reason}")]
+    Refused {
+        /// Where.
+        path: String,
+        /// Why, as the end of a sentence.
+        reason: &'static str,
+    },
+    /// There is something already.
+    #[error("`{0}` already exists")]
+    Exists(VaultPath),
+    /// There is nothing.
+    #[error("there is no note `{0}`")]
+    Gone(VaultPath),
+    /// Somebody else has changed it since it was read.
+    #[error("`{0}` has changed since; nothing was written")]
+    Changed(VaultPath),
+    /// No checkpoint has this name.
+    #[error("there is no checkpoint {0}; `vault checkpoints` lists them all")]
+    NoCheckpoint(CheckpointId),
+    /// An agent has written as much as it may.
+    #[error("the limit of {0} bytes per day is reached; nothing was written")]
+    TooMuch(u64),
+    /// The disk refused.
+    #[error(transparent)]
+    Fs(#[from] FsError),
 }

@@ -1,18 +1,18 @@
 //! What files were before they were changed, kept so that every change can be undone.
+//!
+//! Two files each: what is known of the change, and what the file had. Where the file began with all that its checkpoint before had, only the
+//! rest is held, so that a file which grows is not copied for every line.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::checkpoint::{Act, Checkpoint, CheckpointId};
-use super::contents::{Contents, id_of};
-use super::error::WriteError;
-use super::tally::QuotaTally;
-use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
+use super::checkpoint::{Act, Checkpoint, CheckpointId, Quota, WriteError};
+use crate::base::fs::{Context, FsError, create_private_dir, remove_file, sync_folder, write_atomically};
 use crate::base::path::VaultPath;
 
 /// Maximum age of a checkpoint.
@@ -22,11 +22,15 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Maximum number of checkpoints in a row that hold only what came since the one before. What is damaged in one is missing
 /// in all that go on with it.
 const MAX_LINKS: usize = 32;
+/// Maximum length of a chain that is followed. Longer than any that is made.
+const MAX_CHAIN: usize = 1024;
+/// A day, as quotas count it: back from now.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The checkpoints of one vault.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
-    contents: Contents,
+    folder: PathBuf,
     known: Mutex<KnownCheckpoints>,
 }
 
@@ -35,7 +39,8 @@ pub(super) struct Checkpoints {
 struct KnownCheckpoints {
     loaded: bool,
     latest: HashMap<VaultPath, Latest>,
-    tally: QuotaTally,
+    /// What each agent has had of its quota.
+    agents: HashMap<String, BTreeMap<CheckpointId, AgentChange>>,
 }
 
 /// The last checkpoint of a file, for the next one to go on with.
@@ -47,9 +52,22 @@ struct Latest {
     sound: bool,
 }
 
+/// A change that an agent made.
+#[derive(Debug)]
+struct AgentChange {
+    at: Timestamp,
+    /// Bytes that it brought. What was written today was written, whether or not it can be undone still.
+    written: u64,
+    /// Bytes of its checkpoint; `None` where that is gone.
+    kept: Option<u64>,
+}
+
 impl KnownCheckpoints {
     fn add(&mut self, checkpoint: &Checkpoint, goes_on: bool, size: u64, sound: bool) {
-        self.tally.add(checkpoint, size);
+        if let Some(by) = &checkpoint.by {
+            let change = AgentChange { at: checkpoint.at, written: checkpoint.written, kept: Some(size) };
+            self.agents.entry(by.clone()).or_default().insert(checkpoint.id.clone(), change);
+        }
         let links = self.latest.get(&checkpoint.path).filter(|_| goes_on).map_or(0, |latest| latest.links + 1);
         if checkpoint.bytes.is_some_and(|bytes| bytes > 0) && checkpoint.before.is_some() {
             let latest = Latest { checkpoint: checkpoint.clone(), links, sound };
@@ -58,41 +76,97 @@ impl KnownCheckpoints {
             self.latest.remove(&checkpoint.path);
         }
     }
+
+    /// Begins anew with what there is.
+    fn forget_kept(&mut self) {
+        self.loaded = false;
+        self.latest.clear();
+        self.agents.values_mut().flat_map(BTreeMap::values_mut).for_each(|change| change.kept = None);
+    }
+
+    /// Which of an agent's checkpoints are too many: the oldest, so many that not every further change drops one.
+    fn excess(&self, by: &str, quota: &Quota) -> BTreeSet<CheckpointId> {
+        let changes = self.agents.get(by).into_iter().flatten();
+        let kept: Vec<(&CheckpointId, u64)> = changes.filter_map(|(id, change)| Some((id, change.kept?))).collect();
+        let (mut count, mut bytes) = (kept.len(), kept.iter().map(|(_, size)| size).sum::<u64>());
+        if count <= quota.checkpoints && bytes <= quota.checkpoint_bytes {
+            return BTreeSet::new();
+        }
+        let (most, most_bytes) = (quota.checkpoints / 4 * 3, quota.checkpoint_bytes / 4 * 3);
+        // What undoes the last change stays in any case.
+        let older = kept.iter().take(kept.len() - 1);
+        let excess = older.take_while(|(_, size)| {
+            let goes = count > most || bytes > most_bytes;
+            count -= 1;
+            bytes -= size;
+            goes
+        });
+        excess.map(|(id, _)| (*id).clone()).collect()
+    }
 }
 
 impl Checkpoints {
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { contents: Contents { folder }, known: Mutex::default() }
+        Self { folder, known: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KnownCheckpoints> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What there is, looked up once.
     fn known(&self) -> Result<MutexGuard<'_, KnownCheckpoints>, FsError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lock();
         if !known.loaded {
             for checkpoint in self.list()?.iter().rev() {
-                known.add(checkpoint, self.contents.goes_on(checkpoint), self.size(&checkpoint.id), false);
+                known.add(checkpoint, self.goes_on(checkpoint), self.size(&checkpoint.id), false);
             }
             known.loaded = true;
         }
         Ok(known)
     }
 
+    fn file(&self, id: &CheckpointId, extension: &str) -> PathBuf {
+        self.folder.join(format!("{id}.{extension}"))
+    }
+
+    /// Bytes of what a checkpoint holds of its file; none when there is nothing.
+    fn held(&self, id: &CheckpointId) -> u64 {
+        self.file(id, "content").symlink_metadata().map_or(0, |meta| meta.len())
+    }
+
     /// Bytes of both files of a checkpoint.
     fn size(&self, id: &CheckpointId) -> u64 {
-        self.contents.size(id, "json") + self.contents.size(id, "content")
+        self.file(id, "json").symlink_metadata().map_or(0, |meta| meta.len()) + self.held(id)
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>, FsError> {
+        match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => Ok(entries.on("list", &self.folder)?.flatten().map(|entry| entry.path()).collect()),
+        }
     }
 
     /// Says whether an agent may make a change.
     pub(super) fn admit(&self, act: &Act<'_>) -> Result<(), WriteError> {
         let (Some(by), Some(quota)) = (act.by, &act.quota) else { return Ok(()) };
-        self.known()?.tally.admit(by, act.written, quota, Timestamp::now())
+        let (mut known, now) = (self.known()?, Timestamp::now());
+        let is_of_today = |change: &AgentChange| now.duration_since(change.at) < DAY;
+        let changes = known.agents.entry(by.to_owned()).or_default();
+        changes.retain(|_, change| change.kept.is_some() || is_of_today(change));
+        let today = changes.values().filter(|change| is_of_today(change));
+        let sum = act.written + today.map(|change| change.written).sum::<u64>();
+        if act.written > 0 && sum > quota.written_bytes_per_day {
+            return Err(WriteError::TooMuch(quota.written_bytes_per_day));
+        }
+        Ok(())
     }
 
     /// Drops what an agent has too much of: its own, and nobody else's.
     pub(super) fn trim(&self, act: &Act<'_>) -> Result<(), WriteError> {
         let (Some(by), Some(quota)) = (act.by, &act.quota) else { return Ok(()) };
-        let excess = self.known()?.tally.excess(by, quota);
-        self.remove_all(excess.into_iter().collect())
+        let excess = self.known()?.excess(by, quota);
+        self.remove_all(excess)
     }
 
     /// A name that no checkpoint has.
@@ -101,7 +175,7 @@ impl Checkpoints {
         salt.update(path.as_str().as_bytes()).update(&at.as_nanosecond().to_le_bytes());
         loop {
             let id = CheckpointId::new(at, salt.finalize());
-            if !self.contents.file(&id, "json").exists() {
+            if !self.file(&id, "json").exists() {
                 return id;
             }
             salt.update(b"+");
@@ -110,7 +184,7 @@ impl Checkpoints {
 
     /// Keeps what a file had. Durable when this returns, and only then may the file be changed.
     pub(super) fn keep(&self, checkpoint: &mut Checkpoint, content: Option<&[u8]>) -> Result<(), FsError> {
-        create_private_dir(&self.contents.folder)?;
+        create_private_dir(&self.folder)?;
         let mut known = self.known()?;
         let mut held = content.unwrap_or_default();
         checkpoint.before = content.map(|content| blake3::hash(content).to_hex().to_string());
@@ -120,9 +194,9 @@ impl Checkpoints {
             (checkpoint.base, held) = (Some(base), rest);
         }
         if content.is_some() {
-            write_atomically(&self.contents.file(&checkpoint.id, "content"), held, 0o600)?;
+            write_atomically(&self.file(&checkpoint.id, "content"), held, 0o600)?;
         }
-        let path = self.contents.file(&checkpoint.id, "json");
+        let path = self.file(&checkpoint.id, "json");
         let json = serde_json::to_vec_pretty(checkpoint).map_err(std::io::Error::other).on("encode", &path)?;
         write_atomically(&path, &json, 0o600)?;
         known.add(checkpoint, checkpoint.base.is_some(), (held.len() + json.len()) as u64, true);
@@ -134,56 +208,100 @@ impl Checkpoints {
         let base = &latest.checkpoint;
         let (had, rest) = content.split_at_checked(base.bytes? as usize)?;
         let same = || base.before.as_deref() == Some(blake3::hash(had).to_hex().as_str());
-        if latest.links >= MAX_LINKS || !self.contents.file(&base.id, "json").exists() || !same() {
+        if latest.links >= MAX_LINKS || !self.file(&base.id, "json").exists() || !same() {
             return None;
         }
-        latest.sound = latest.sound || self.contents.of(base).is_ok_and(|kept| kept == had);
+        latest.sound = latest.sound || self.content_of(base).is_ok_and(|kept| kept == had);
         latest.sound.then(|| (base.id.clone(), rest))
     }
 
     /// The checkpoint with a name, and what the file had.
     pub(super) fn get(&self, id: &CheckpointId) -> Result<(Checkpoint, Option<Vec<u8>>), WriteError> {
         let checkpoint = self.about(id)?;
-        let content = checkpoint.bytes.map(|_| self.contents.of(&checkpoint)).transpose()?;
+        let content = checkpoint.bytes.map(|_| self.content_of(&checkpoint)).transpose()?;
         Ok((checkpoint, content))
     }
 
     /// What is known of a change.
     pub(super) fn about(&self, id: &CheckpointId) -> Result<Checkpoint, WriteError> {
-        self.contents.about(id)
+        let path = self.file(id, "json");
+        let json = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(WriteError::NoCheckpoint(id.clone()));
+            }
+            json => json.on("read", &path)?,
+        };
+        Ok(serde_json::from_slice(&json).map_err(std::io::Error::other).on("read", &path)?)
+    }
+
+    /// Whether a checkpoint goes on with another one, and so holds less than the file had.
+    fn goes_on(&self, checkpoint: &Checkpoint) -> bool {
+        checkpoint.base.is_some() && checkpoint.bytes != Some(self.held(&checkpoint.id))
+    }
+
+    /// The checkpoints that hold what a file had: its own, then the one it goes on with, and so on.
+    fn chain(&self, checkpoint: &Checkpoint) -> Result<Vec<CheckpointId>, WriteError> {
+        let (mut chain, mut at) = (vec![checkpoint.id.clone()], checkpoint.clone());
+        while self.goes_on(&at)
+            && let Some(base) = at.base
+        {
+            if chain.len() > MAX_CHAIN {
+                return Err(self.damaged(checkpoint));
+            }
+            at = self.about(&base).map_err(|_| self.damaged(checkpoint))?;
+            chain.push(base);
+        }
+        Ok(chain)
+    }
+
+    /// What a file had.
+    fn content_of(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, WriteError> {
+        let mut content = Vec::new();
+        for id in self.chain(checkpoint)?.iter().rev() {
+            let path = self.file(id, "content");
+            content.extend(fs::read(&path).on("read", &path)?);
+        }
+        match &checkpoint.before {
+            Some(before) if blake3::hash(&content).to_hex().as_str() != before => Err(self.damaged(checkpoint)),
+            _ => Ok(content),
+        }
+    }
+
+    fn damaged(&self, checkpoint: &Checkpoint) -> WriteError {
+        let source = std::io::Error::other("the earlier part has changed");
+        FsError { operation: "read", path: self.file(&checkpoint.id, "content"), source }.into()
     }
 
     /// All of them, newest first. One that cannot be read is left out.
     pub(super) fn list(&self) -> Result<Vec<Checkpoint>, FsError> {
-        let paths = self.contents.paths()?;
-        let told = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        self.since(Timestamp::UNIX_EPOCH)
+    }
+
+    /// Those from a moment on, newest first.
+    pub(super) fn since(&self, at: Timestamp) -> Result<Vec<Checkpoint>, FsError> {
+        let first = CheckpointId::new(at, blake3::Hash::from_bytes([0; 32]));
+        let mut paths = self.paths()?;
+        paths.retain(|path| {
+            path.extension().is_some_and(|end| end == "json") && id_of(path).is_some_and(|id| id >= first)
+        });
         let mut found: Vec<Checkpoint> =
-            told.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect();
+            paths.iter().filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect();
         found.sort_by(|one, two| two.id.cmp(&one.id));
         Ok(found)
     }
 
-    /// Those of a file from a moment on, oldest first.
-    pub(super) fn since(&self, file: &VaultPath, at_ms: i64) -> Result<Vec<Checkpoint>, FsError> {
-        let from = Timestamp::from_millisecond(at_ms).unwrap_or_default();
-        let first = CheckpointId::new(from, blake3::Hash::from_bytes([0; 32]));
-        let is_later = |path: &PathBuf| {
-            path.extension().is_some_and(|extension| extension == "json") && id_of(path).is_some_and(|id| id >= first)
-        };
-        let paths = self.contents.paths()?.into_iter().filter(is_later);
-        let read = paths.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok());
-        let mut found: Vec<Checkpoint> = read.filter(|checkpoint: &Checkpoint| checkpoint.path == *file).collect();
-        found.sort_by(|one, two| one.id.cmp(&two.id));
-        Ok(found)
+    fn remove(&self, id: &CheckpointId) -> Result<(), FsError> {
+        // What names it goes first: content without a name is nothing.
+        ["json", "content"].into_iter().try_for_each(|extension| remove_file(&self.file(id, extension)))
     }
 
     /// Removes the checkpoint of a change that was not made after all.
     pub(super) fn take_back(&self, id: &CheckpointId) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.tally.remove(id, true);
+        let mut known = self.lock();
+        known.agents.values_mut().for_each(|changes| _ = changes.remove(id));
         known.latest.retain(|_, latest| latest.checkpoint.id != *id);
         drop(known);
-        let _ = self.contents.remove(id);
+        let _ = self.remove(id);
     }
 
     /// Removes checkpoints. Those that stay and go on with one of them are made whole first; where one cannot be, as it is
@@ -194,43 +312,40 @@ impl Checkpoints {
         }
         let all = self.list()?;
         let leans = |kept: &&Checkpoint| {
-            !gone.contains(&kept.id)
-                && kept.base.as_ref().is_some_and(|base| gone.contains(base))
-                && self.contents.goes_on(kept)
+            !gone.contains(&kept.id) && kept.base.as_ref().is_some_and(|base| gone.contains(base)) && self.goes_on(kept)
         };
         let leaning: Vec<&Checkpoint> = all.iter().filter(leans).collect();
         // Where that cannot be told, all of the file.
         let chain = |kept: &Checkpoint| -> Vec<CheckpointId> {
             let same_file = || all.iter().filter(|other| other.path == kept.path).map(|other| other.id.clone());
-            self.contents.chain(kept).unwrap_or_else(|_| same_file().collect())
+            self.chain(kept).unwrap_or_else(|_| same_file().collect())
         };
         let needed: BTreeSet<CheckpointId> = leaning.iter().flat_map(|kept| chain(kept)).collect();
         // A disk that is full has room for the rest then. The newest first: should the process be killed, each that is left has
         // what it goes on with.
-        let result = gone.iter().rev().filter(|id| !needed.contains(id)).try_for_each(|id| self.contents.remove(id));
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.loaded = false;
-        known.latest.clear();
-        known.tally.forget_kept();
-        drop(known);
+        let result = gone.iter().rev().filter(|id| !needed.contains(id)).try_for_each(|id| self.remove(id));
+        self.lock().forget_kept();
         result?;
         gone.retain(|id| needed.contains(id));
         for kept in leaning {
-            if let Err(error) = self.contents.make_whole(kept) {
+            let made_whole = self
+                .content_of(kept)
+                .and_then(|content| Ok(write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?));
+            if let Err(error) = made_whole {
                 tracing::warn!("a checkpoint of `{}` keeps those before it: {error}", kept.path);
                 let chain = chain(kept);
                 gone.retain(|id| !chain.contains(id));
             }
         }
-        gone.iter().rev().try_for_each(|id| self.contents.remove(id))?;
+        gone.iter().rev().try_for_each(|id| self.remove(id))?;
         // A power failure brings none of them back.
-        Ok(self.contents.sync()?)
+        Ok(sync_folder(&self.folder.join("any"))?)
     }
 
     /// Drops what a killed process left: files that were not whole, and what a file had that no checkpoint tells of.
     pub(super) fn clear_unfinished(&self) -> Result<(), FsError> {
-        for path in self.contents.paths()? {
-            let told = id_of(&path).is_some_and(|id| self.contents.file(&id, "json").exists());
+        for path in self.paths()? {
+            let told = id_of(&path).is_some_and(|id| self.file(&id, "json").exists());
             if !told && !path.is_dir() {
                 fs::remove_file(&path).on("remove", &path)?;
             }
@@ -245,14 +360,12 @@ impl Checkpoints {
 
     fn prune_to(&self, now: SystemTime, max_bytes: u64) -> Result<(), WriteError> {
         self.clear_unfinished()?;
-        let mut names: Vec<CheckpointId> = self.contents.paths()?.iter().filter_map(|path| id_of(path)).collect();
         // They begin with their times.
-        names.sort_unstable_by(|one, two| two.cmp(one));
-        names.dedup();
+        let names: BTreeSet<CheckpointId> = self.paths()?.iter().filter_map(|path| id_of(path)).collect();
         let mut sum = 0;
         let mut gone = BTreeSet::new();
-        for id in names {
-            let Ok(meta) = self.contents.file(&id, "json").symlink_metadata() else { continue };
+        for id in names.into_iter().rev() {
+            let Ok(meta) = self.file(&id, "json").symlink_metadata() else { continue };
             let age = meta.modified().ok().and_then(|changed| now.duration_since(changed).ok()).unwrap_or_default();
             sum += self.size(&id);
             if age > MAX_AGE || sum > max_bytes {
@@ -269,13 +382,16 @@ pub(super) fn mode(path: &Path) -> Option<u32> {
     path.symlink_metadata().ok().map(|meta| meta.permissions().mode() & 0o777)
 }
 
+/// The checkpoint that a file in the folder is of.
+fn id_of(path: &Path) -> Option<CheckpointId> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use jiff::SignedDuration;
-
-    use super::super::checkpoint::{Action, Quota};
+    use super::super::checkpoint::Action;
     use super::*;
 
     /// Each time a millisecond later at least, so that checkpoints have an order.
@@ -383,7 +499,7 @@ mod tests {
         assert!(bytes() < 550_000, "{}", bytes());
         // What is damaged is not taken for what it was.
         let (id, had) = made.swap_remove(3);
-        fs::write(checkpoints.contents.file(&id, "content"), "other").unwrap();
+        fs::write(checkpoints.file(&id, "content"), "other").unwrap();
         assert!(checkpoints.get(&id).is_err(), "{}", had.len());
     }
 
@@ -394,7 +510,7 @@ mod tests {
         let content = |id: &CheckpointId| checkpoints.get(id).ok().and_then(|(_, content)| content);
         let texts = ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"];
         let ids = texts.map(|text| kept(&checkpoints, "a.md", text.as_bytes()));
-        let second = checkpoints.contents.file(&ids[1], "content");
+        let second = checkpoints.file(&ids[1], "content");
         assert_eq!(fs::read(&second).unwrap(), b"two\n");
         // What goes on with the first cannot be read: the first stays, and all is there when that can be mended.
         fs::write(&second, "tWo\n").unwrap();

@@ -1,20 +1,21 @@
-//! Puts a text in the place of another, where an editor may write at the same moment.
+//! Puts a text in the place of another, where an editor may write at the same moment. What that leaves beside the note, and what a killed
+//! process left, is removed when it is known, else kept for the person.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use unicode_normalization::UnicodeNormalization;
 
 use super::super::read::read_bytes;
+use super::checkpoint::WriteError;
 use super::checkpoints::mode;
-use super::error::WriteError;
 use super::files::Files;
 use crate::base::fs::{
-    FsError, crash, create_private_dir, give_attributes_of, give_owner_of, is_open_for_writing, sync_folder,
-    write_beside,
+    Context, FsError, UNFINISHED, crash, create_private_dir, give_attributes_of, give_owner_of, is_open_for_writing,
+    move_new, sync_folder, write_beside,
 };
 use crate::base::path::VaultPath;
 
@@ -24,6 +25,8 @@ const PUT_BACK: usize = 8;
 const WRITERS_WAIT: Duration = Duration::from_secs(1);
 /// How often it looks whether they are done.
 const WRITERS_LOOK: Duration = Duration::from_millis(5);
+/// What a text is called in the trash when nobody knows any more of which note it was.
+const UNKNOWN: &str = "recovered.md";
 
 impl Files {
     /// Writes over a file, unless it is not what it was: then it stays.
@@ -94,6 +97,76 @@ impl Files {
             put => put,
         }
     }
+
+    /// Gives a whole new text, before it changes places with a note's, a name that says what may come to lie under it without
+    /// being anybody's: the text itself, and the note's as it is kept elsewhere. Whoever finds it after a kill can tell.
+    fn mark(beside: &Path, before: Hash, ours: Hash) -> Result<PathBuf, FsError> {
+        let name = beside.file_name().and_then(|name| name.to_str()).unwrap_or(UNFINISHED);
+        let marked = beside.with_file_name(format!("{name}={}={}", before.to_hex(), ours.to_hex()));
+        move_new(beside, &marked).map(|()| marked)
+    }
+
+    /// Removes what an exchange left. What is neither `known` is somebody's newest text, and goes to the trash as a text of
+    /// the note. Where somebody has it open for writing still, it stays until they are done.
+    fn discard(&self, path: &VaultPath, beside: &Path, known: [Hash; 2]) {
+        if is_open_for_writing(beside) == Some(true) {
+            let mut held = self.held();
+            if held.iter().all(|held| held.beside != beside) {
+                held.push(HeldText { path: path.clone(), beside: beside.to_owned(), known });
+            }
+            return;
+        }
+        let discarded = match read_bytes(beside).map(|bytes| (blake3::hash(&bytes), bytes)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).on("read", beside).map_err(WriteError::from),
+            Ok((hash, _)) if known.contains(&hash) => fs::remove_file(beside).on("remove", beside).map_err(Into::into),
+            Ok((_, bytes)) => self.rescue(path, beside, &bytes),
+        };
+        if let Err(error) = discarded {
+            tracing::warn!("a text that lay beside `{path}` stays at {}: {error}", beside.display());
+        }
+    }
+
+    /// Looks at what others had open for writing when it was replaced.
+    pub(super) fn look_at_held(&self) {
+        let held = std::mem::take(&mut *self.held());
+        held.iter().for_each(|held| self.discard(&held.path, &held.beside, held.known));
+    }
+
+    /// The notes whose former text somebody has open for writing still: it stays on the disk until they are done.
+    pub(crate) fn held_notes(&self) -> Vec<VaultPath> {
+        self.held().iter().map(|held| held.path.clone()).collect()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<HeldText>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks through what a killed process left in a folder: half-written texts go, and so does what is known; somebody's
+    /// text goes to the trash.
+    pub(super) fn clear(&self, folder: &Path) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| name.starts_with(UNFINISHED)) else { continue };
+            let mut parts = name.split('=').skip(1).map(|part| Hash::from_hex(part).ok());
+            match (parts.next().flatten(), parts.next().flatten(), VaultPath::new(UNKNOWN)) {
+                (Some(before), Some(ours), Ok(path)) => self.discard(&path, &entry.path(), [before, ours]),
+                _ => drop(fs::remove_file(entry.path())),
+            }
+        }
+    }
+
+    fn rescue(&self, path: &VaultPath, beside: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+        let trashed = self.place_in_trash(path)?;
+        let to = trashed.on_disk(&self.root);
+        // The trash may be on another disk.
+        let copy = write_beside(to.parent().unwrap_or(&self.root), bytes, mode(beside))?;
+        move_new(&copy, &to).inspect_err(|_| drop(fs::remove_file(&copy)))?;
+        sync_folder(&to)?;
+        tracing::warn!("`{trashed}` has a text of `{path}` that was written at the moment of another change");
+        Ok(fs::remove_file(beside).on("remove", beside)?)
+    }
 }
 
 /// The hash of a file that has no name of its own any more, once nobody writes in it; at once where it is not known.
@@ -119,81 +192,6 @@ pub(super) struct HeldText {
     pub(super) beside: PathBuf,
     /// What it may be without being anybody's: the note as it was before, and as it was written.
     pub(super) known: [Hash; 2],
-}
-
-/// Maximum length of a name, in bytes; file systems take 255, and sync services add to it.
-const MAX_SLUG_BYTES: usize = 80;
-
-/// Names that Windows keeps for devices, whatever their extension.
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
-
-/// A file name without extension for a title: its letters and digits in lower case, in NFC, with `-` between words.
-/// `note` where a title has neither letter nor digit.
-pub(crate) fn slug(title: &str) -> String {
-    let mut slug = String::new();
-    for part in title.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
-        let word: String = part.chars().flat_map(char::to_lowercase).collect();
-        let room = MAX_SLUG_BYTES - slug.len();
-        if word.len() + usize::from(!slug.is_empty()) > room {
-            if slug.is_empty() {
-                slug.push_str(&word[..word.floor_char_boundary(room)]);
-            }
-            break;
-        }
-        if !slug.is_empty() {
-            slug.push('-');
-        }
-        slug.push_str(&word);
-    }
-    if slug.is_empty() || is_device(&slug) {
-        format!("note{}{slug}", if slug.is_empty() { "" } else { "-" })
-    } else {
-        slug
-    }
-}
-
-/// Whether a name in lower case is one that Windows keeps for a device, with or without a digit behind it.
-fn is_device(name: &str) -> bool {
-    DEVICES.iter().any(|device| {
-        name.strip_prefix(device)
-            .is_some_and(|rest| rest.is_empty() || (rest.len() == 1 && rest.chars().all(|c| c.is_ascii_digit())))
-    })
-}
-
-/// Whether a name can be a folder's on every file system, and is what it looks like: no separators and no characters that
-/// Windows refuses or that cannot be seen, no blank or dot at either end, and no device.
-pub(crate) fn is_folder_name(name: &str) -> bool {
-    let unseen = |c: char| {
-        matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let refused = |c: char| c.is_control() || unseen(c) || "<>:\"|?*/\\".contains(c);
-    let ends = |c: char| c.is_whitespace() || c == '.';
-    // Full-width and other likenesses of dots and slashes: they lead nowhere, and look as if they did.
-    let plain: String = name.nfkc().collect();
-    let is_likeness = plain.contains(['/', '\\', '\u{2044}', '\u{2215}', '\u{29f5}', '\u{29f8}', '\u{29f9}'])
-        || (plain.starts_with('.') && !name.starts_with('.'));
-    let device = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
-    !name.is_empty()
-        && !name.contains(refused)
-        && !name.starts_with(ends)
-        && !name.ends_with(ends)
-        && !is_device(&device)
-        && !is_likeness
-}
-
-/// The paths that a note of a title may have in `folder`, without end: its [`slug`], then with numbers behind it.
-pub(crate) fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> {
-    let base = format!("{folder}/{}", slug(title));
-    (1..)
-        .map(move |at| if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") })
-        .filter_map(|path| VaultPath::new(path).ok())
-}
-
-/// The first of the [`note_names`] that no file has.
-pub(crate) fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
-    let is_free = |path: &VaultPath| path.on_disk(root).symlink_metadata().is_err();
-    note_names(folder, title).find(is_free).expect("numbers do not end")
 }
 
 #[cfg(test)]
@@ -284,45 +282,47 @@ mod tests {
 }
 
 #[cfg(test)]
-mod tests_of_names {
+mod tests_of_leftovers {
     use super::*;
+    use crate::vault::disk::Outside;
 
-    #[test]
-    fn slugs_are_readable_and_safe() {
-        for (title, expected) in [
-            ("Find when words vanished (git)", "find-when-words-vanished-git"),
-            ("  ../../etc/passwd\0 ", "etc-passwd"),
-            ("Zürich, 東京 & co.", "zürich-東京-co"),
-            ("...", "note"),
-            ("CON", "note-con"),
-            ("com1", "note-com1"),
-            ("Console", "console"),
-        ] {
-            assert_eq!(slug(title), expected);
-        }
-        assert_eq!(slug(&"word ".repeat(100)).len(), 79);
-        assert_eq!(slug(&"é".repeat(100)).len(), 80);
+    fn hash(text: &str) -> Hash {
+        blake3::hash(text.as_bytes())
     }
 
     #[test]
-    fn names_of_folders_are_what_they_look_like() {
-        for good in ["notes", "Zürich 2026", "a.b", "東京", "console"] {
-            assert!(is_folder_name(good), "{good:?}");
-        }
-        for bad in [
-            "", "notes ", " notes", "notes.", ".git", "a|b*?", "a:b", "a/b", "a\\b", "con", "COM1", "nul.txt",
-            "a\u{202e}b",
-        ] {
-            assert!(!is_folder_name(bad), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_is_taken_gets_a_number() {
+    fn what_a_kill_leaves_is_removed_or_kept_for_the_person() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("notes")).unwrap();
-        assert_eq!(free_name(folder.path(), "notes", "A b").as_str(), "notes/a-b.md");
-        std::fs::write(folder.path().join("notes/a-b.md"), "").unwrap();
-        assert_eq!(free_name(folder.path(), "notes", "A b").as_str(), "notes/a-b-2.md");
+        let state = folder.path().join(".vault/state");
+        let unfinished = state.join("unfinished");
+        fs::create_dir_all(&unfinished).unwrap();
+        fs::write(unfinished.join(".vault-tmp-half"), "half a te").unwrap();
+        for (name, text) in [("a", "before"), ("b", "ours"), ("c", "theirs"), ("d", "theirs too")] {
+            let file = unfinished.join(format!(".vault-tmp-{name}"));
+            fs::write(&file, text).unwrap();
+            Files::mark(&file, hash("before"), hash("ours")).unwrap();
+        }
+        Files::new(folder.path().to_owned(), &state, Outside::default());
+        let trash = folder.path().join(".trash");
+        let mut texts: Vec<String> =
+            fs::read_dir(&trash).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+        texts.sort();
+        assert_eq!(texts, ["theirs", "theirs too"]);
+        assert!(trash.join("recovered.md").exists());
+        assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_lies_beside_after_an_exchange_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
+        let (path, beside) = (VaultPath::new("n/a.md").unwrap(), folder.path().join("beside"));
+        for (text, kept) in [("before", false), ("ours", false), ("theirs", true)] {
+            fs::write(&beside, text).unwrap();
+            files.discard(&path, &beside, [hash("before"), hash("ours")]);
+            assert!(!beside.exists());
+            assert_eq!(folder.path().join(".trash/n/a.md").exists(), kept, "{text}");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join(".trash/n/a.md")).unwrap(), "theirs");
     }
 }

@@ -1,4 +1,4 @@
-//! The one way in which notes are written.
+//! The one way in which notes are written, each change noted in the log: which note, by whom and where; no text.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
+use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, CheckpointId};
+use super::checkpoint::{Act, Action, CheckpointId, WriteError};
 use super::checkpoints::Checkpoints;
-use super::error::WriteError;
 use super::exchange::HeldText;
 use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
-use crate::base::state::ChangeTable;
+use crate::base::state::{ChangeLine, ChangeTable};
 use crate::vault::disk::Outside;
 
 /// Interval at which old checkpoints are looked for.
@@ -92,17 +92,13 @@ impl Files {
         self.check_place(path)
     }
 
-    /// The same for what goes to the trash and comes back from there, which an attachment may too.
-    pub(super) fn check_movable(&self, path: &VaultPath) -> Result<(), WriteError> {
-        if path.is_document() { self.check_place(path) } else { self.check(path) }
+    /// The same for a file that may be of any kind: an attachment goes to the trash and comes back from there, and whoever settles a conflict
+    /// keeps one of its files whole.
+    pub(super) fn check_as(&self, path: &VaultPath, is_of_any_kind: bool) -> Result<(), WriteError> {
+        if is_of_any_kind { self.check_place(path) } else { self.check(path) }
     }
 
-    /// The same for what is to be done: whoever settles a conflict keeps one of its files whole, of whatever kind it is.
-    pub(super) fn check_for(&self, path: &VaultPath, act: &Act<'_>) -> Result<(), WriteError> {
-        if act.action == Action::Settle { self.check_place(path) } else { self.check(path) }
-    }
-
-    pub(super) fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
+    fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if self.outside.of(path).is_some() {
             return refuse("it is in a folder of `[[collections]]`, which is read-only");
@@ -135,8 +131,8 @@ impl Files {
     /// # Errors
     /// When no note may be there, or it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
-        self.check_movable(path)?;
-        self.read_placed(path)
+        self.check_as(path, path.is_document())?;
+        self.read_whole(path)
     }
 
     /// The same of a file of any kind, for whoever settles a conflict.
@@ -145,10 +141,6 @@ impl Files {
     /// As [`Files::read`].
     pub(crate) fn read_whole(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
         self.check_place(path)?;
-        self.read_placed(path)
-    }
-
-    fn read_placed(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
         let on_disk = path.on_disk(&self.root);
         match read_bytes(&on_disk) {
             Ok(bytes) => {
@@ -160,89 +152,66 @@ impl Files {
         }
     }
 
-    /// Makes a new note.
+    /// Makes a new note, without a checkpoint.
     ///
     /// # Errors
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
-        let _one = self.one_at_a_time()?;
-        self.check(path)?;
-        let made = self.make(path, text.as_bytes(), None)?;
-        self.note(path, &Action::Create.into(), None, Some(text.as_bytes()), None);
-        Ok(made)
-    }
-
-    /// Makes a new note for an agent, so that this can be undone.
-    ///
-    /// # Errors
-    /// As [`Files::create`].
-    pub fn create_for(
-        &self,
-        path: &VaultPath,
-        text: &(impl AsRef<[u8]> + ?Sized),
-        act: Act<'_>,
-    ) -> Result<CheckpointId, WriteError> {
-        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
-        self.check_for(path, &act)?;
-        let id = self.keep(path, act, None, Some(blake3::hash(text)), None)?;
-        self.make(path, text, None).inspect_err(|_| self.checkpoints.take_back(&id))?;
-        self.note(path, &act, None, Some(text), Some(&id));
-        Ok(id)
-    }
-
-    /// Writes over a note that is as `before` says, or makes a new one where that is `None`.
-    ///
-    /// # Errors
-    /// As [`Files::replace`] and [`Files::create`].
-    pub(crate) fn replace_or_create(
-        &self,
-        path: &VaultPath,
-        before: Option<Hash>,
-        text: &str,
-        act: Act<'_>,
-    ) -> Result<CheckpointId, WriteError> {
-        match before {
-            Some(before) => self.replace(path, before, text, act),
-            None => self.create_for(path, text, act),
-        }
+        self.extend(path, None, text, Action::Create)
     }
 
     /// Leaves a note as `before` says, or not there, and gives a checkpoint as for a change: undoing that changes nothing.
     ///
     /// # Errors
-    /// As [`Files::replace`] and [`Files::create`].
+    /// As [`Files::replace`].
     pub fn leave(&self, path: &VaultPath, before: Option<Hash>, act: Act<'_>) -> Result<CheckpointId, WriteError> {
         let _one = self.one_at_a_time()?;
         self.check(path)?;
-        match (self.read(path)?, before) {
-            (None, None) => self.keep(path, act, None, None, None),
-            (Some((had, hash)), Some(before)) if hash == before => self.keep(path, act, Some(&had), Some(hash), None),
-            (None, Some(_)) => Err(WriteError::Gone(path.clone())),
-            (Some(_), None) => Err(WriteError::Exists(path.clone())),
-            (Some(_), Some(_)) => Err(WriteError::Changed(path.clone())),
+        let had = before.map(|before| self.expect(path, before)).transpose()?;
+        if before.is_none() && self.read(path)?.is_some() {
+            return Err(WriteError::Exists(path.clone()));
         }
+        self.keep(path, act, had.as_deref(), before, None)
     }
 
-    /// Writes over a note that is as `before` says. What it was is kept.
+    /// Writes over a note that is as `before` says, or makes a new one where that is `None`. What it was is kept, so that this can be undone.
     ///
     /// # Errors
-    /// [`WriteError::Changed`] or [`WriteError::Gone`] when it is not so any more; when the disk refuses.
+    /// [`WriteError::Changed`], [`WriteError::Gone`] or [`WriteError::Exists`] when it is not so any more; when no note may be there, or the
+    /// disk refuses.
     pub fn replace<'a>(
         &self,
         path: &VaultPath,
-        before: Hash,
+        before: impl Into<Option<Hash>>,
         text: &(impl AsRef<[u8]> + ?Sized),
         act: impl Into<Act<'a>>,
     ) -> Result<CheckpointId, WriteError> {
-        let _one = self.one_at_a_time()?;
-        self.write_over(path, before, text.as_ref(), act.into())
+        let (_one, act) = (self.one_at_a_time()?, act.into());
+        self.check_as(path, act.action == Action::Settle)?;
+        self.write(path, before.into(), text.as_ref(), act, None)
+    }
+
+    /// The same of a path that was checked; a new file gets exactly those permission bits, or those that the umask gives.
+    pub(super) fn write(
+        &self,
+        path: &VaultPath,
+        before: Option<Hash>,
+        bytes: &[u8],
+        act: Act<'_>,
+        mode: Option<u32>,
+    ) -> Result<CheckpointId, WriteError> {
+        let had = before.map(|before| self.expect(path, before)).transpose()?;
+        self.change(path, act, had.as_deref(), Some(bytes), None, || match before {
+            Some(before) => self.exchange(path, before, bytes),
+            None => self.make(path, bytes, mode),
+        })
     }
 
     /// Writes a note that begins with all that was there before, so that nothing needs to be kept; a new one when `before` is
     /// `None`.
     ///
     /// # Errors
-    /// As [`Files::replace`] and [`Files::create`].
+    /// As [`Files::replace`].
     pub fn extend<'a>(
         &self,
         path: &VaultPath,
@@ -250,20 +219,16 @@ impl Files {
         text: &(impl AsRef<[u8]> + ?Sized),
         act: impl Into<Act<'a>>,
     ) -> Result<Hash, WriteError> {
-        let (_one, text) = (self.one_at_a_time()?, text.as_ref());
+        let (_one, text, act) = (self.one_at_a_time()?, text.as_ref(), act.into());
         self.check(path)?;
-        let act = act.into();
-        let Some(before) = before else {
-            let made = self.make(path, text, None)?;
-            self.note(path, &Act { action: Action::Create, ..act }, None, Some(text), None);
-            return Ok(made);
-        };
-        let (had, hash) = self.read(path)?.ok_or_else(|| WriteError::Gone(path.clone()))?;
-        if hash != before || !text.starts_with(&had) {
-            return Err(WriteError::Changed(path.clone()));
+        let had = before.map(|before| self.expect(path, before)).transpose()?;
+        match (before, &had) {
+            (Some(before), Some(had)) if text.starts_with(had) => self.exchange(path, before, text)?,
+            (Some(_), _) => return Err(WriteError::Changed(path.clone())),
+            (None, _) => self.make(path, text, None)?,
         }
-        self.exchange(path, before, text)?;
-        self.note(path, &act, Some(&had), Some(text), None);
+        let action = if had.is_some() { act.action } else { Action::Create };
+        self.note(action.name(), path, &act, had.as_deref(), Some(text), None);
         Ok(blake3::hash(text))
     }
 
@@ -271,7 +236,7 @@ impl Files {
     /// the note is new. Gives what undoes it; `None` where the note stays.
     ///
     /// # Errors
-    /// As `edit`, [`Files::replace`] and [`Files::create`].
+    /// As `edit` and [`Files::replace`].
     pub(crate) fn edit<'a, E: From<WriteError>>(
         &self,
         path: &VaultPath,
@@ -284,9 +249,9 @@ impl Files {
             let written = match (edit(bytes.as_deref())?, hash) {
                 (NoteEdit::Stays, _) => return Ok(Ok(None)),
                 (NoteEdit::Again, _) => Err(WriteError::Changed(path.clone())),
-                (NoteEdit::Text(text), _) => self.replace_or_create(path, hash, &text, act),
+                (NoteEdit::Text(text), _) => self.replace(path, hash, &text, act),
                 (NoteEdit::Left, _) => self.leave(path, hash, act),
-                (NoteEdit::Gone, Some(hash)) => self.trash_as(path, hash, act),
+                (NoteEdit::Gone, Some(hash)) => self.trash(path, hash, act),
                 (NoteEdit::Gone, None) => Err(WriteError::Gone(path.clone())),
             };
             Ok(written.map(Some))
@@ -312,31 +277,15 @@ impl Files {
         Ok(pruned)
     }
 
-    pub(super) fn write_over(
-        &self,
-        path: &VaultPath,
-        before: Hash,
-        bytes: &[u8],
-        act: Act<'_>,
-    ) -> Result<CheckpointId, WriteError> {
-        self.check_for(path, &act)?;
-        let had = self.expect(path, before)?;
-        let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
-        self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
-        self.note(path, &act, Some(&had), Some(bytes), Some(&id));
-        Ok(id)
-    }
-
     pub(super) fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
-        match self.read_placed(path)? {
+        match self.read_whole(path)? {
             None => Err(WriteError::Gone(path.clone())),
             Some((_, hash)) if hash != before => Err(WriteError::Changed(path.clone())),
             Some((bytes, _)) => Ok(bytes),
         }
     }
 
-    /// Makes a file with exactly those permission bits, or those that the umask gives.
-    pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
+    fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<(), WriteError> {
         self.check_place(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
@@ -347,9 +296,47 @@ impl Files {
             },
         )?;
         crash::point("note-made");
-        sync_folder(&on_disk)?;
-        Ok(blake3::hash(bytes))
+        Ok(sync_folder(&on_disk)?)
     }
+
+    /// Notes a change that was made. It is written in a moment, and no change waits for it or fails with it.
+    pub(super) fn note(
+        &self,
+        what: &str,
+        path: &VaultPath,
+        act: &Act<'_>,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+        checkpoint: Option<&CheckpointId>,
+    ) {
+        let Some(log) = &self.log else { return };
+        let appends = before.zip(after).is_some_and(|(before, after)| after.starts_with(before));
+        log.add(ChangeLine {
+            at: Timestamp::now(),
+            by: act.who(),
+            what: if appends && what == "edit" { "append".into() } else { what.to_owned() },
+            path: path.to_string(),
+            lines: after.and_then(|after| changed_lines(before.unwrap_or_default(), after)),
+            before: before.and_then(|bytes| log.digest(bytes)),
+            after: after.and_then(|bytes| log.digest(bytes)),
+            checkpoint: checkpoint.map(ToString::to_string),
+        });
+    }
+}
+
+/// The first and the last line, from 1, of a text that are others than before; where lines only went, the one that came up.
+fn changed_lines(before: &[u8], after: &[u8]) -> Option<(u32, u32)> {
+    if before == after || after.is_empty() {
+        return None;
+    }
+    let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+    let most = before.len().min(after.len()) - same;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(one, other)| one == other).count();
+    let lines_in = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u32;
+    let first = lines_in(&after[..same]) + 1;
+    let new = &after[same..after.len() - tail];
+    let last = first + lines_in(new.strip_suffix(b"\n").unwrap_or(new));
+    Some((first, last))
 }
 
 /// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
@@ -377,7 +364,7 @@ mod tests {
 
     use super::*;
     use crate::vault::disk::Action;
-    use crate::vault::disk::write::tests::{path, read, vault};
+    use crate::vault::disk::write::tests::{path, read, restore, vault};
 
     #[test]
     fn a_note_grows_without_a_checkpoint() {
@@ -422,9 +409,9 @@ mod tests {
         let id = files.replace(&path("mine.md"), hash, "two", Action::Edit).unwrap();
         let mode = || fs::metadata(&on_disk).unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(), 0o666);
-        files.restore(&id, false).unwrap();
-        let id = files.trash(&path("mine.md"), hash).unwrap();
-        files.restore(&id, false).unwrap();
+        restore(&files, &id, false).unwrap();
+        let id = files.trash(&path("mine.md"), hash, Action::Trash).unwrap();
+        restore(&files, &id, false).unwrap();
         assert_eq!(mode(), 0o666);
     }
 
@@ -441,7 +428,7 @@ mod tests {
         fs::write(&on_disk, bytes).unwrap();
         let hash = files.read(&pdf).unwrap().unwrap().1;
         refused(files.create(&pdf, "x").map(drop));
-        refused(files.create_for(&pdf, "x", Action::Edit.by("ada")).map(drop));
+        refused(files.replace(&pdf, None, "x", Action::Edit.by("ada")).map(drop));
         refused(files.replace(&pdf, hash, "x", Action::Edit).map(drop));
         refused(files.extend(&pdf, Some(hash), "x", Action::Edit).map(drop));
         refused(files.extend(&pdf, None, "x", Action::Edit).map(drop));
@@ -449,17 +436,75 @@ mod tests {
         refused(files.create(&path("files/a.png"), "x").map(drop));
         assert_eq!(fs::read(&on_disk).unwrap(), bytes);
 
-        let id = files.trash(&pdf, hash).unwrap();
+        let id = files.trash(&pdf, hash, Action::Trash).unwrap();
         assert!(!on_disk.exists() && folder.path().join(".trash/files/a.pdf").exists());
         fs::write(&on_disk, "another").unwrap();
-        refused(files.restore(&id, true).map(drop));
-        let second = files.trash(&pdf, blake3::hash(b"another")).unwrap();
+        refused(restore(&files, &id, true).map(drop));
+        let second = files.trash(&pdf, blake3::hash(b"another"), Action::Trash).unwrap();
         assert!(folder.path().join(".trash/files/a 2.pdf").exists(), "it stays what it is");
-        files.restore(&id, true).unwrap();
+        restore(&files, &id, true).unwrap();
         assert_eq!(fs::read(&on_disk).unwrap(), bytes);
-        files.trash(&pdf, hash).unwrap();
+        files.trash(&pdf, hash, Action::Trash).unwrap();
         let purged = files.purge(&pdf).unwrap();
         assert_eq!((purged.trashed, purged.left.len()), (2, 0));
-        assert!(matches!(files.restore(&second, true), Err(WriteError::NoCheckpoint(_))));
+        assert!(matches!(restore(&files, &second, true), Err(WriteError::NoCheckpoint(_))));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_the_log {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::state::{ChangeFilter, ChangeTable, State};
+    use crate::vault::disk::write::tests::{path, restore, vault};
+    use crate::vault::disk::{Action, Outside};
+
+    #[test]
+    fn lines_are_those_that_are_others_now() {
+        for (before, after, lines) in [
+            ("", "one\ntwo\n", Some((1, 2))),
+            ("one\n", "one\ntwo\n", Some((2, 2))),
+            ("one\ntwo\nthree\n", "one\n2\nthree\n", Some((2, 2))),
+            ("one\ntwo\nthree\n", "one\nthree\n", Some((2, 2))),
+            ("one\n", "one\n", None),
+            ("one\n", "", None),
+        ] {
+            assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), lines, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn every_change_is_noted_once() {
+        let (folder, files) = vault();
+        let log = Arc::new(ChangeTable::new(&State::in_folder(folder.path())));
+        drop(files);
+        let state = folder.path().join(".vault/state");
+        let files = Files::new(folder.path().to_owned(), &state, Outside::default()).logged(Arc::clone(&log));
+        let note = path("notes/a.md");
+        let one = files.create(&note, "one\n").unwrap();
+        let two = files.extend(&note, Some(one), "one\ntwo\n", Action::Edit.done_by("program x")).unwrap();
+        files.replace(&note, two, "1\ntwo\n", Action::Edit.by("ada")).unwrap();
+        let trashed = files.trash(&note, blake3::hash(b"1\ntwo\n"), Action::Trash).unwrap();
+        restore(&files, &trashed, false).unwrap();
+        assert!(files.replace(&note, one, "lost", Action::Edit).is_err());
+        files.purge(&note).unwrap();
+        let mut lines = log.newest(&ChangeFilter { limit: 99, ..ChangeFilter::default() }).unwrap();
+        lines.reverse();
+        let said: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{} {} {:?} {}", line.by, line.what, line.lines, line.checkpoint.is_some()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "owner create Some((1, 1)) false", "program x append Some((2, 2)) false",
+                "agent ada edit Some((1, 1)) true", "owner trash None true", "owner restore Some((1, 2)) true",
+                "owner purge None false",
+            ]
+        );
+        assert_eq!((lines[1].before, lines[2].before), (lines[0].after, lines[1].after));
+        assert_eq!(lines[4].after, lines[2].after);
+        assert!(lines[0].before.is_none() && lines[3].after.is_none());
     }
 }

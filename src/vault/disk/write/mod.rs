@@ -2,27 +2,21 @@
 
 mod checkpoint;
 mod checkpoints;
-mod contents;
-mod error;
 mod exchange;
 mod files;
-mod leftovers;
-mod note_change;
-mod tally;
-mod trash;
+mod names;
 mod undo;
 
-pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota};
-pub(crate) use error::WriteError;
-pub(crate) use exchange::{free_name, is_folder_name, note_names, slug};
+pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota, WriteError};
 pub(crate) use files::{Files, NoteEdit, until_written};
-pub(crate) use trash::Purged;
+pub(crate) use names::{free_name, is_folder_name, note_names, slug};
+pub(crate) use undo::Purged;
 
 #[cfg(test)]
 mod tests {
     use blake3::Hash;
 
-    use super::Files;
+    use super::{Action, CheckpointId, Files, WriteError};
     use crate::base::path::VaultPath;
     use crate::vault::disk::Outside;
 
@@ -38,5 +32,14 @@ mod tests {
 
     pub(super) fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
         files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
+    }
+
+    /// Undoes a change.
+    pub(super) fn restore(
+        files: &Files,
+        id: &CheckpointId,
+        force: bool,
+    ) -> Result<(VaultPath, CheckpointId), WriteError> {
+        files.restore(id, Action::Restore.into(), |_, _, _| force, |_, _| None)
     }
 }

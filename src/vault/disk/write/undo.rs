@@ -2,19 +2,35 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, Checkpoint, CheckpointId};
+use super::checkpoint::{Act, Action, Checkpoint, CheckpointId, WriteError};
 use super::checkpoints::mode;
-use super::error::WriteError;
 use super::files::Files;
-use crate::base::fs::crash;
+use crate::base::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
 use crate::base::state::StateError;
+
+/// The folder that what is deleted goes to.
+const TRASH: &str = ".trash";
+/// Maximum length of a name in the trash that gets a number, in bytes, so that file systems take it.
+const MAX_NUMBERED_BYTES: usize = 230;
+
+/// What was removed for good.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Checkpoints.
+    pub checkpoints: usize,
+    /// Files in `.trash/`.
+    pub trashed: usize,
+    /// Files in `.trash/` that have the note's name, and what no checkpoint says it ever had. They stay.
+    pub left: Vec<VaultPath>,
+}
 
 impl Files {
     /// What is known of a change.
@@ -34,48 +50,13 @@ impl Files {
     }
 
     /// Undoes a change: the file is again what it was before. This too can be undone, by the checkpoint that is given; it is the
-    /// same one when there was nothing to undo.
+    /// same one when there was nothing to undo. What has changed since is written over where `may_replace` says so, given the checkpoint,
+    /// what it has, and what the file is now. Given what the file was and what it is, `instead` says what else it is to be, or that nothing is
+    /// to be written at all, which gives a checkpoint as for a change; it is as it was where that says nothing.
     ///
     /// # Errors
-    /// [`WriteError::Changed`] when the file has changed since, and not with `force`; when there is no such checkpoint, or the
-    /// disk refuses.
-    pub fn restore(&self, id: &CheckpointId, force: bool) -> Result<(VaultPath, CheckpointId), WriteError> {
-        self.restore_as(id, force, Action::Restore.into())
-    }
-
-    /// The same for whoever asks.
-    ///
-    /// # Errors
-    /// As [`Files::restore`].
-    pub fn restore_as(
-        &self,
-        id: &CheckpointId,
-        force: bool,
-        act: Act<'_>,
-    ) -> Result<(VaultPath, CheckpointId), WriteError> {
-        self.restore_with(id, force, act, |_, _| None)
-    }
-
-    /// The same, with something else for what the file was, given that and what it is now: `instead` says what, or that nothing is to be
-    /// written at all, which gives a checkpoint as for a change. As it was where it says nothing.
-    ///
-    /// # Errors
-    /// As [`Files::restore`].
-    pub fn restore_with(
-        &self,
-        id: &CheckpointId,
-        force: bool,
-        act: Act<'_>,
-        instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
-    ) -> Result<(VaultPath, CheckpointId), WriteError> {
-        self.restore_where(id, act, |_, _, _| force, instead)
-    }
-
-    /// The same over what has changed since where `may_replace` says so, given the checkpoint, what it has, and what the file is now.
-    ///
-    /// # Errors
-    /// As [`Files::restore`].
-    pub fn restore_where(
+    /// [`WriteError::Changed`] when the file has changed since, and may not be replaced; when there is no such checkpoint, or the disk refuses.
+    pub fn restore(
         &self,
         id: &CheckpointId,
         act: Act<'_>,
@@ -86,8 +67,9 @@ impl Files {
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path.clone();
         // So that this can be undone, too.
-        let act = if checkpoint.action == Action::Settle { Act { action: Action::Settle, ..act } } else { act };
-        let there = if act.action == Action::Settle { self.read_whole(&path)? } else { self.read(&path)? };
+        let is_settled = checkpoint.action == Action::Settle || act.action == Action::Settle;
+        let act = if is_settled { Act { action: Action::Settle, ..act } } else { act };
+        let there = if is_settled { self.read_whole(&path)? } else { self.read(&path)? };
         let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {
@@ -108,14 +90,14 @@ impl Files {
             }
         };
         let undo = match (now, content) {
-            (Some(now), Some(content)) => self.write_over(&path, now, &content, act)?,
             (Some(now), None) => self.move_to_trash(&path, now, act)?,
             (None, None) => id.clone(),
+            (Some(_), Some(content)) => {
+                self.check_as(&path, is_settled)?;
+                self.write(&path, now, &content, act, None)?
+            }
             (None, Some(content)) => {
-                let undo = self.keep(&path, act, None, Some(blake3::hash(&content)), None)?;
-                let made = self.make(&path, &content, checkpoint.mode);
-                made.inspect_err(|_| self.checkpoints.take_back(&undo))?;
-                self.note(&path, &act, None, Some(&content), Some(&undo));
+                let undo = self.write(&path, None, &content, act, checkpoint.mode)?;
                 // It is where it was, and in the trash no more.
                 if let Some(trashed) = checkpoint.trashed.filter(|trashed| self.check_trash(trashed).is_ok()) {
                     let trashed = trashed.on_disk(&self.root);
@@ -129,6 +111,16 @@ impl Files {
         Ok((path, undo))
     }
 
+    /// What the file of a checkpoint had, where it was there and that can be read.
+    fn had(&self, checkpoint: &Checkpoint) -> Option<Vec<u8>> {
+        self.checkpoints.get(&checkpoint.id).ok()?.1
+    }
+
+    /// The checkpoints of a file, newest first.
+    fn checkpoints_of(&self, path: &VaultPath) -> Result<impl Iterator<Item = Checkpoint>, WriteError> {
+        Ok(self.checkpoints.list()?.into_iter().filter(move |checkpoint| checkpoint.path == *path))
+    }
+
     /// Drops the checkpoints that are `looked_at` whose content is meant, given the file and what it had; says how many.
     ///
     /// # Errors
@@ -139,9 +131,8 @@ impl Files {
         is_meant: impl Fn(&VaultPath, &[u8]) -> bool,
     ) -> Result<usize, WriteError> {
         let _one = self.one_at_a_time()?;
-        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
         let meant = |checkpoint: &Checkpoint| {
-            looked_at(checkpoint) && had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had))
+            looked_at(checkpoint) && self.had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had))
         };
         let gone: BTreeSet<CheckpointId> =
             self.checkpoints.list()?.into_iter().filter(meant).map(|checkpoint| checkpoint.id).collect();
@@ -150,24 +141,12 @@ impl Files {
         Ok(count)
     }
 
-    /// Whether a checkpoint of a file has a content that is meant.
+    /// What a file had before each of its changes, the newest first, as far as checkpoints know.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn has_had(&self, path: &VaultPath, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, WriteError> {
-        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
-        let mut known = self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path);
-        Ok(known.any(|checkpoint| had(&checkpoint).is_some_and(|had| is_meant(&had))))
-    }
-
-    /// What a note that is not there had last, as far as a checkpoint knows.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn last_content(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, WriteError> {
-        let known = self.checkpoints.list()?.into_iter();
-        let newest = known.filter(|checkpoint| checkpoint.path == *path).find(|checkpoint| checkpoint.bytes.is_some());
-        Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
+    pub fn former_contents(&self, path: &VaultPath) -> Result<impl Iterator<Item = Vec<u8>>, WriteError> {
+        Ok(self.checkpoints_of(path)?.filter_map(|checkpoint| self.had(&checkpoint)))
     }
 
     /// What a file had at a moment, in milliseconds since 1970, where it has changed since and a checkpoint kept it: the first one after that
@@ -176,8 +155,9 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
-        let mut later = self.checkpoints.since(path, at_ms)?.into_iter();
-        let first = later.find(|checkpoint| checkpoint.at.as_millisecond() > at_ms);
+        let mut later =
+            self.checkpoints.since(Timestamp::from_millisecond(at_ms).unwrap_or_default())?.into_iter().rev();
+        let first = later.find(|later| later.path == *path && later.at.as_millisecond() > at_ms);
         match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
             Some(first) => Ok(self.checkpoints.get(&first.id)?.1),
             None => Ok(None),
@@ -195,15 +175,12 @@ impl Files {
         since: i64,
         text_of: impl Fn(Vec<u8>) -> String,
     ) -> Result<Option<(String, Option<String>, String)>, WriteError> {
-        let Some(last) = self.checkpoints.list()?.into_iter().find(|checkpoint| checkpoint.path == *path) else {
-            return Ok(None);
-        };
+        let Some(last) = self.checkpoints_of(path)?.next() else { return Ok(None) };
         let now = self.read(path)?;
         let is_left = now.as_ref().map(|(_, hash)| hash.to_hex().to_string()) == last.after;
-        if !is_left || last.at.as_millisecond() < since {
+        let Some(had) = self.had(&last).filter(|_| is_left && last.at.as_millisecond() >= since) else {
             return Ok(None);
-        }
-        let Ok((_, Some(had))) = self.checkpoints.get(&last.id) else { return Ok(None) };
+        };
         let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)));
         let left: HashSet<&str> = now.iter().flat_map(|now| now.lines()).collect();
         let gone = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line));
@@ -217,6 +194,136 @@ impl Files {
     /// When it cannot be written.
     pub fn hide_in_log(&self, path: &VaultPath, instead: &str) -> Result<(), StateError> {
         self.log.as_ref().map_or(Ok(()), |log| log.hide(path.as_str(), instead))
+    }
+
+    /// Moves a note that is as `before` says to `.trash/`.
+    ///
+    /// # Errors
+    /// As [`Files::replace`].
+    pub fn trash<'a>(
+        &self,
+        path: &VaultPath,
+        before: Hash,
+        act: impl Into<Act<'a>>,
+    ) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.move_to_trash(path, before, act.into())
+    }
+
+    fn move_to_trash(&self, path: &VaultPath, before: Hash, act: Act<'_>) -> Result<CheckpointId, WriteError> {
+        self.check_as(path, act.action == Action::Settle || path.is_document())?;
+        let had = self.expect(path, before)?;
+        let trashed = self.place_in_trash(path)?;
+        let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
+        let id = self.change(path, act, Some(&had), None, Some(trashed), || {
+            match move_new(&from, &to) {
+                // The trash is another disk.
+                Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
+                    self.put(&to, &had, mode(&from), |beside| move_new(beside, &to).map(|()| to.clone()))?;
+                    let removed =
+                        self.expect(path, before).and_then(|_| Ok(fs::remove_file(&from).on("remove", &from)?));
+                    return removed.inspect_err(|_| drop(fs::remove_file(&to)));
+                }
+                moved => moved?,
+            }
+            crash::point("note-trashed");
+            if read_bytes(&to).map(|bytes| blake3::hash(&bytes)).on("read", &to)? != before {
+                // Written to at this very moment: it goes back, unless it is there again. Then the trash keeps it.
+                match move_new(&to, &from) {
+                    Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
+                    back => back?,
+                }
+                return Err(WriteError::Changed(path.clone()));
+            }
+            Ok(())
+        })?;
+        sync_folder(&from)?;
+        sync_folder(&to)?;
+        Ok(id)
+    }
+
+    /// Drops every checkpoint of a note, and what `.trash/` has of it: files of its name, and those that its checkpoints name,
+    /// that are what one of the checkpoints has or led to. Somebody else may have put others there.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn purge(&self, path: &VaultPath) -> Result<Purged, WriteError> {
+        let _one = self.one_at_a_time()?;
+        let mut purged = Purged::default();
+        let is_taken = |(at, place): &(usize, VaultPath)| *at == 0 || self.is_taken(place);
+        let mut places: BTreeSet<VaultPath> =
+            trash_names(path).enumerate().take_while(is_taken).map(|(_, place)| place).collect();
+        let mut own = HashSet::new();
+        let checkpoints: Vec<Checkpoint> = self.checkpoints_of(path)?.collect();
+        for checkpoint in &checkpoints {
+            own.extend(checkpoint.after.clone());
+            // One of an older version does not say.
+            let of_content = || Some(blake3::hash(&self.had(checkpoint)?).to_hex().to_string());
+            own.extend(checkpoint.before.clone().or_else(of_content));
+            places.extend(checkpoint.trashed.clone());
+        }
+        let mut emptied = Vec::new();
+        for trashed in places.into_iter().filter(|place| self.check_trash(place).is_ok()) {
+            let place = trashed.on_disk(&self.root);
+            match read_bytes(&place) {
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Ok(bytes) if own.contains(blake3::hash(&bytes).to_hex().as_str()) => {
+                    fs::remove_file(&place).on("remove", &place)?;
+                    purged.trashed += 1;
+                    emptied.push(place);
+                }
+                _ => purged.left.push(trashed),
+            }
+        }
+        // For good: a power failure brings none of it back.
+        emptied.dedup_by(|one, other| one.parent() == other.parent());
+        emptied.iter().try_for_each(|place| sync_folder(place))?;
+        // They tell what is whose: should the process be killed, the next purge needs them.
+        purged.checkpoints = checkpoints.len();
+        self.checkpoints.remove_all(checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
+        if purged.checkpoints + purged.trashed > 0 {
+            self.note("purge", path, &Action::Forget.into(), None, None, None);
+        }
+        Ok(purged)
+    }
+
+    pub(super) fn place_in_trash(&self, path: &VaultPath) -> Result<VaultPath, WriteError> {
+        let place = trash_names(path).find(|place| !self.is_taken(place)).expect("numbers do not end");
+        self.check_trash(&place)?;
+        create_dir(place.on_disk(&self.root).parent().unwrap_or(&self.root))?;
+        Ok(place)
+    }
+
+    fn is_taken(&self, place: &VaultPath) -> bool {
+        place.on_disk(&self.root).symlink_metadata().is_ok()
+    }
+
+    /// No part of the way into the trash may be a link out of the vault.
+    fn check_trash(&self, place: &VaultPath) -> Result<(), WriteError> {
+        let wrong = place
+            .and_parents()
+            .skip(1)
+            .find(|folder| self.root.join(folder).symlink_metadata().is_ok_and(|meta| !meta.is_dir()));
+        match wrong {
+            Some(folder) => Err(WriteError::Refused { path: folder.to_owned(), reason: "it is not a folder" }),
+            None => Ok(()),
+        }
+    }
+
+    /// Changes a file so that this can be undone, and notes it in the log.
+    pub(super) fn change(
+        &self,
+        path: &VaultPath,
+        act: Act<'_>,
+        had: Option<&[u8]>,
+        new: Option<&[u8]>,
+        trashed: Option<VaultPath>,
+        change: impl FnOnce() -> Result<(), WriteError>,
+    ) -> Result<CheckpointId, WriteError> {
+        let id = self.keep(path, act, had, new.map(blake3::hash), trashed)?;
+        change().inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(act.action.name(), path, &act, had, new, Some(&id));
+        Ok(id)
     }
 
     pub(super) fn keep(
@@ -260,11 +367,23 @@ fn changed_ms(on_disk: &Path) -> Option<i64> {
     Some(Timestamp::try_from(changed).ok()?.as_millisecond())
 }
 
+/// The names that a file may have in the trash, without end.
+fn trash_names(path: &VaultPath) -> impl Iterator<Item = VaultPath> {
+    let (folder, name) = path
+        .as_str()
+        .rsplit_once('/')
+        .map_or((String::new(), path.as_str()), |(folder, name)| (format!("{folder}/"), name));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
+    let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
+    let numbered = (2..).map(move |at| format!("{TRASH}/{folder}{stem} {at}.{extension}"));
+    std::iter::once(format!("{TRASH}/{path}")).chain(numbered).filter_map(|name| VaultPath::new(name).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::vault::disk::Purged;
-    use crate::vault::disk::write::tests::{path, read, vault};
+    use crate::vault::disk::write::tests::{path, read, restore, vault};
 
     #[test]
     fn what_was_written_can_be_undone_and_that_too() {
@@ -274,19 +393,19 @@ mod tests {
         assert!(matches!(files.create(&note, "again"), Err(WriteError::Exists(_))));
         let edit = files.replace(&note, first, "second", Action::Edit).unwrap();
         assert!(matches!(files.replace(&note, first, "third", Action::Edit), Err(WriteError::Changed(_))));
-        let (_, undo) = files.restore(&edit, false).unwrap();
+        let (_, undo) = restore(&files, &edit, false).unwrap();
         assert_eq!(read(&files, "notes/a.md").unwrap().0, "first");
-        files.restore(&undo, false).unwrap();
+        restore(&files, &undo, false).unwrap();
         assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
 
-        let trashed = files.trash(&note, blake3::hash(b"second")).unwrap();
+        let trashed = files.trash(&note, blake3::hash(b"second"), Action::Trash).unwrap();
         assert_eq!(read(&files, "notes/a.md"), None);
         assert_eq!(fs::read(folder.path().join(".trash/notes/a.md")).unwrap(), b"second");
         files.create(&note, "somebody else's").unwrap();
-        assert!(matches!(files.restore(&trashed, false), Err(WriteError::Changed(_))));
-        let (_, undo) = files.restore(&trashed, true).unwrap();
+        assert!(matches!(restore(&files, &trashed, false), Err(WriteError::Changed(_))));
+        let (_, undo) = restore(&files, &trashed, true).unwrap();
         assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
-        files.restore(&undo, false).unwrap();
+        restore(&files, &undo, false).unwrap();
         assert_eq!(read(&files, "notes/a.md").unwrap().0, "somebody else's");
         assert_eq!(fs::read_dir(folder.path().join(".vault/state/unfinished")).unwrap().count(), 0);
     }
@@ -295,9 +414,9 @@ mod tests {
     fn what_comes_back_from_the_trash_is_there_no_more() {
         let (folder, files) = vault();
         let hash = files.create(&path("a.md"), "text").unwrap();
-        let trashed = files.trash(&path("a.md"), hash).unwrap();
+        let trashed = files.trash(&path("a.md"), hash, Action::Trash).unwrap();
         files.create(&path("b.md"), "other").unwrap();
-        files.restore(&trashed, false).unwrap();
+        restore(&files, &trashed, false).unwrap();
         assert_eq!(read(&files, "a.md").unwrap().0, "text");
         assert!(!folder.path().join(".trash/a.md").exists());
         let purged = files.purge(&path("a.md")).unwrap();
@@ -308,17 +427,17 @@ mod tests {
     #[test]
     fn what_an_agent_made_goes_and_comes_back() {
         let (folder, files) = vault();
-        let made = files.create_for(&path("agents/coder/MEMORY.md"), "text", Action::Create.by("coder")).unwrap();
+        let made = files.replace(&path("agents/coder/MEMORY.md"), None, "text", Action::Create.by("coder")).unwrap();
         assert!(matches!(
-            files.create_for(&path("agents/coder/MEMORY.md"), "other", Action::Create.by("coder")),
+            files.replace(&path("agents/coder/MEMORY.md"), None, "other", Action::Create.by("coder")),
             Err(WriteError::Exists(_))
         ));
         let known = files.checkpoint(&made).unwrap();
         assert_eq!((known.action, known.by.as_deref(), known.bytes), (Action::Create, Some("coder"), None));
-        let (_, undo) = files.restore_as(&made, false, Action::Restore.by("coder")).unwrap();
+        let (_, undo) = files.restore(&made, Action::Restore.by("coder"), |_, _, _| false, |_, _| None).unwrap();
         assert!(read(&files, "agents/coder/MEMORY.md").is_none());
         assert!(folder.path().join(".trash/agents/coder/MEMORY.md").exists());
-        files.restore(&undo, false).unwrap();
+        restore(&files, &undo, false).unwrap();
         assert_eq!(read(&files, "agents/coder/MEMORY.md").unwrap().0, "text");
         assert_eq!(files.checkpoints().unwrap().iter().filter(|kept| kept.by.is_some()).count(), 2);
     }
@@ -330,7 +449,51 @@ mod tests {
         // Killed before the note was replaced.
         let id =
             files.keep(&path("a.md"), Action::Edit.into(), Some(b"text"), Some(blake3::hash(b"new")), None).unwrap();
-        assert_eq!(files.restore(&id, false).unwrap(), (path("a.md"), id));
+        assert_eq!(restore(&files, &id, false).unwrap(), (path("a.md"), id));
         assert_eq!(files.read(&path("a.md")).unwrap().unwrap().1, hash);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_the_trash {
+    use super::*;
+    use crate::vault::disk::write::tests::{path, vault};
+
+    #[test]
+    fn what_is_purged_is_in_the_trash_no_more_and_others_stay() {
+        let (folder, files) = vault();
+        fs::create_dir_all(folder.path().join(".trash/n")).unwrap();
+        // Another program's, and of another note.
+        fs::write(folder.path().join(".trash/n/a.md"), "theirs, with the first secret").unwrap();
+        for text in ["first secret", "second secret"] {
+            let hash = files.create(&path("n/a.md"), text).unwrap();
+            files.trash(&path("n/a.md"), hash, Action::Trash).unwrap();
+        }
+        let hash = files.create(&path("n/b.md"), "first secret").unwrap();
+        files.trash(&path("n/b.md"), hash, Action::Trash).unwrap();
+        fs::write(folder.path().join(".trash/n/a 3.md"), "written to since").unwrap();
+        let trash = || {
+            let names = fs::read_dir(folder.path().join(".trash/n")).unwrap().flatten();
+            let mut names: Vec<String> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(trash(), ["a 2.md", "a 3.md", "a.md", "b.md"]);
+        let left = vec![path(".trash/n/a 3.md"), path(".trash/n/a.md")];
+        assert_eq!(files.purge(&path("n/a.md")).unwrap(), Purged { checkpoints: 2, trashed: 1, left });
+        assert_eq!(trash(), ["a 3.md", "a.md", "b.md"]);
+    }
+
+    #[test]
+    fn the_trash_is_no_way_out_of_the_vault() {
+        let (folder, files) = vault();
+        let outside = tempfile::tempdir().unwrap();
+        let hash = files.create(&path("n/a.md"), "text").unwrap();
+        fs::create_dir(folder.path().join(".trash")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join(".trash/n")).unwrap();
+        assert!(matches!(files.trash(&path("n/a.md"), hash, Action::Trash), Err(WriteError::Refused { .. })));
+        fs::write(outside.path().join("a.md"), "theirs").unwrap();
+        assert_eq!(files.purge(&path("n/a.md")).unwrap(), Purged::default());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 }

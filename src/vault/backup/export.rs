@@ -1,4 +1,5 @@
-//! Writes a vault into an archive.
+//! Writes a vault into an archive: one file, a tar archive compressed with Zstandard, that `tar --zstd` reads too. Its last entry is a
+//! manifest with a hash over all the others, so that an archive that was cut short or changed is told from a whole one.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -11,9 +12,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
-use super::contents::{ArchiveContents, Item, is_gone};
-use super::error::ArchiveError;
-use super::manifest::{FORMAT, Manifest, PATH, Summing};
+use super::contents::{ArchiveContents, ArchiveError, FORMAT, Item, Manifest, PATH, Summing, is_gone};
 use crate::base::fs::Context;
 
 /// What to export besides the person's files.
@@ -74,7 +73,10 @@ pub(crate) fn export(
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = parent.canonicalize().on("open", parent)?;
     if folder.starts_with(root) {
-        return Err(ArchiveError::InsideVault(file.to_owned()));
+        return Err(ArchiveError::Refused(format!(
+            "{} is in the vault, so the archive would contain itself; name a place outside",
+            file.display()
+        )));
     }
     // It holds private notes: for its owner alone, as tempfile makes it.
     let mut beside = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&folder).on("write", file)?;
@@ -181,6 +183,10 @@ impl<W: Write> Archive<W> {
         let mut header = Header::new_gnu();
         header.set_mode(0o600);
         header.set_mtime(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+        self.add_whole(path, header, bytes)
+    }
+
+    fn add_whole(&mut self, path: &Path, mut header: Header, bytes: &[u8]) -> Result<(), ArchiveError> {
         header.set_size(bytes.len() as u64);
         self.summing.entry(b'f', path, bytes.len() as u64);
         self.summing.content(bytes);
@@ -192,10 +198,7 @@ impl<W: Write> Archive<W> {
         header.set_mtime(meta.mtime().try_into().unwrap_or(0));
         self.time(&meta)?;
         if let Some(bytes) = whole {
-            header.set_size(bytes.len() as u64);
-            self.summing.entry(b'f', path, bytes.len() as u64);
-            self.summing.content(&bytes);
-            self.builder.append_data(&mut header, path, &bytes[..]).map_err(ArchiveError::Write)?;
+            self.add_whole(path, header, &bytes)?;
             return Ok(true);
         }
         header.set_size(meta.len());

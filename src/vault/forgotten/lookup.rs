@@ -1,15 +1,16 @@
-//! A text, held against what was forgotten.
+//! A text or a fact, held against what was forgotten.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
 
-use super::in_fact::FactToWrite;
-use super::keeper::ANY_SCOPE;
-use super::place::{StoredForgottenNote, TombstoneScope};
+use serde_json::Value;
+
+use super::texts::{ANY_SCOPE, StoredForgottenNote};
+use crate::access::rules::Scope;
 use crate::base::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, Tombstones};
-use crate::text::derive::facts::{Fact, without_values};
+use crate::text::derive::facts::{Fact, full_name, read_value, without_values};
 use crate::text::derive::{PlainText, TextBlock, is_a_sentence, is_a_text, plain, readings, said};
 use crate::text::note::{Note, summary_of, without_summary};
 
@@ -57,11 +58,7 @@ pub(crate) fn parts_of(texts: &[impl AsRef<str>]) -> Vec<TextPart> {
     found
 }
 
-pub(super) fn digest_of(key: &DigestKey, part: &TextPart) -> (ForgottenKind, Digest) {
-    (part.kind, of_words(key, &part.words))
-}
-
-fn of_words(key: &DigestKey, words: &str) -> Digest {
+pub(super) fn of_words(key: &DigestKey, words: &str) -> Digest {
     key.digest("said", &[words.as_bytes()])
 }
 
@@ -111,7 +108,7 @@ impl ForgottenLookup<'_> {
     }
 
     /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.
-    pub fn without(&self, text: &str, reach: TombstoneScope<'_>) -> Option<WithoutForgotten> {
+    pub fn without(&self, text: &str, reach: &Scope) -> Option<WithoutForgotten> {
         self.all().next()?;
         let (cuts, tombstone) = self.cuts(text, reach)?;
         let left = without_cuts(text, &cuts);
@@ -125,7 +122,7 @@ impl ForgottenLookup<'_> {
         &self,
         source: &str,
         is_of_facts: bool,
-        reach: TombstoneScope<'_>,
+        reach: &Scope,
         keeps: &dyn Fn(Option<&Fact>, &str) -> bool,
     ) -> Option<WithoutForgotten> {
         self.all().next()?;
@@ -147,7 +144,7 @@ impl ForgottenLookup<'_> {
         &self,
         note: &Note,
         source: &str,
-        reach: TombstoneScope<'_>,
+        reach: &Scope,
         keeps: impl Fn(&str) -> bool,
     ) -> Option<WithoutForgotten> {
         let (head, body) = (&source[..note.body.start], &source[note.body.clone()]);
@@ -171,11 +168,11 @@ impl ForgottenLookup<'_> {
     }
 
     /// Where a text says what was forgotten, in its order, and the first tombstone: all of it, else its blocks, else its sentences.
-    fn cuts(&self, text: &str, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
+    fn cuts(&self, text: &str, reach: &Scope) -> Option<(Vec<Range<usize>>, i64)> {
         readings(text).iter().find_map(|said| self.cuts_of(text, said, reach))
     }
 
-    fn cuts_of(&self, text: &str, said: &PlainText, reach: TombstoneScope<'_>) -> Option<(Vec<Range<usize>>, i64)> {
+    fn cuts_of(&self, text: &str, said: &PlainText, reach: &Scope) -> Option<(Vec<Range<usize>>, i64)> {
         let whole = said.whole();
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
@@ -194,7 +191,7 @@ impl ForgottenLookup<'_> {
         }
         let (mut lines, mut line, mut at) = (Vec::new(), 1, 0);
         for block in said(text).blocks {
-            for (span, tombstone) in self.in_block(&block, TombstoneScope::All) {
+            for (span, tombstone) in self.in_block(&block, &Scope::Everything) {
                 line += text[at..span.start].bytes().filter(|byte| *byte == b'\n').count();
                 at = span.start;
                 lines.push((line, tombstone));
@@ -205,12 +202,12 @@ impl ForgottenLookup<'_> {
     }
 
     /// Whether a fact was forgotten.
-    pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: TombstoneScope<'_>) -> Option<i64> {
+    pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: &Scope) -> Option<i64> {
         self.with(|key| of_fact(key, scope, name, value), reach)
     }
 
     /// Where something of a block was forgotten: all of it, or cells and sentences.
-    fn in_block(&self, block: &TextBlock, reach: TombstoneScope<'_>) -> Vec<(Range<usize>, i64)> {
+    fn in_block(&self, block: &TextBlock, reach: &Scope) -> Vec<(Range<usize>, i64)> {
         let find = |words: &str, is_text: bool| {
             let is_told = (is_text && !block.heading && is_a_text(words)) || is_a_sentence(words);
             is_told.then(|| self.find(words, reach)).flatten()
@@ -241,19 +238,65 @@ impl ForgottenLookup<'_> {
         }
     }
 
-    fn find(&self, words: &str, reach: TombstoneScope<'_>) -> Option<i64> {
+    fn find(&self, words: &str, reach: &Scope) -> Option<i64> {
         self.with(|key| of_words(key, words), reach)
     }
 
-    fn with(&self, digest: impl Fn(&DigestKey) -> Digest, reach: TombstoneScope<'_>) -> Option<i64> {
+    fn with(&self, digest: impl Fn(&DigestKey) -> Digest, reach: &Scope) -> Option<i64> {
         self.all().find_map(|(tombstones, key)| {
-            let counts = |about: &str| match reach {
-                TombstoneScope::All => true,
-                TombstoneScope::Agent(_) => {
-                    serde_json::from_str::<StoredForgottenNote>(about).is_ok_and(|place| place.is_in(reach, key))
-                }
+            let counts = |about: &str| {
+                matches!(reach, Scope::Everything)
+                    || serde_json::from_str::<StoredForgottenNote>(about).is_ok_and(|place| place.is_in(reach, key))
             };
             tombstones.with(&digest(key)).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)
         })
+    }
+}
+
+/// A fact as it is about to stand in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FactToWrite<'a> {
+    /// The headings above it, joined by `/`.
+    pub namespace: &'a str,
+    /// Its key.
+    pub key: &'a str,
+    /// Its value as written.
+    pub value: &'a str,
+}
+
+impl ForgottenLookup<'_> {
+    /// Which tombstone a fact of a memory scope meets: as a fact, or because its value, its key, its line or a heading above it says what was
+    /// forgotten.
+    pub(crate) fn in_fact(&self, scope: &str, fact: FactToWrite<'_>, reach: &Scope) -> Option<i64> {
+        if self.is_empty() {
+            return None;
+        }
+        let FactToWrite { namespace, key, value } = fact;
+        let mut texts = vec![value.to_owned(), key.replace('_', " "), format!("{key}: {value}"), namespace.to_owned()];
+        texts.extend(namespace.split('/').map(str::to_owned));
+        // What stands in quotes, in a list or a map, by itself and behind its key.
+        if value.starts_with(['"', '\'', '[', '{'])
+            && let Ok(value) = read_value(value)
+        {
+            said_by_value(key, &value, &mut texts);
+        }
+        let in_text = |text: &String| self.without(text, reach).map(|left| left.tombstone);
+        self.has_fact(scope, &full_name(namespace, key), value, reach).or_else(|| texts.iter().find_map(in_text))
+    }
+}
+
+/// What a value says below a key.
+fn said_by_value(key: &str, value: &Value, parts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => parts.extend([text.clone(), format!("{key}: {text}")]),
+        Value::Array(values) => values.iter().for_each(|value| said_by_value(key, value, parts)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                parts.push(key.clone());
+                said_by_value(key, value, parts);
+            }
+        }
+        // Every scalar of a fact is a text.
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

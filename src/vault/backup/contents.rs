@@ -1,11 +1,153 @@
-//! What may be at which place of an archive.
+//! What of a vault is in its archives, at which place, and what the end of one says of the whole.
 //!
 //! The same word holds on the way out and on the way in: an archive may be forged, and so may be the folder that is exported.
 
-use std::fs::FileType;
-use std::path::{Path, PathBuf};
+use std::fs::{self, FileType, Metadata};
+use std::io::{self, Error, ErrorKind};
+use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::fs::{Context, FsError};
 use crate::base::path::composed;
+use crate::base::state::StateError;
+use crate::memory::trace_files::TraceFilesError;
+use crate::vault::disk::WriteError;
+
+/// Something that is exported.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// From the vault's root.
+    pub(super) path: PathBuf,
+    pub(super) meta: Metadata,
+    /// Where a link leads.
+    pub(super) target: Option<PathBuf>,
+}
+
+/// What is exported, and what cannot be.
+#[derive(Debug, Default)]
+pub(super) struct ArchiveContents {
+    pub(super) items: Vec<Item>,
+    /// What is left out although it is the person's, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+pub(super) fn is_git(path: &Path) -> bool {
+    path.starts_with(".git")
+}
+
+/// Whether a link at `path` leads to a place in the vault, whatever its folders hold: up first, then down.
+pub(super) fn stays_inside(path: &Path, target: &Path) -> bool {
+    let mut left = path.components().count().saturating_sub(1);
+    let mut down = false;
+    target.components().all(|part| match part {
+        Component::ParentDir if down || left == 0 => false,
+        Component::ParentDir => {
+            left -= 1;
+            true
+        }
+        Component::Normal(_) => {
+            down = true;
+            true
+        }
+        Component::CurDir => true,
+        Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
+impl ArchiveContents {
+    /// Lists what is exported of the vault at `root`.
+    pub(super) fn of(root: &Path, state: bool, git: bool) -> Result<Self, FsError> {
+        let mut contents = Self::default();
+        contents.list(root, Path::new(""), state, git)?;
+        // Of a repository that is at work, names before what they name: so no name leads nowhere.
+        contents.items.sort_by(|one, two| (last(&one.path), &one.path).cmp(&(last(&two.path), &two.path)));
+        Ok(contents)
+    }
+
+    fn list(&mut self, root: &Path, folder: &Path, state: bool, git: bool) -> Result<(), FsError> {
+        let on_disk = root.join(folder);
+        let entries = match fs::read_dir(&on_disk) {
+            // It was there a moment ago: whoever works on the vault has moved or removed it.
+            Err(error) if is_gone(&error) && !folder.as_os_str().is_empty() => return Ok(()),
+            entries => entries.on("list", &on_disk)?,
+        };
+        for entry in entries {
+            let path = folder.join(entry.on("list", &on_disk)?.file_name());
+            let full = root.join(&path);
+            if (!state && path.starts_with(".vault")) || (!git && is_git(&path)) {
+                continue;
+            }
+            let meta = match full.symlink_metadata() {
+                Err(error) if is_gone(&error) => continue,
+                meta => meta.on("look at", &full)?,
+            };
+            self.add(root, path, meta, state, git)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, root: &Path, path: PathBuf, meta: Metadata, state: bool, git: bool) -> Result<(), FsError> {
+        let shown = path.display().to_string();
+        let kind = meta.file_type();
+        let own = path == Path::new(".vault") && kind.is_dir();
+        if path == Path::new(".git") && !kind.is_dir() {
+            self.left_out.push(format!("{shown}: the repository is elsewhere"));
+            return Ok(());
+        }
+        if !own {
+            match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
+                // A repository is exported as it is, its hooks too; what of it is imported is another question.
+                PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => {}
+                PathOutcome::Dropped { what, why, .. } => {
+                    let said = format!("{}: {why}", what.display());
+                    if !path.starts_with(".vault") && !self.left_out.contains(&said) {
+                        self.left_out.push(said);
+                    }
+                    return Ok(());
+                }
+                PathOutcome::Passing => return Ok(()),
+                PathOutcome::Refused(why) => {
+                    if !path.starts_with(".vault") {
+                        self.left_out.push(format!("{shown}: {why}"));
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        if kind.is_dir() {
+            if !own {
+                self.items.push(Item { path: path.clone(), meta, target: None });
+            }
+            self.list(root, &path, state, git)?;
+        } else if kind.is_file() {
+            self.items.push(Item { path, meta, target: None });
+        } else if kind.is_symlink() {
+            let full = root.join(&path);
+            let target = match fs::read_link(&full) {
+                Err(error) if is_gone(&error) => return Ok(()),
+                target => target.on("read", &full)?,
+            };
+            if stays_inside(&path, &target) {
+                self.items.push(Item { path, meta, target: Some(target) });
+            } else {
+                self.left_out.push(format!("{shown}: a link that leads out of the vault"));
+            }
+        } else {
+            self.left_out.push(format!("{shown}: neither a file, a folder nor a link"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether what was listed is not there any more, or something else is.
+pub(super) fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn last(path: &Path) -> bool {
+    path.starts_with(".git/objects")
+}
 
 /// What lies at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,8 +289,117 @@ fn folded(name: &str) -> String {
     composed(&folded).trim_end_matches(['.', ' ']).to_owned()
 }
 
+/// Where the manifest is in the archive: always the last entry.
+pub(super) const PATH: &str = ".vault/export.json";
+
+/// The format that this version writes, and the newest that it reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// What an archive holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub(super) format: u32,
+    /// The program's version.
+    pub(super) version: String,
+    /// The permissions of the vault's folder.
+    pub(super) mode: u32,
+    #[serde(flatten)]
+    pub(super) sum: Sum,
+}
+
+/// What was counted and hashed of all entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sum {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    /// Of kinds, paths and contents, in their order.
+    pub(super) blake3: String,
+}
+
+/// Sums up entries one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Summing {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Summing {
+    /// Begins an entry whose content has this length.
+    pub(super) fn entry(&mut self, kind: u8, path: &Path, length: u64) {
+        let path = path.as_os_str().as_encoded_bytes();
+        self.hasher.update(&[kind]).update(&(path.len() as u64).to_le_bytes()).update(path);
+        self.hasher.update(&length.to_le_bytes());
+        self.files += u64::from(kind == b'f');
+    }
+
+    /// Adds some of the content of the entry that was begun.
+    pub(super) fn content(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    pub(super) fn sum(&self) -> Sum {
+        Sum { files: self.files, bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() }
+    }
+}
+
+/// Why an archive was not written, or not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArchiveError {
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// There is a file where the archive is to be.
+    #[error("{} already exists, and was not changed. Name another file, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// A file became shorter, or is written to without end.
+    #[error("{0} changed during the export; export again")]
+    Changed(String),
+    /// The archive cannot be written.
+    #[error("the archive cannot be written: {0}")]
+    Write(#[source] io::Error),
+    /// The archive cannot be read.
+    #[error("the archive cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// It is something else.
+    #[error("this is not an archive of a vault: {0}")]
+    NotAnArchive(String),
+    /// The end is missing.
+    #[error("the archive is cut short: its end is missing. Nothing was imported")]
+    CutShort,
+    /// It is not what was written.
+    #[error("the archive is damaged: {0}. Nothing was imported")]
+    Damaged(String),
+    /// What was forgotten for good cannot be read, so nothing may be written.
+    #[error("the list of purged texts cannot be read: {0}. Nothing was imported")]
+    State(#[from] StateError),
+    /// What was before cannot be left out.
+    #[error(transparent)]
+    Checkpoints(#[from] WriteError),
+    /// Nor out of the traces of agents.
+    #[error("purged texts cannot be removed from the traces of agents: {0}. Nothing was imported")]
+    Traces(#[from] TraceFilesError),
+    /// Something else is wrong: what, and what to do about it.
+    #[error("{0}")]
+    Refused(String),
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_may_lead_up_and_then_down_and_never_out() {
+        let inside = |path: &str, target: &str| stays_inside(Path::new(path), Path::new(target));
+        assert!(inside("a/b.md", "c.md") && inside("a/b.md", "../c.md") && inside("a/b/c", "../../d/e"));
+        assert!(!inside("a.md", "../b.md") && !inside("a/b.md", "../../c") && !inside("a", "/etc/passwd"));
+        assert!(!inside("a/b/c", "d/../../../.."), "what is up from a link need not be where it seems");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_place {
     use super::*;
 
     #[track_caller]

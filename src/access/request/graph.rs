@@ -1,0 +1,528 @@
+//! The graph of notes, of what a request sees: which are related, and how. A note is an entity by its title, its aliases and its `type`; its
+//! links are the edges, with the name of a relation where the note gives one.
+//!
+//! ```text
+//! question ─▶ names (which notes are meant) ─▶ walk (step by step, out of a book that reads each note once) ─▶ view
+//! ```
+//!
+//! Nothing of it is stored but the labels of files: each note that a step leads to is looked up among those that who asks sees, and each
+//! relation is read out of a note that is seen. So what is hidden is neither an end of a step nor on the way of one.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::source_trust::may_be_planted;
+use super::{LinkTargets, ReadScope, RequestError, Viewer, limit, parse_last, query_text, read_seen, within};
+use crate::base::path::VaultPath;
+use crate::index::engine::FileEntry;
+use crate::serve::wire::{EdgeView, EntityView, FactState, GraphParams, citation};
+use crate::text::derive::facts::FactPhase;
+use crate::text::derive::words::fold;
+use crate::text::derive::{Label, Relation, relations, values_of};
+use crate::text::note::{Note, aliases};
+
+/// Relations when nobody says how many.
+const EDGES: usize = 200;
+/// Default number of steps.
+const DEPTH: usize = 2;
+/// Maximum number of steps.
+const MAX_DEPTH: usize = 5;
+
+/// Which relations are followed, and how far.
+#[derive(Debug, Clone)]
+pub(crate) struct GraphQuestion {
+    /// The name of the relation, folded.
+    relation: Option<String>,
+    /// The label of that name.
+    pub(crate) relation_label: Option<Label>,
+    /// The label of the type that notes are to have.
+    pub(crate) kind: Option<Label>,
+    pub(crate) depth: usize,
+    /// The moment at which relations are to be true, in milliseconds since 1970.
+    at: i64,
+    /// Whether those of another time count as well.
+    pub(crate) expired: bool,
+    /// Whether links without a name count.
+    pub(crate) plain: bool,
+    pub(crate) limit: usize,
+}
+
+impl GraphQuestion {
+    pub(crate) fn of(params: &GraphParams, now: Timestamp) -> Result<Self, RequestError> {
+        let depth = within("depth", params.depth, 1..=MAX_DEPTH)?.unwrap_or(DEPTH);
+        let word = |name: &str, text: &Option<String>| -> Result<Option<String>, RequestError> {
+            let text = text.as_deref().map(|text| query_text(name, text)).transpose()?;
+            Ok(text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned))
+        };
+        let (relation, kind) = (word("relation", &params.relation)?, word("type", &params.kind)?);
+        let at = params.as_of.as_deref().map(|text| parse_last("as_of", text, now)).transpose()?;
+        Ok(Self {
+            relation_label: relation.as_deref().map(|name| Label::of_relation(Some(name))),
+            plain: relation.is_none(),
+            relation: relation.map(|name| fold(&name)),
+            kind: kind.map(|kind| Label::of_property("type", Some(&kind))),
+            depth,
+            at: at.unwrap_or(now.as_millisecond()),
+            expired: params.expired == Some(true),
+            limit: limit(params.limit, EDGES)?,
+        })
+    }
+
+    /// The relations with a name that are true now, one step away.
+    pub(crate) fn key(now: Timestamp, limit: usize) -> Self {
+        Self {
+            relation: None,
+            relation_label: None,
+            kind: None,
+            depth: 1,
+            at: now.as_millisecond(),
+            expired: false,
+            plain: false,
+            limit,
+        }
+    }
+
+    /// Whether a relation is followed.
+    pub(crate) fn follows(&self, relation: &Relation) -> bool {
+        let is_called = match (&relation.name, &self.relation) {
+            (None, _) => self.plain,
+            (Some(name), Some(wanted)) => fold(name.trim()) == *wanted,
+            (Some(_), None) => true,
+        };
+        is_called && (self.expired || self.phase(relation) == FactPhase::Current)
+    }
+
+    /// Where a relation's time stands with the moment that is asked about.
+    pub(crate) fn phase(&self, relation: &Relation) -> FactPhase {
+        relation.window.phase(self.at)
+    }
+
+    /// Whether a note may be stepped to.
+    pub(crate) fn takes(&self, file: &FileEntry) -> bool {
+        self.kind.is_none_or(|kind| file.labels.binary_search(&kind).is_ok())
+    }
+}
+
+/// One relation that was followed.
+#[derive(Debug, Clone)]
+pub(crate) struct GraphStep<'a> {
+    /// The note that says so.
+    pub(crate) from: &'a Arc<FileEntry>,
+    relations: Rc<Vec<ReadRelation<'a>>>,
+    at: usize,
+    /// How many steps away from the notes that were asked for it ends.
+    pub(crate) distance: usize,
+}
+
+impl<'a> GraphStep<'a> {
+    /// What it says.
+    pub(crate) fn said(&self) -> &ReadRelation<'a> {
+        &self.relations[self.at]
+    }
+
+    /// Whether it leads anywhere: to another note, or by a name to what no note is called.
+    fn leads(&self) -> bool {
+        let said = self.said();
+        said.to.map_or(said.relation.name.is_some(), |to| to.id != self.from.id)
+    }
+}
+
+/// The notes around some.
+pub(crate) struct Walk<'a> {
+    /// The notes in the order in which they were come to, with how many steps away they are.
+    pub(crate) notes: Vec<(&'a Arc<FileEntry>, usize)>,
+    /// The relations: the nearest first, of each note those with a name before those without, then its own, then the newest.
+    pub(crate) steps: Vec<GraphStep<'a>>,
+    /// Whether there is more.
+    pub(crate) cut: bool,
+    known: HashSet<u32>,
+    /// Of each note, which of its relations were followed.
+    followed: HashMap<u32, HashSet<usize>>,
+}
+
+impl<'a> Walk<'a> {
+    /// The notes alone.
+    pub(crate) fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
+        Self {
+            notes: roots.iter().map(|file| (*file, 0)).collect(),
+            steps: Vec::new(),
+            cut: false,
+            known: roots.iter().map(|file| file.id).collect(),
+            followed: HashMap::new(),
+        }
+    }
+
+    /// Walks around notes, as far and along what the book's question says. Each note is come to once, so that a circle ends.
+    ///
+    /// # Errors
+    /// When nobody waits any more.
+    pub(crate) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
+        let mut walk = Self::at(roots);
+        let mut next = 0;
+        while let Some((file, distance)) = walk.notes.get(next).copied() {
+            if distance >= book.question.depth || walk.cut {
+                break;
+            }
+            walk.step_from(file, distance + 1, book)?;
+            next += 1;
+        }
+        Ok(walk)
+    }
+
+    /// The relations that some notes have, wherever they lead; where a type is asked for, with an end of it.
+    ///
+    /// # Errors
+    /// As [`Walk::around`].
+    pub(crate) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
+        let mut walk = Self::at(&[]);
+        for file in files {
+            let Some(relations) = book.of(file)? else {
+                walk.cut = true;
+                break;
+            };
+            let fits = |step: &GraphStep<'a>| {
+                let ends = [Some(step.from), step.said().to].into_iter().flatten();
+                step.leads() && ends.into_iter().any(|end| book.question.takes(end))
+            };
+            for step in steps_of(file, &relations, 1).filter(fits) {
+                walk.take(step, book.question.limit);
+            }
+            if walk.cut {
+                break;
+            }
+        }
+        Ok(walk)
+    }
+
+    fn step_from(
+        &mut self,
+        file: &'a Arc<FileEntry>,
+        distance: usize,
+        book: &mut RelationCache<'a>,
+    ) -> Result<(), RequestError> {
+        let question = book.question;
+        let Some(relations) = book.of(file)? else {
+            self.cut = true;
+            return Ok(());
+        };
+        let mut found: Vec<GraphStep<'a>> = Vec::new();
+        let own = steps_of(file, &relations, distance).filter(|step| match step.said().to {
+            Some(to) => self.known.contains(&to.id) || question.takes(to),
+            None => question.kind.is_none(),
+        });
+        found.extend(own.filter(|step| self.is_new(step)));
+        let room = question.limit.saturating_sub(self.steps.len());
+        let named = |found: &[GraphStep<'a>]| found.iter().filter(|step| step.said().relation.name.is_some()).count();
+        for (from, may_be_named) in linking(file, book) {
+            if !self.known.contains(&from.id) && !question.takes(from) {
+                continue;
+            }
+            // Those that may say more are read first, and what they say goes before all plain links. One too many tells that there are more.
+            let before = if may_be_named { named(&found) } else { found.len() };
+            let relations = if before > room { None } else { book.of(from)? };
+            let Some(relations) = relations else {
+                self.cut = true;
+                break;
+            };
+            let leads_here = |step: &GraphStep<'a>| step.said().to.is_some_and(|to| to.id == file.id);
+            found.extend(steps_of(from, &relations, distance).filter(|step| leads_here(step) && self.is_new(step)));
+        }
+        found.sort_by_cached_key(|step: &GraphStep<'a>| {
+            let has_name = step.said().relation.name.is_some();
+            (!has_name, step.from.id != file.id, Reverse(step.from.updated_ms), step.from.path.clone(), step.at)
+        });
+        found.into_iter().for_each(|step| self.take(step, question.limit));
+        Ok(())
+    }
+
+    fn is_new(&self, step: &GraphStep<'a>) -> bool {
+        step.leads() && !self.followed.get(&step.from.id).is_some_and(|taken| taken.contains(&step.at))
+    }
+
+    fn take(&mut self, step: GraphStep<'a>, limit: usize) {
+        if self.steps.len() >= limit {
+            self.cut = true;
+            return;
+        }
+        self.followed.entry(step.from.id).or_default().insert(step.at);
+        for end in [Some(step.from), step.said().to].into_iter().flatten() {
+            if self.known.insert(end.id) {
+                self.notes.push((end, step.distance));
+            }
+        }
+        self.steps.push(step);
+    }
+}
+
+fn steps_of<'a>(
+    from: &'a Arc<FileEntry>,
+    relations: &Rc<Vec<ReadRelation<'a>>>,
+    distance: usize,
+) -> impl Iterator<Item = GraphStep<'a>> {
+    let relations = Rc::clone(relations);
+    (0..relations.len()).map(move |at| GraphStep { from, relations: Rc::clone(&relations), at, distance })
+}
+
+/// The notes that may have a relation to one, each with whether it may have a name: those where it may come first, then the newest.
+fn linking<'a>(file: &FileEntry, book: &RelationCache<'a>) -> Vec<(&'a Arc<FileEntry>, bool)> {
+    let names = book.targets.names(file);
+    let named = book.targets.related_to(&names);
+    let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();
+    let mut linking = if book.question.plain { book.targets.linking_to(&names) } else { named };
+    let wanted = book.question.relation_label;
+    let has = |from: &FileEntry, label: &Label| from.labels.binary_search(label).is_ok();
+    linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| has(from, &label)));
+    linking.sort_by_cached_key(|from| (!ids.contains(&from.id), Reverse(from.updated_ms), from.path.clone()));
+    linking.into_iter().map(|from| (from, ids.contains(&from.id))).collect()
+}
+
+/// Maximum number of notes that are read for one answer.
+const MAX_READ: usize = 2_000;
+/// Maximum number of characters that are shown of a line.
+const MAX_LINE_CHARS: usize = 300;
+
+/// A relation that a question follows, and where it leads.
+#[derive(Debug)]
+pub(crate) struct ReadRelation<'a> {
+    pub(crate) relation: Relation,
+    /// The note that it leads to, of those that are seen.
+    pub(crate) to: Option<&'a Arc<FileEntry>>,
+    /// What is shown of its line.
+    pub(crate) text: String,
+}
+
+/// What is read for one answer, each note once.
+pub(crate) struct RelationCache<'a> {
+    scope: &'a ReadScope,
+    pub(crate) targets: &'a LinkTargets<'a>,
+    pub(crate) question: &'a GraphQuestion,
+    read: HashMap<u32, Rc<Vec<ReadRelation<'a>>>>,
+}
+
+impl<'a> RelationCache<'a> {
+    pub(crate) fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
+        Self { scope, targets, question, read: HashMap::new() }
+    }
+
+    /// The relations of a note that the question follows, in the order of its lines; none of what cannot be read now. `None` where too much
+    /// has been read already.
+    ///
+    /// # Errors
+    /// When nobody waits any more.
+    pub(crate) fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
+        self.scope.go_on()?;
+        if let Some(known) = self.read.get(&file.id) {
+            return Ok(Some(Rc::clone(known)));
+        }
+        if self.read.len() >= MAX_READ {
+            return Ok(None);
+        }
+        let found = Rc::new(self.read(file)?);
+        self.read.insert(file.id, Rc::clone(&found));
+        Ok(Some(found))
+    }
+
+    fn read(&self, file: &FileEntry) -> Result<Vec<ReadRelation<'a>>, RequestError> {
+        let Ok((_, source)) = read_seen(self.scope, file.path.as_str()) else { return Ok(Vec::new()) };
+        let note = Note::of(&file.path, &source.text);
+        let mut known: HashMap<String, Option<&'a Arc<FileEntry>>> = HashMap::new();
+        let mut found = Vec::new();
+        for relation in relations(&note, &source.text).into_iter().filter(|relation| self.question.follows(relation)) {
+            self.scope.go_on()?;
+            let target = &relation.link.target;
+            let to = match known.get(target) {
+                Some(to) => *to,
+                None => {
+                    let to = self.targets.resolve(target, &file.path);
+                    known.insert(target.clone(), to);
+                    to
+                }
+            };
+            let text = line_text(&source.text[note.lines.span(relation.link.line)]);
+            found.push(ReadRelation { relation, to, text });
+        }
+        Ok(found)
+    }
+}
+
+/// What is shown of a line.
+pub(crate) fn line_text(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(MAX_LINE_CHARS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+/// Maximum number of lines, however many are asked for.
+const MAX_LINES: usize = 30;
+/// Maximum number of relations of one note that are looked at.
+const MAX_LOOKED_AT: usize = 200;
+
+/// A relation with a name, as a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRelation {
+    /// What it says: `Ann —manages→ Bob (from 2026-03-09)`.
+    pub line: String,
+    /// The path of the note that says so.
+    pub path: String,
+    /// The path of the note that it leads to, where there is one.
+    pub to: Option<String>,
+    /// Where it stands: `people/ann.md#L3`.
+    pub citation: String,
+}
+
+/// Relations that may be given to who did not ask for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyRelations {
+    /// They.
+    pub given: Vec<KeyRelation>,
+    /// How many are left out, as they are of the web, of tools, or of what was captured.
+    pub withheld: usize,
+}
+
+/// The relations with a name that are true now, of the notes that these names mean and of no others: those of the first name first, of each the
+/// newest first. At most 30, and as many as `limit`. Those that a note says, or leads to, which may have been planted are counted alone. It is
+/// not logged: who asks for it gives it on, and logs that.
+///
+/// # Errors
+/// When the index is not open yet, or nobody waits any more.
+pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<KeyRelations, RequestError> {
+    let limit = limit.min(MAX_LINES);
+    let question = GraphQuestion::key(viewer.at(), MAX_LOOKED_AT);
+    let scope = viewer.read_scope()?;
+    let targets = LinkTargets::settling(&scope);
+    let mut book = RelationCache::new(&scope, &targets, &question);
+    let files = scope.reader().files();
+    let mut found: Vec<KeyRelation> = Vec::new();
+    let mut withheld = HashSet::new();
+    for name in names {
+        if found.len() >= limit {
+            break;
+        }
+        let mut steps = Walk::around(&meant(&scope, &targets, name).called, &mut book)?.steps;
+        steps.sort_by_cached_key(|step| {
+            let edge = edge(&question, step);
+            (Reverse(step.from.updated_ms), edge.from, step.said().relation.link.line)
+        });
+        for step in &steps {
+            let edge = edge(&question, step);
+            let relation = KeyRelation { line: edge.line(), path: edge.from, to: edge.to, citation: edge.citation };
+            if std::iter::once(step.from).chain(step.said().to).any(|file| may_be_planted(files, file)) {
+                withheld.insert((relation.line, relation.citation));
+                continue;
+            }
+            let is_same = |known: &KeyRelation| (&known.line, &known.citation) == (&relation.line, &relation.citation);
+            if found.len() < limit && !found.iter().any(is_same) {
+                found.push(relation);
+            }
+        }
+    }
+    Ok(KeyRelations { given: found, withheld: withheld.len() })
+}
+
+/// Maximum number of notes that a name means, and of those whose names begin so.
+pub(crate) const MAX_MEANT: usize = 20;
+
+/// The notes that are meant.
+#[derive(Debug, Default)]
+pub(crate) struct NoteMatches<'a> {
+    /// Those that are called so, by path, file name, title or alias: one, or several of one name.
+    pub(crate) called: Vec<&'a Arc<FileEntry>>,
+    /// Else those whose title or file name begins so.
+    pub(crate) near: Vec<&'a Arc<FileEntry>>,
+    /// Whether there are more.
+    pub(crate) cut: bool,
+}
+
+/// The notes that a name means, of those that are seen. Case and accents do not count. Where one name alone begins so, it is that one.
+pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
+    let name = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
+    if name.is_empty() {
+        return NoteMatches::default();
+    }
+    if name.contains('/') || name.ends_with(".md") {
+        let root = VaultPath::new("_.md").ok();
+        let at_path = root.and_then(|root| targets.resolve(name, &root));
+        return NoteMatches { called: at_path.into_iter().collect(), ..NoteMatches::default() };
+    }
+    let wanted = fold(name);
+    let is_it = |text: &str| fold(text.trim()) == wanted;
+    let mut called = targets.seen(name);
+    // Those of that very name before those that it is an alias of.
+    called.sort_by_cached_key(|file| {
+        let own = is_it(&file.title) || is_it(file.path.stem());
+        (!own, file.path.as_str().matches('/').count(), file.path.clone())
+    });
+    if !called.is_empty() {
+        let cut = called.len() > MAX_MEANT;
+        called.truncate(MAX_MEANT);
+        return NoteMatches { called, cut, ..NoteMatches::default() };
+    }
+    let begins = |text: &str| fold(text.trim()).starts_with(&wanted);
+    let mut near: Vec<&Arc<FileEntry>> =
+        scope.files().filter(|file| begins(&file.title) || begins(file.path.stem())).collect();
+    near.retain(|file| targets.has(file));
+    near.sort_by(|one, other| (&one.title, &one.path).cmp(&(&other.title, &other.path)));
+    if let [only] = near[..] {
+        return NoteMatches { called: vec![only], ..NoteMatches::default() };
+    }
+    let cut = near.len() > MAX_MEANT;
+    near.truncate(MAX_MEANT);
+    NoteMatches { called: Vec::new(), near, cut }
+}
+
+/// Maximum number of types, and of other names, that are shown of a note.
+const MAX_NAMES: usize = 20;
+
+/// A note, so many steps away.
+pub(crate) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usize) -> EntityView {
+    let metadata = targets.metadata(file);
+    let (mut types, mut aliases) = (values_of(&metadata, "type"), aliases(&metadata));
+    types.truncate(MAX_NAMES);
+    aliases.truncate(MAX_NAMES);
+    EntityView { path: file.path.to_string(), title: file.title.clone(), types, aliases, distance }
+}
+
+/// Characters of what a note says of itself.
+pub(crate) fn entity_chars(entity: &EntityView) -> usize {
+    let names = entity.types.iter().chain(&entity.aliases).chain([&entity.title]);
+    names.map(|name| name.chars().count()).sum()
+}
+
+/// A relation that was followed.
+pub(crate) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
+    let (said, from) = (step.said(), step.from);
+    let (relation, line) = (&said.relation, said.relation.link.line as u32);
+    let state = match question.phase(relation) {
+        FactPhase::Current => FactState::Current,
+        FactPhase::Expired => FactState::Expired,
+        FactPhase::Future => FactState::Future,
+    };
+    let written =
+        |moment: &Option<crate::text::derive::facts::Moment>| moment.as_ref().map(|moment| moment.text.clone());
+    EdgeView {
+        from: from.path.to_string(),
+        from_title: from.title.clone(),
+        relation: relation.name.clone(),
+        to: said.to.map(|to| to.path.to_string()),
+        to_title: said.to.map_or_else(|| relation.link.target.clone(), |to: &Arc<FileEntry>| to.title.clone()),
+        distance: step.distance,
+        state,
+        valid_from: written(&relation.window.from),
+        valid_to: written(&relation.window.until),
+        confidence: relation.confidence,
+        text: said.text.clone(),
+        citation: citation(from.path.as_str(), line, line),
+    }
+}
+
+/// Characters of what a relation gives of notes.
+pub(crate) fn edge_chars(edge: &EdgeView) -> usize {
+    let texts = [&edge.from_title, &edge.to_title, &edge.text].into_iter().chain(&edge.relation);
+    texts.map(|text| text.chars().count()).sum()
+}
