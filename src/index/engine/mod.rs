@@ -28,7 +28,6 @@ mod reader;
 #[cfg(test)]
 pub(crate) mod tests;
 mod update;
-mod upkeep;
 mod writer;
 
 pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
@@ -54,8 +53,7 @@ pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use update::{FileUpdate, UpdatePart, embedded_context};
 pub(crate) use update::{NewChunk, first_heading};
-pub(crate) use upkeep::{Build, Built, Check, Findings, Upkeep};
-pub use writer::ChangeBatch;
-pub(crate) use writer::{Engine, PendingText, Writer};
+pub(crate) use writer::{Engine, Findings, PendingText};
+pub use writer::{Build, Built, ChangeBatch, Check, Upkeep, Writer};
 
 pub(crate) use crate::models::ContentHash;

@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use half::f16;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::checksum::Checksum;
-use super::error::CatalogError;
 use super::reader::CatalogReader;
+use super::schema::Checksum;
 use super::writer::Catalog;
 use crate::base::fs::crash;
-use crate::index::engine::{ContentHash, EmbeddingId, pack, packed_bytes, unpack};
+use crate::index::engine::{ContentHash, EmbeddingId, EngineError, pack, packed_bytes, unpack};
 use crate::index::local::vectors::Row;
 use crate::models::{EmbeddedText, PackedTokens};
 
@@ -60,7 +59,7 @@ impl CatalogReader {
         model: i64,
         dimension: usize,
         content: &ContentHash,
-    ) -> Result<Option<PackedTokens>, CatalogError> {
+    ) -> Result<Option<PackedTokens>, EngineError> {
         let stored = stored_vector(&self.connection, model, content)?;
         let tokens = stored.and_then(|bytes| bytes.get(packed_bytes(dimension)..).map(<[u8]>::to_vec));
         Ok(tokens.filter(|tokens| !tokens.is_empty()).map(PackedTokens::from_bytes))
@@ -68,7 +67,7 @@ impl CatalogReader {
 }
 
 /// What is stored of a text, if there is something and it is whole.
-fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> Result<Option<Vec<u8>>, CatalogError> {
+fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> Result<Option<Vec<u8>>, EngineError> {
     let mut select =
         connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
     let content = content.as_bytes();
@@ -85,7 +84,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn put_vectors(&mut self, model: i64, embeddings: &[(ContentHash, EmbeddedText)]) -> Result<(), CatalogError> {
+    pub fn put_vectors(&mut self, model: i64, embeddings: &[(ContentHash, EmbeddedText)]) -> Result<(), EngineError> {
         let transaction = self.connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached(
@@ -113,7 +112,7 @@ impl Catalog {
         model: i64,
         dimension: usize,
         content: &ContentHash,
-    ) -> Result<Option<Vec<f16>>, CatalogError> {
+    ) -> Result<Option<Vec<f16>>, EngineError> {
         let stored = stored_vector(&self.connection, model, content)?;
         Ok(stored.and_then(|bytes| unpack(vector_of(&bytes, dimension)?, dimension)))
     }
@@ -122,7 +121,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, CatalogError> {
+    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, EngineError> {
         let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
         let mut damaged = Vec::new();
         {
@@ -162,7 +161,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), CatalogError> {
+    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
         let transaction = self.connection.transaction()?;
         for EmbeddingId { model, content } in embeddings {
             let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1 AND model = ?2")?;
@@ -175,7 +174,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, CatalogError> {
+    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
         let mut dropped = 0;
         let transaction = self.connection.transaction()?;
         for content in contents {
@@ -190,7 +189,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn count_vectors(&self, model: i64) -> Result<usize, CatalogError> {
+    pub fn count_vectors(&self, model: i64) -> Result<usize, EngineError> {
         let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model = ?1")?;
         Ok(select.query_row([model], |row| row.get::<_, i64>(0))? as usize)
     }
@@ -199,7 +198,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn count_others(&self, models: [i64; 2]) -> Result<usize, CatalogError> {
+    pub fn count_others(&self, models: [i64; 2]) -> Result<usize, EngineError> {
         let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model NOT IN (?1, ?2)")?;
         Ok(select.query_row(models, |row| row.get::<_, i64>(0))? as usize)
     }
@@ -208,7 +207,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, CatalogError> {
+    pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, EngineError> {
         Ok(self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models)?)
     }
 
@@ -216,7 +215,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn prune_vectors(&mut self) -> Result<usize, CatalogError> {
+    pub fn prune_vectors(&mut self) -> Result<usize, EngineError> {
         let delete = "DELETE FROM vectors WHERE content NOT IN (SELECT content FROM chunks WHERE content IS NOT NULL)";
         Ok(self.connection.execute(delete, [])?)
     }

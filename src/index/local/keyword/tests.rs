@@ -4,12 +4,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::schema::{KeywordError, reading};
+use super::schema::reading;
 use super::searcher::bound_slack;
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
 use crate::base::chance::proptest_config;
 use crate::base::config::StemmerLanguage;
-use crate::index::engine::{QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
+use crate::index::engine::{
+    EngineError, PreparedWords, QueryTerms, Statistics, TermWeight, WordQuery, rounded_length,
+};
 
 const FILE: u32 = 1;
 
@@ -222,7 +224,7 @@ proptest! {
 
 #[test]
 fn what_tantivy_panics_on_in_its_files_is_damage() {
-    let panicking = || -> Result<(), KeywordError> { panic!("unexpected") };
+    let panicking = || -> Result<(), EngineError> { panic!("unexpected") };
     assert!(reading(panicking).unwrap_err().is_damage());
     assert!(reading(|| Ok(())).is_ok());
 }

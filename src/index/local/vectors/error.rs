@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::index::engine::EngineError;
+
 /// A vector that cannot be compared with the others.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum VectorError {
@@ -67,5 +69,11 @@ impl GraphError {
             Self::Damaged { .. } => true,
             Self::Stale { .. } => false,
         }
+    }
+}
+
+impl From<VectorError> for EngineError {
+    fn from(error: VectorError) -> Self {
+        Self::other(error)
     }
 }

@@ -52,6 +52,13 @@ impl Graph {
         write().map_err(|source| GraphError::Io { operation: "write", path: path.clone(), source })
     }
 
+    /// Saves the graph, which is built again at the next start where that fails.
+    pub fn save_or_warn(&self, dir: &Path) {
+        if let Err(error) = self.save(dir) {
+            tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
+        }
+    }
+
     /// Loads the graph saved in a folder, if it fits the vectors of `set`; see [`VectorSet::with_graph`].
     ///
     /// # Errors

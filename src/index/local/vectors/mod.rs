@@ -44,7 +44,6 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::VectorError;
 pub use graph::Graph;
 pub use segment::Row;
 pub use set::VectorSet;
