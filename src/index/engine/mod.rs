@@ -15,14 +15,12 @@
 
 mod bm25;
 mod candidates;
-mod condition;
 mod cosine;
 mod entry;
 mod error;
 mod facets;
 mod file_set;
 mod filter;
-mod layer;
 mod query_terms;
 mod reader;
 #[cfg(test)]
@@ -36,8 +34,6 @@ pub(crate) use bm25::{FIELDS, rounded_length};
 pub(crate) use bm25::{Statistics, TermWeight};
 pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
-pub(crate) use condition::is_at_or_below;
-pub use condition::{Condition, Predicate};
 pub use cosine::{Like, LikeWord, unpack};
 pub(crate) use cosine::{QueryVector, QueryVectorError, pack, packed_bytes, rounded};
 pub use entry::FileInfo;
@@ -46,7 +42,8 @@ pub use error::EngineError;
 pub(crate) use error::{Damage, EmbeddingId};
 pub use file_set::FileSet;
 pub(crate) use file_set::FileTable;
-pub use filter::Filter;
+pub(crate) use filter::is_at_or_below;
+pub use filter::{Condition, Filter, Predicate};
 pub use query_terms::Field;
 pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery};
 pub(crate) use reader::ChunkText;

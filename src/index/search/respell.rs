@@ -13,7 +13,7 @@ use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::path::folded;
 use crate::index::engine::{
-    Condition, EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
+    EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
 };
 use crate::models::Embedder;
 use crate::text::derive::nearest::{edits, nearest};
@@ -316,11 +316,6 @@ pub(super) fn unknown(
 ) -> Result<Option<UnknownName>, EngineError> {
     let files = reader.files();
     let wanted = filter.conditions.iter().filter(|condition| !condition.negated).map(|condition| &condition.wanted);
-    let of_filter = filter.collection.as_ref().and_then(|name| unknown_collection(name, files, scope));
-    let named = of_filter.or_else(|| filter.tags.iter().find_map(|tag| unknown_tag(tag, files, scope)));
-    if named.is_some() {
-        return Ok(named);
-    }
     for wanted in wanted {
         let unknown = match wanted {
             Predicate::Collection(name) => unknown_collection(name, files, scope),
@@ -345,8 +340,7 @@ pub(super) fn is_any(
     scope: Option<&FileSet>,
     turn: &Turn,
 ) -> Result<bool, EngineError> {
-    let conditions = vec![Condition { wanted: wanted.clone(), negated: false }];
-    let found = reader.resolve(&Filter { files: scope.cloned(), conditions, ..Filter::default() }, turn)?;
+    let found = reader.resolve(&Filter { files: scope.cloned(), ..Filter::of([wanted.clone()]) }, turn)?;
     Ok(found.map_or_else(|| !reader.files().is_empty(), |found| !found.is_empty()))
 }
 

@@ -21,7 +21,7 @@ use super::weigh::{GivenCounts, QueryMeaning, embed_beside, weigh};
 use super::window::HitWindows;
 use crate::access::rules::Turn;
 use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
-use crate::index::engine::{Condition, EngineError, Predicate, QueryVector, Reader, WordQuery};
+use crate::index::engine::{EngineError, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 use crate::text::derive::Label;
 
@@ -73,8 +73,8 @@ pub(crate) fn assisted_search(
     let mut query = ParsedQuery::read(&request.text, &around);
     if query.is_empty() {
         // Tags alone say which notes, however they are asked for.
-        let tags = request.filter.tags.iter().map(|tag| Predicate::Tag(tag.clone()));
-        query.conditions.extend(tags.map(|wanted| Condition { wanted, negated: false }));
+        let tags = request.filter.conditions.iter().filter(|one| matches!(one.wanted, Predicate::Tag(_)));
+        query.conditions.extend(tags.cloned());
     }
     if query.is_empty() || request.limit == 0 {
         return Ok(Results {

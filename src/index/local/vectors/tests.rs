@@ -10,7 +10,7 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::error::GraphError;
+use super::error::{GraphError, VectorError};
 use super::search::ScoredRow;
 use super::segment::VectorSegment;
 use super::*;
