@@ -34,8 +34,10 @@ pub(crate) use bm25::{FIELDS, rounded_length};
 pub(crate) use bm25::{Statistics, TermWeight};
 pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
-pub use cosine::{Like, LikeWord, unpack};
-pub(crate) use cosine::{QueryVector, QueryVectorError, pack, packed_bytes, rounded};
+pub use cosine::{Like, LikeWord, QueryVector, unpack};
+#[cfg(test)]
+pub(crate) use cosine::QueryVectorError;
+pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use entry::FileInfo;
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;

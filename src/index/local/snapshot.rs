@@ -172,15 +172,12 @@ impl Reader for Snapshot {
 
     fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
-        let found = vectors.nearest(query, k, allow)?.into_iter().filter_map(|near| {
-            Some(ScoredChunk { row: near.chunk, file: vectors.file_of(near.chunk)?, score: f64::from(near.score) })
-        });
-        Ok(found.collect())
+        Ok(vectors.nearest(query, k, allow)?)
     }
 
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(vec![None; rows.len()]) };
-        Ok(vectors.cosines(query, rows)?.into_iter().map(|score| score.map(f64::from)).collect())
+        Ok(vectors.cosines(query, rows)?)
     }
 
     fn vector(&self, row: u64) -> Option<Vec<f32>> {

@@ -5,11 +5,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::code;
-use super::error::GraphError;
 use super::graph::{Graph, Layer, Lists};
+use super::kernel::inverse_norm;
 use super::set::{VectorSet, too_many_dead};
 use crate::base::fs::crash;
 
@@ -19,6 +18,50 @@ const FILE_NAME: &str = "vectors.graph";
 
 /// BLAKE3 is at its fastest on pieces of this size and above.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A saved graph that cannot be written or used. A graph is a cache: the answer to any of these is to build it again.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// The file could not be read or written.
+    #[error("cannot {operation} the saved vector graph {path}: {source}")]
+    Io {
+        /// What was being done.
+        operation: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not what was written.
+    #[error("the saved vector graph {path} is damaged ({reason}); it will be built again")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The file is whole, but made for other vectors, or for vectors most of which are gone.
+    #[error("the saved vector graph {path} covers {covered} of {rows} rows as they are now; it will be built again")]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// How many of its rows are in the set, unchanged.
+        covered: usize,
+        /// How many rows it was built over.
+        rows: usize,
+    },
+}
+
+impl GraphError {
+    /// Whether there is a file and it is not one that was written here.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            Self::Damaged { .. } => true,
+            Self::Stale { .. } => false,
+        }
+    }
+}
 
 impl Graph {
     /// Saves the graph to a folder, which is made if it is missing; the one above must be there. A crash leaves the old file or the new one.
@@ -189,7 +232,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
     if !input.rest.is_empty() {
         return Err("it is too long");
     }
-    let inverse_norms = codes.chunks_exact(dims).map(code::inverse_norm).collect();
+    let inverse_norms = codes.chunks_exact(dims).map(inverse_norm).collect();
     Ok(Graph { dims, codes, inverse_norms, chunks, layers, entry: entry as u32 })
 }
 
