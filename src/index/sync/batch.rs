@@ -196,6 +196,26 @@ struct BatchUnderWay {
 }
 
 impl Batches {
+    /// What hands over a model's texts in batches.
+    pub(super) fn new(
+        client: Arc<BatchClient>,
+        records: BatchRecords,
+        model: u64,
+        messages: Sender<WorkerMessage>,
+    ) -> Self {
+        Self {
+            client,
+            records,
+            model,
+            messages,
+            queued: VecDeque::new(),
+            under_way: Vec::new(),
+            is_resumed: false,
+            problem: None,
+            is_over: false,
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queued.is_empty() && self.under_way.is_empty()
     }
@@ -532,21 +552,6 @@ fn problem(look: &BatchLook, left: usize, whole: usize, said: Option<String>) ->
 }
 
 impl Worker<'_> {
-    /// What hands over a model's texts in batches, where its service may take them so.
-    pub(super) fn batches_of(&self, client: Option<Arc<BatchClient>>, model: u64) -> Option<Batches> {
-        Some(Batches {
-            client: client?,
-            records: self.options.batches.clone(),
-            model,
-            messages: self.messages.clone(),
-            queued: VecDeque::new(),
-            under_way: Vec::new(),
-            is_resumed: false,
-            problem: None,
-            is_over: false,
-        })
-    }
-
     pub(super) fn hands_over(&self) -> bool {
         self.lanes().any(ModelLane::hands_over)
     }

@@ -7,16 +7,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::backlog::Backlog;
-use super::barrier::Barrier;
 use super::batch::BatchReport;
-use super::dispatch::Embedded;
 use super::embedding::PUBLISH_EVERY;
-use super::erasing::Erasing;
-use super::lane::ModelLane;
+use super::fresh::Barrier;
+use super::lane::{Embedded, ModelLane};
 use super::large::Large;
-use super::options::{RefusedError, SyncOptions};
 use super::shared::{Phase, Shared, Verified};
-use super::verify::{VerifyReport, Verifying};
+use super::syncer::{RefusedError, SyncOptions};
+use super::verify::{Erasing, VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::base::fs::crash;
 use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
@@ -93,7 +91,7 @@ pub(super) enum Next {
 
 /// The writer: the stores, and what is still to be done to them.
 pub(super) struct Worker<'a> {
-    pub(super) options: &'a SyncOptions,
+    pub(super) options: &'a Arc<SyncOptions>,
     pub(super) store: Box<dyn Writer>,
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<WorkerMessage>,
@@ -132,7 +130,7 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        options: &'a SyncOptions,
+        options: &'a Arc<SyncOptions>,
         store: Box<dyn Writer>,
         messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,

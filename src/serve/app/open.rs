@@ -119,7 +119,6 @@ impl App {
                 .with_outside(outside.clone())
                 .with_attachments(config.index.attachments),
             attachments: Arc::clone(&attachments),
-            model,
             in_use: ModelInUse::of(&index_dir),
             batches: BatchRecords::of(&index_dir),
             watch,
@@ -128,7 +127,7 @@ impl App {
             // only be read.
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
-        let syncer = Syncer::start(options);
+        let syncer = Syncer::start(options, model);
         let shared = Arc::clone(syncer.shared());
         let state = home.state();
         let forgotten = Arc::new(ForgottenTexts::new(&state));
