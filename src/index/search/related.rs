@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::retrieve::Retriever;
 use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
@@ -64,15 +65,16 @@ pub(crate) fn related(
     language: StemmerLanguage,
     request: &RelatedRequest<'_>,
 ) -> Result<Related, EngineError> {
-    let near = Near { reader, allow: others(reader, visible, request.file), scope: visible.set(), language };
+    let allow = others(reader, visible, request.file);
+    let near = Retriever { reader, allow: Some(&allow), scope: visible.set(), language };
     let rows = rows(request);
     let found = match centre(reader, &rows) {
-        Some(centre) => near.nearest(request, |width| reader.nearest(&centre, width, Some(&near.allow)))?,
+        Some(centre) => near.nearest_notes(request, |width| reader.nearest(&centre, width, near.allow))?,
         None => Vec::new(),
     };
     // What is near in words is better than nothing, as while a note waits for its vectors.
     let (mode, found) =
-        if found.is_empty() { (Mode::Keyword, near.by_words(&rows, request)?) } else { (Mode::Semantic, found) };
+        if found.is_empty() { (Mode::Keyword, near.notes_by_words(&rows, request)?) } else { (Mode::Semantic, found) };
     let (mut notes, mut damage) = (Vec::with_capacity(found.len()), None);
     for ScoredChunk { row, file, score } in found {
         match reader.chunk(row) {
@@ -121,18 +123,9 @@ fn centre(reader: &dyn Reader, rows: &[u64]) -> Option<QueryVector> {
     QueryVector::new(&sum).ok()
 }
 
-struct Near<'a> {
-    reader: &'a dyn Reader,
-    /// The files that may be found.
-    allow: FileSet,
-    /// The files that count for the statistics.
-    scope: Option<&'a FileSet>,
-    language: StemmerLanguage,
-}
-
-impl Near<'_> {
+impl Retriever<'_> {
     /// The best chunk of each note, the best note first. `find` gives the best so many chunks.
-    fn nearest(
+    fn nearest_notes(
         &self,
         request: &RelatedRequest<'_>,
         find: impl Fn(usize) -> Result<Vec<ScoredChunk>, EngineError>,
@@ -164,14 +157,14 @@ impl Near<'_> {
         found
     }
 
-    fn by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
+    fn notes_by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
         let query = WordQuery { words: self.telling_words(rows, request)?, ..WordQuery::default() };
         if query.words.is_empty() {
             return Ok(Vec::new());
         }
         let Some(words) = self.reader.words(&query, self.language, self.scope)? else { return Ok(Vec::new()) };
         let most = words.most();
-        let mut best = self.nearest(request, |width| words.best(width, Some(&self.allow)))?;
+        let mut best = self.nearest_notes(request, |width| words.best(width, self.allow))?;
         best.iter_mut().for_each(|found| found.score /= most.max(f64::MIN_POSITIVE));
         Ok(best)
     }

@@ -9,7 +9,7 @@ use super::diversify::{diversify, left_of, spread};
 use super::expand::{Assistant, Expansion, Unassisted, expand};
 use super::fuse::rank;
 use super::late::{LateInteraction, StoredTokens};
-use super::named::{Named, Names, named_first};
+use super::named::{Named, named_first};
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
 use super::relevance::Relevance;
@@ -169,8 +169,7 @@ pub(crate) fn assisted_search(
     }
 
     let (limit, turn) = (request.limit, &request.turn);
-    let names = Names { files, allow: allow.as_ref(), language: config.stemmer };
-    let named = names.find(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
+    let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
     let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
     let assisted = assistant.map(|assistant| (texts.typed.as_str(), assistant));
@@ -332,8 +331,9 @@ impl Ranking<'_> {
         let mut width = self.config.candidates.max(self.limit);
         loop {
             go_on(self.turn)?;
-            let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
+            let by = (self.mode, self.vector);
             let (files, allow) = (self.retriever.reader.files(), self.retriever.allow);
+            let (mut candidates, more) = self.retriever.candidates(words, by, width, allow)?;
             drop_same_copies(&mut candidates, files, allow);
             let enough = left_of(&candidates, self.config.per_file) >= self.limit;
             if !enough && more && width < MAX_WIDTH {
@@ -341,7 +341,6 @@ impl Ranking<'_> {
                 continue;
             }
             if more && !self.parts.is_empty() {
-                let by = (self.mode, self.vector);
                 self.retriever.add_parts(&mut candidates, self.parts, words, by, width)?;
                 drop_same_copies(&mut candidates, files, allow);
             }
@@ -358,7 +357,6 @@ impl Ranking<'_> {
             }
             weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms, self.given, self.parts);
             if let Some(named) = &self.named {
-                let by = (self.mode, self.vector);
                 let known = candidates.len();
                 self.retriever.add_named(&mut candidates, &named.files, words, by, self.limit)?;
                 drop_same_copies(&mut candidates, files, allow);
