@@ -75,6 +75,11 @@ impl EngineError {
     }
 }
 
+/// What a store has, where it is not damaged: what is, is as if it were not there, and a check finds it.
+pub(crate) fn unless_damaged<T>(found: Result<Option<T>, EngineError>) -> Result<Option<T>, EngineError> {
+    found.or_else(|error| if error.is_damage() { Ok(None) } else { Err(error) })
+}
+
 impl From<FsError> for EngineError {
     fn from(error: FsError) -> Self {
         Self::other(error)

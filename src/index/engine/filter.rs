@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::error::EngineError;
+use super::error::{EngineError, unless_damaged};
 use super::facets::Facets;
 use super::file_set::{FileSet, FileTable};
 use super::reader::Reader;
@@ -160,13 +160,7 @@ impl Predicate {
                     if turn.is_over() {
                         return Err(EngineError::abandoned());
                     }
-                    // What is damaged meets nothing; a check finds it.
-                    let metadata = match reader.metadata(file) {
-                        Ok(Some(metadata)) => metadata,
-                        Ok(None) => continue,
-                        Err(error) if error.is_damage() => continue,
-                        Err(error) => return Err(error),
-                    };
+                    let Some(metadata) = unless_damaged(reader.metadata(file))? else { continue };
                     if has_compared(&metadata, key, ordering, with) {
                         meets.insert(file);
                     }

@@ -28,20 +28,20 @@ pub(crate) mod tests;
 mod update;
 mod writer;
 
-pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 #[cfg(test)]
-pub(crate) use bm25::{FIELDS, rounded_length};
+pub(crate) use bm25::FIELDS;
+pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 pub(crate) use bm25::{Statistics, TermWeight};
 pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
-pub use cosine::{Like, LikeWord, QueryVector, unpack};
 #[cfg(test)]
 pub(crate) use cosine::QueryVectorError;
+pub use cosine::{Like, LikeWord, QueryVector, unpack};
 pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use entry::FileInfo;
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
-pub(crate) use error::{Damage, EmbeddingId};
+pub(crate) use error::{Damage, EmbeddingId, unless_damaged};
 pub use file_set::FileSet;
 pub(crate) use file_set::FileTable;
 pub(crate) use filter::is_at_or_below;
@@ -52,7 +52,10 @@ pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use update::{FileUpdate, UpdatePart, embedded_context};
 pub(crate) use update::{NewChunk, first_heading};
-pub(crate) use writer::{Engine, Findings, PendingText};
 pub use writer::{Build, Built, ChangeBatch, Check, Upkeep, Writer};
+pub(crate) use writer::{Engine, Findings, PendingText};
+
+#[cfg(test)]
+pub(crate) use tests::rounded_length;
 
 pub(crate) use crate::models::ContentHash;

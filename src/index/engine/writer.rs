@@ -206,8 +206,7 @@ pub(crate) trait Engine: Send + Sync {
 
 /// A check of all stores as they were when it was made, to be run on any thread. It calls `go_on` after each step, some milliseconds
 /// of work, and ends when that says no: nothing is known then. It fails when a store cannot be read for another reason than damage.
-pub type Check =
-    Box<dyn FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<Findings>, EngineError> + Send + 'static>;
+pub type Check = Box<dyn FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<Findings>, EngineError> + Send + 'static>;
 
 /// Work that would hold the writer up, to be done on another thread and given up when the flag says so. What it gives, if it was not
 /// given up, goes to [`Upkeep::take_built`].

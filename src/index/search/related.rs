@@ -8,7 +8,9 @@ use super::retrieve::Retriever;
 use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
-use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery};
+use crate::index::engine::{
+    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, unless_damaged,
+};
 use crate::text::derive::words::{Stemming, plain_words};
 use crate::text::derive::{TextLanguage, stop_words};
 
@@ -187,11 +189,7 @@ impl Retriever<'_> {
         // What a note is called says more of it than a word in it.
         count(&request.file.title, 2);
         for row in rows {
-            match self.reader.chunk(*row) {
-                Ok(chunk) => chunk.iter().for_each(|chunk| count(&chunk.text, 1)),
-                Err(error) if error.is_damage() => {}
-                Err(error) => return Err(error),
-            }
+            unless_damaged(self.reader.chunk(*row))?.iter().for_each(|chunk| count(&chunk.text, 1));
         }
         let says_something = |word: &str| word.chars().any(char::is_alphabetic) && word.chars().nth(1).is_some();
         let mut counted: Vec<(usize, usize, String)> =

@@ -55,10 +55,10 @@ pub(crate) struct WordDocument {
 pub(crate) struct KeywordWriter {
     // Dropped before the writer, without which no merge comes to its end.
     merges: Merges,
-    index: Index,
-    writer: IndexWriter,
-    reader: IndexReader,
-    fields: ChunkFields,
+    pub(super) index: Index,
+    pub(super) writer: IndexWriter,
+    pub(super) reader: IndexReader,
+    pub(super) fields: ChunkFields,
 }
 
 // Replacing one 10-chunk note costs 11–16 ms of CPU from 1,000 to 100,000 chunks with one thread and 15 MB; with four
@@ -167,51 +167,6 @@ impl KeywordWriter {
         self.merges.rewrite(&mut self.writer)?;
         crash::point("words-rewritten");
         Ok(())
-    }
-
-    /// Merges all segments of the last commit, and waits for it.
-    #[cfg(test)]
-    pub(super) fn merge_all(&mut self) {
-        let all = self.index.searchable_segment_ids().expect("a list of segments");
-        self.writer.merge(&all).wait().expect("a merge");
-    }
-
-    /// The words of the last commit's segments, those of removed chunks too, and the files of the folder that are of none of them.
-    #[cfg(test)]
-    pub(super) fn on_disk(&self, folder: &Path) -> (std::collections::BTreeSet<String>, Vec<String>) {
-        self.reader.reload().expect("an index");
-        let mut words = std::collections::BTreeSet::new();
-        for segment in self.reader.searcher().segment_readers() {
-            for field in [self.fields.body, self.fields.own] {
-                let inverted = segment.inverted_index(field).expect("a field");
-                let mut terms = inverted.terms().stream().expect("a list of words");
-                while let Some((word, _)) = terms.next() {
-                    words.insert(String::from_utf8_lossy(word).into_owned());
-                }
-            }
-        }
-        let segments = self.index.searchable_segment_ids().expect("a list of segments");
-        let segments: Vec<String> = segments.iter().map(|id| id.uuid_string()).collect();
-        let names = std::fs::read_dir(folder).expect("a folder").flatten();
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let is_of_none = |name: &String| {
-            !name.contains("json")
-                && !name.ends_with(".lock")
-                && !segments.iter().any(|id| name.starts_with(id.as_str()))
-        };
-        (words, names.filter(is_of_none).collect())
-    }
-
-    /// The number of the commit that the writer found, and of the next operation.
-    #[cfg(test)]
-    pub(super) fn numbers(&self) -> (u64, u64) {
-        (self.writer.commit_opstamp(), self.writer.run(std::iter::empty()).expect("a number"))
-    }
-
-    /// How many segments the last commit has.
-    #[cfg(test)]
-    pub(super) fn segments(&self) -> usize {
-        self.index.searchable_segment_ids().expect("a list of segments").len()
     }
 
     /// What is checked of it, on whatever thread.
