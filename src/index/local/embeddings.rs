@@ -89,7 +89,12 @@ impl Embeddings {
     }
 
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
-    pub(super) fn change(&mut self, catalog: &Catalog, gone: &[ChunkEntry], added: &[Added]) -> Result<(), EngineError> {
+    pub(super) fn change(
+        &mut self,
+        catalog: &Catalog,
+        gone: &[ChunkEntry],
+        added: &[Added],
+    ) -> Result<(), EngineError> {
         for chunk in gone {
             let Some(content) = &chunk.content else { continue };
             if let Some(rows) = self.waiting.get_mut(content) {

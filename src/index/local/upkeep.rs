@@ -201,9 +201,7 @@ pub(super) fn compare(words: &KeywordSearcher, files: &FileTable) -> Result<(), 
     wanted.sort_unstable();
     match found == wanted {
         true => Ok(()),
-        false => {
-            Err(keyword::damaged(format!("it has {} passages, and the catalog {}", found.len(), wanted.len())))
-        }
+        false => Err(keyword::damaged(format!("it has {} passages, and the catalog {}", found.len(), wanted.len()))),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::reader::{CatalogReader, read_chunk, read_files, read_skipped};
 use super::schema::{Meta, damaged, open_reader};
-use super::vectors::StoredVector;
+use super::vectors::vector_checksum;
 use crate::index::engine::{ContentHash, EmbeddingId, EngineError, Findings};
 
 /// Files and embeddings of one step: some milliseconds of work.
@@ -35,9 +35,10 @@ pub(in crate::index::local) fn check(
     }
     let reader = CatalogReader { connection: open_reader(path, false)? };
     let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
-    let tables = reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let tables =
+        reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for table in tables {
-        check_pages(&reader, &table)?;
+        check_pages(&reader.connection, &format!("'{table}'"))?;
         if !go_on() {
             return Ok(None);
         }
@@ -61,10 +62,10 @@ pub(in crate::index::local) fn check(
     Ok(next.is_none().then_some(damaged))
 }
 
-/// SQLite's own check of a table and its indexes.
-fn check_pages(reader: &CatalogReader, table: &str) -> Result<(), EngineError> {
-    let check = format!("PRAGMA integrity_check('{table}')");
-    let found: String = reader.connection.query_row(&check, [], |row| row.get(0))?;
+/// SQLite's own check, as its argument says: of a table and its indexes, or of all to the first error.
+pub(super) fn check_pages(connection: &Connection, argument: &str) -> Result<(), EngineError> {
+    let check = format!("PRAGMA integrity_check({argument})");
+    let found: String = connection.query_row(&check, [], |row| row.get(0))?;
     if found == "ok" { Ok(()) } else { Err(damaged(found)) }
 }
 
@@ -104,17 +105,17 @@ fn check_vectors(
     findings: &mut Findings,
     damaged: &mut Vec<EmbeddingId>,
 ) -> Result<Option<i64>, EngineError> {
-    let mut select = reader
-        .connection
-        .prepare_cached("SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+    let mut select = reader.connection.prepare_cached(
+        "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
+    )?;
     let mut rows = select.query([after, i64::from(VECTORS)])?;
     let mut last = None;
     while let Some(row) = rows.next()? {
         let (id, model): (i64, i64) = (row.get(0)?, row.get(1)?);
         let (content, bytes): ([u8; 16], _) = (row.get(2)?, row.get_ref(4)?.as_blob());
         let bytes = bytes.map_err(rusqlite::Error::from)?;
-        let stored = StoredVector { model, content: &content, checksum: row.get(3)?, bytes };
-        let (whole, content) = (stored.is_whole(), ContentHash::from_bytes(content));
+        let whole = vector_checksum(model, &content, bytes) == row.get::<_, i64>(3)?;
+        let content = ContentHash::from_bytes(content);
         let named = EmbeddingId { model, content };
         match whole {
             false => damaged.push(named),

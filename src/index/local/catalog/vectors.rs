@@ -13,23 +13,7 @@ use crate::index::engine::{ContentHash, EmbeddingId, EngineError, pack, packed_b
 use crate::index::local::vectors::Row;
 use crate::models::{EmbeddedText, PackedTokens};
 
-/// An embedding as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredVector<'a> {
-    pub model: i64,
-    pub content: &'a [u8],
-    pub checksum: i64,
-    pub bytes: &'a [u8],
-}
-
-impl StoredVector<'_> {
-    /// Whether it is what was written.
-    pub(super) fn is_whole(&self) -> bool {
-        vector_checksum(self.model, self.content, self.bytes) == self.checksum
-    }
-}
-
-fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
+pub(super) fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
     Checksum::default().number(model).bytes(content).bytes(bytes).long()
 }
 
@@ -74,9 +58,8 @@ fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> 
     let found = select
         .query_row(params![content, model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
         .optional()?;
-    let whole =
-        |(checksum, bytes): &(i64, Vec<u8>)| StoredVector { model, content, checksum: *checksum, bytes }.is_whole();
-    Ok(found.filter(whole).map(|(_, bytes)| bytes))
+    let whole = found.filter(|(checksum, bytes)| vector_checksum(model, content, bytes) == *checksum);
+    Ok(whole.map(|(_, bytes)| bytes))
 }
 
 impl Catalog {
@@ -107,12 +90,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vector(
-        &self,
-        model: i64,
-        dimension: usize,
-        content: &ContentHash,
-    ) -> Result<Option<Vec<f16>>, EngineError> {
+    pub fn vector(&self, model: i64, dimension: usize, content: &ContentHash) -> Result<Option<Vec<f16>>, EngineError> {
         let stored = stored_vector(&self.connection, model, content)?;
         Ok(stored.and_then(|bytes| unpack(vector_of(&bytes, dimension)?, dimension)))
     }
@@ -131,10 +109,10 @@ impl Catalog {
             while let Some(row) = rows.next()? {
                 let (content, bytes) = (row.get_ref(2)?.as_blob(), row.get_ref(4)?.as_blob());
                 let (content, bytes) = (content.map_err(rusqlite::Error::from)?, bytes.map_err(rusqlite::Error::from)?);
-                let stored = StoredVector { model: row.get(1)?, content, checksum: row.get(3)?, bytes };
+                let (of, checksum): (i64, i64) = (row.get(1)?, row.get(3)?);
                 match vector_of(bytes, dimension).and_then(|bytes| unpack(bytes, dimension)) {
-                    _ if !stored.is_whole() => damaged.push(row.get::<_, i64>(0)?),
-                    Some(vector) if stored.model == model => drop(by_content.insert(content.to_owned(), vector)),
+                    _ if vector_checksum(of, content, bytes) != checksum => damaged.push(row.get::<_, i64>(0)?),
+                    Some(vector) if of == model => drop(by_content.insert(content.to_owned(), vector)),
                     _ => {}
                 }
             }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::check::check_pages;
 use super::reader::{
     CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
 };
-use super::schema::{BUSY_TIMEOUT, Meta, damaged, log_bytes, open};
+use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry, FileInfo, FileUpdate};
@@ -88,8 +89,7 @@ impl Catalog {
     /// # Errors
     /// When it finds damage.
     pub fn check(&self) -> Result<(), EngineError> {
-        let found: String = self.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-        if found == "ok" { Ok(()) } else { Err(damaged(found)) }
+        check_pages(&self.connection, "1")
     }
 
     /// Reads every file and its chunks.

@@ -4,7 +4,7 @@
 //! the answer is to build the graph again.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::graph::{Graph, Layer, Lists};
@@ -15,9 +15,6 @@ use crate::base::fs::crash;
 /// The name and the version of the format; another version is another eight bytes.
 const MAGIC: &[u8; 8] = b"mvgraph1";
 const FILE_NAME: &str = "vectors.graph";
-
-/// BLAKE3 is at its fastest on pieces of this size and above.
-const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A saved graph that cannot be written or used. A graph is a cache: the answer to any of these is to build it again.
 #[derive(Debug, thiserror::Error)]
@@ -80,11 +77,7 @@ impl Graph {
             // Always the same name, so that what a killed process left there is written over.
             let beside = path.with_extension("new");
             let mut file = File::create(&beside)?;
-            let hashing = Hashing { out: &mut file, hash: blake3::Hasher::new() };
-            let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);
-            self.write(&mut out)?;
-            let Hashing { out, hash } = out.into_inner().map_err(|failed| failed.into_error())?;
-            out.write_all(hash.finalize().as_bytes())?;
+            file.write_all(&self.to_bytes())?;
             crash::point("graph-written");
             file.sync_all()?;
             crash::point("graph-synced");
@@ -133,30 +126,31 @@ impl Graph {
     /// [`GraphError::Io`] when the file cannot be read, [`GraphError::Damaged`] when it is not what was written.
     pub fn check(dir: &Path) -> Result<(), GraphError> {
         let path = dir.join(FILE_NAME);
-        match hash_fits(&path) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
+        match fs::read(&path) {
+            Ok(bytes) if content(&bytes).is_ok() => Ok(()),
+            Ok(_) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(GraphError::Io { operation: "read", path, source }),
         }
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(MAGIC)?;
-        let numbers = [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize];
-        for number in numbers {
-            out.write_all(&(number as u64).to_le_bytes())?;
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        for number in [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize] {
+            bytes.extend((number as u64).to_le_bytes());
         }
-        write_all(out, &self.codes, |value| value.to_le_bytes())?;
-        write_all(out, &self.chunks.starts, |start| start.to_le_bytes())?;
-        write_all(out, &self.chunks.items, |chunk| chunk.to_le_bytes())?;
+        put(&mut bytes, &self.codes, |value| value.to_le_bytes());
+        put(&mut bytes, &self.chunks.starts, |start| start.to_le_bytes());
+        put(&mut bytes, &self.chunks.items, |chunk| chunk.to_le_bytes());
         for layer in &self.layers {
             for list in [&layer.nodes, &layer.links.starts, &layer.links.items] {
-                out.write_all(&(list.len() as u64).to_le_bytes())?;
-                write_all(out, list, |number| number.to_le_bytes())?;
+                bytes.extend((list.len() as u64).to_le_bytes());
+                put(&mut bytes, list, |number| number.to_le_bytes());
             }
         }
-        Ok(())
+        let hash = blake3::hash(&bytes);
+        bytes.extend(hash.as_bytes());
+        bytes
     }
 }
 
@@ -167,41 +161,14 @@ impl VectorSet {
     }
 }
 
-/// Whether a file ends with the hash of all that is before.
-fn hash_fits(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let Some(length) = file.metadata()?.len().checked_sub(32) else { return Ok(false) };
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader((&mut file).take(length))?;
-    let mut hash = Vec::new();
-    file.read_to_end(&mut hash)?;
-    Ok(hash == hasher.finalize().as_bytes())
+fn put<T: Copy, const N: usize>(bytes: &mut Vec<u8>, items: &[T], encoded: impl Fn(T) -> [u8; N]) {
+    items.iter().for_each(|&item| bytes.extend(encoded(item)));
 }
 
-fn write_all<T: Copy, const N: usize>(
-    out: &mut impl Write,
-    items: &[T],
-    bytes: impl Fn(T) -> [u8; N],
-) -> io::Result<()> {
-    items.iter().try_for_each(|&item| out.write_all(&bytes(item)))
-}
-
-/// Hashes what passes through.
-struct Hashing<W> {
-    out: W,
-    hash: blake3::Hasher,
-}
-
-impl<W: Write> Write for Hashing<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+/// What is before the hash that a file ends with, where it fits.
+fn content(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let (content, hash) = bytes.split_last_chunk::<32>().ok_or("it is too short")?;
+    if blake3::hash(content) != *hash { Err("its checksum is wrong") } else { Ok(content) }
 }
 
 /// Makes the rename itself survive a power cut, where folders can be synced.
@@ -212,11 +179,7 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Reads a graph. After the hash has been verified the structure is checked too, so that no file, whoever wrote it, can make
 /// a search run out of bounds.
 pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
-    let (content, hash) = bytes.split_last_chunk::<32>().ok_or("it is too short")?;
-    if blake3::hash(content) != *hash {
-        return Err("its checksum is wrong");
-    }
-    let mut input = Input { rest: content };
+    let mut input = Input { rest: content(bytes)? };
     if input.take(MAGIC.len())? != MAGIC {
         return Err("it has another format");
     }
