@@ -194,12 +194,7 @@ pub(super) fn misread(
         let near =
             near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
         if near.is_some() || !found || *bracketed {
-            said.push(Misread::Property(UnknownName {
-                kind: UnknownKind::Property,
-                name: key.clone(),
-                nearest: near,
-                there: Vec::new(),
-            }));
+            said.push(Misread::Property(UnknownName::new(UnknownKind::Property, key, near)));
         }
     }
     Ok(said)
@@ -260,6 +255,12 @@ pub struct UnknownName {
     pub nearest: Option<String>,
     /// Of collections all that there are, in alphabetical order.
     pub there: Vec<String>,
+}
+
+impl UnknownName {
+    fn new(kind: UnknownKind, name: &str, nearest: Option<String>) -> Self {
+        Self { kind, name: name.to_owned(), nearest, there: Vec::new() }
+    }
 }
 
 /// What may be named.
@@ -374,7 +375,7 @@ fn unknown_of_turns(
         }
         _ => return Ok(None),
     };
-    Ok(Some(UnknownName { kind, name: name.clone(), nearest, there: Vec::new() }))
+    Ok(Some(UnknownName::new(kind, name, nearest)))
 }
 
 /// `2026-01-05-loans` without the day.
@@ -392,20 +393,13 @@ pub(crate) fn unknown_collection(name: &str, files: &FileTable, scope: Option<&F
     let mut there = files.facets().collection_names(scope);
     there.sort_unstable();
     (!there.contains(&name)).then(|| UnknownName {
-        kind: UnknownKind::Collection,
-        name: name.to_owned(),
-        nearest: nearest(name, &there),
-        there: there.into_iter().map(str::to_owned).collect(),
+        there: there.iter().map(|name| (*name).to_owned()).collect(),
+        ..UnknownName::new(UnknownKind::Collection, name, nearest(name, &there))
     })
 }
 
 fn unknown_tag(typed: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
     let (wanted, there) = (folded(typed.trim_start_matches('#')), files.facets().tag_names(scope));
     let known = there.iter().any(|tag| is_at_or_below(tag, &wanted));
-    (!known).then(|| UnknownName {
-        kind: UnknownKind::Tag,
-        name: typed.to_owned(),
-        nearest: nearest(&wanted, &there),
-        there: Vec::new(),
-    })
+    (!known).then(|| UnknownName::new(UnknownKind::Tag, typed, nearest(&wanted, &there)))
 }

@@ -343,15 +343,7 @@ impl Batches {
 }
 
 /// What became of a batch.
-pub(super) struct BatchReport {
-    /// The number of the model.
-    model: u64,
-    /// The number of the batch.
-    batch: u64,
-    event: BatchEvent,
-}
-
-enum BatchEvent {
+pub(super) enum BatchEvent {
     /// It is handed over, and is like that.
     Status(String),
     /// It has ended, and its answers cannot be fetched for this reason; that is tried again.
@@ -362,7 +354,7 @@ enum BatchEvent {
 
 /// How a batch ended.
 #[derive(Default)]
-struct BatchEnd {
+pub(super) struct BatchEnd {
     /// The file of requests, where it was handed over.
     file: Option<String>,
     /// The other files at the service; `None` where the batch itself may go on there.
@@ -411,7 +403,7 @@ impl BatchRun {
     }
 
     fn report(&self, event: BatchEvent) {
-        let _ = self.messages.send(WorkerMessage::Batch(BatchReport { model: self.model, batch: self.number, event }));
+        let _ = self.messages.send(WorkerMessage::Batch { model: self.model, batch: self.number, event });
     }
 
     fn follow(&self, start: BatchStart, end: &mut BatchEnd) -> Result<(), Break> {
@@ -557,8 +549,7 @@ impl Worker<'_> {
     }
 
     /// Takes what became of a batch.
-    pub(super) fn take_batch(&mut self, report: BatchReport) -> Result<(), EngineError> {
-        let BatchReport { model: number, batch, mut event } = report;
+    pub(super) fn take_batch(&mut self, number: u64, batch: u64, mut event: BatchEvent) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
         let Some(lane) = lanes.find(|lane| lane.number == number) else { return Ok(()) };
         let model = lane.model.embedder.fingerprint();

@@ -125,26 +125,19 @@ impl Freshness {
                 }
                 while state.heard < needed {
                     let lost = |since: Instant| since.elapsed() > COOKIE_LOST;
-                    state = if state.made < needed && state.under_way.is_none_or(lost) {
-                        match self.make_cookie(state) {
-                            Some(state) => state,
-                            None => return Some(false),
-                        }
-                    } else {
-                        match self.wait_on(state, by) {
-                            Some(state) => state,
-                            None => return Some(false),
-                        }
+                    let next = match state.made < needed && state.under_way.is_none_or(lost) {
+                        true => self.make_cookie(state),
+                        false => self.wait_on(state, by),
                     };
+                    let Some(next) = next else { return Some(false) };
+                    state = next;
                 }
                 state.told
             }
         };
         while state.served < told {
-            match self.wait_on(state, by) {
-                Some(woken) => state = woken,
-                None => return Some(false),
-            }
+            let Some(woken) = self.wait_on(state, by) else { return Some(false) };
+            state = woken;
         }
         Some(true)
     }

@@ -237,8 +237,7 @@ const RACY_NS: i64 = 2_000_000_000;
 
 /// Compares what a scan found with what the catalog knows of the same places. With `distrust`, every file is read.
 pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, distrust: bool) -> Plan {
-    let mut known: HashMap<&VaultPath, &FileEntry> =
-        known.map(|file| (&file.path, file.as_ref())).collect();
+    let mut known: HashMap<&VaultPath, &FileEntry> = known.map(|file| (&file.path, file.as_ref())).collect();
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();
     for found in &scan.files {
         let same = known.remove(&found.path).is_some_and(|file| {

@@ -410,9 +410,6 @@ fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Sh
                 keep_for_later(model, shared);
             }
             Ok(WorkerMessage::Former { model, .. }) if shared.embedder().is_none() => keep_for_later(model, shared),
-            Ok(WorkerMessage::DropKept { done }) => {
-                let _ = done.send(Err(RefusedError(UNWRITABLE.into())));
-            }
             Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError(UNWRITABLE.into())));
             }

@@ -35,16 +35,11 @@ pub(super) struct Verifying {
     running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// The number of the check that runs, or ran last.
     run: u64,
-    waiting: Vec<Sender<Verified>>,
+    pub(super) waiting: Vec<Sender<Verified>>,
     last: Option<Instant>,
 }
 
 impl Verifying {
-    /// Those who wait for a result that does not come.
-    pub(super) fn take_waiting(&mut self) -> Vec<Sender<Verified>> {
-        std::mem::take(&mut self.waiting)
-    }
-
     /// Ends a check under way.
     pub(super) fn stop(&mut self) {
         if let Some((thread, stop)) = self.running.take() {
