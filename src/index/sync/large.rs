@@ -6,13 +6,11 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::backlog::Lane;
 use super::prepare::PreparedFile;
-use super::reading::read_file;
 use super::worker::{Worker, WorkerMessage};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::index::engine::{EngineError, FileEntry, FileUpdate};
 use crate::text::derive::TextLanguage;
-use crate::text::derive::words::Stemming;
 use crate::vault::disk::Stamp;
 
 /// Reading this much takes a tenth of a second on a slow machine, and parsing and cutting it is most of it.
@@ -116,12 +114,11 @@ impl Worker<'_> {
         }
         // The next one is read when the stores have the one before, so that memory holds one.
         let Some(path) = self.large.waiting.pop_front() else { return Ok(false) };
-        let (options, messages, known) = (self.options.clone(), self.messages.clone(), self.store.file(&path).cloned());
-        let mut stemming = Stemming::new(self.store.stemmer());
+        let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
         let (sender, outcome) = channel();
         self.large.reading = Some((path.clone(), outcome));
         std::thread::spawn(move || {
-            let outcome = read_file(&options, path, known.as_deref(), &mut stemming);
+            let outcome = reading.read(path, known.as_deref(), &mut reading.stemming());
             let _ = sender.send(outcome);
             let _ = messages.send(WorkerMessage::LargeRead);
         });

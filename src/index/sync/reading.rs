@@ -2,18 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::backlog::Lane;
 use super::prepare::{FileReading, PreparedFile, prepare};
-use super::syncer::SyncOptions;
 use super::worker::Worker;
+use crate::base::clock::Clock;
+use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::index::engine::{EngineError, FileEntry};
 use crate::text::derive::words::Stemming;
-use crate::vault::disk::{Change, Scan, is_note, scan};
+use crate::vault::attachments::AttachmentReader;
+use crate::vault::disk::{Change, NoteRules, Scan, is_note, scan};
 
 /// Maximum time that a batch reads, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -25,22 +28,45 @@ const LARGEST_BATCH: usize = 4096;
 /// Target time of all that is done of a batch, until it can be found.
 const BATCH_GOAL: Duration = Duration::from_millis(200);
 
-/// Reads a file. One note that the parser fails on must not keep all others from being found.
-pub(super) fn read_file(
-    options: &SyncOptions,
-    path: VaultPath,
-    known: Option<&FileEntry>,
-    stemming: &mut Stemming,
-) -> PreparedFile {
-    let SyncOptions { root, rules, attachments, index, clock, .. } = options;
-    let from = FileReading { root, rules, max_bytes: index.max_file_bytes, attachments };
-    let read = || prepare(&from, path.clone(), known, stemming, clock.now());
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
-    })
+/// What reading a file takes. It goes to whatever thread does it, which may be at work still when the lock is let go of.
+pub(super) struct Reading {
+    root: PathBuf,
+    rules: NoteRules,
+    max_bytes: u64,
+    attachments: Arc<AttachmentReader>,
+    stemmer: StemmerLanguage,
+    clock: Clock,
+}
+
+impl Reading {
+    pub(super) fn stemming(&self) -> Stemming {
+        Stemming::new(self.stemmer)
+    }
+
+    /// Reads a file. One note that the parser fails on must not keep all others from being found.
+    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
+        let now = self.clock.now();
+        let Self { root, rules, max_bytes, attachments, .. } = self;
+        let from = FileReading { root, rules, max_bytes: *max_bytes, attachments };
+        let read = || prepare(&from, path.clone(), known, stemming, now);
+        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+            PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
+        })
+    }
 }
 
 impl Worker<'_> {
+    pub(super) fn reading(&self) -> Reading {
+        Reading {
+            root: self.options.root.clone(),
+            rules: self.options.rules.clone(),
+            max_bytes: self.options.index.max_file_bytes,
+            attachments: Arc::clone(&self.options.attachments),
+            stemmer: self.store.stemmer(),
+            clock: self.options.clock.clone(),
+        }
+    }
+
     /// Compares the whole vault with the index, and queues what has changed behind what waits already; with `distrust`, all
     /// files. Says whether it could be compared: what a vault holds that is unmounted or moved is unknown, not gone.
     pub(super) fn look(&mut self, distrust: bool) -> Result<bool, EngineError> {
@@ -137,17 +163,17 @@ impl Worker<'_> {
         let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
-        let (options, stemmer) = (self.options, self.store.stemmer());
+        let reading = self.reading();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {
             let work = || {
-                let mut stemming = Stemming::new(stemmer);
+                let mut stemming = reading.stemming();
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some((path, _)) = taken.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
                         break;
                     };
-                    let outcome = read_file(options, path.clone(), known[at].as_deref(), &mut stemming);
+                    let outcome = reading.read(path.clone(), known[at].as_deref(), &mut stemming);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
                 }
             };

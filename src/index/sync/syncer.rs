@@ -72,7 +72,7 @@ impl Syncer {
         let worker = (messages.clone(), Arc::clone(&shared), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             let (messages, shared, stop) = worker;
-            let running = || run(&Arc::new(options), &messages, &receiver, &shared, &stop);
+            let running = || run(options, &messages, &receiver, &shared, &stop);
             let ended = catch_unwind(AssertUnwindSafe(running));
             shared.update(|progress| match ended {
                 Ok(()) => progress.phase = Phase::Stopped,
@@ -260,7 +260,7 @@ impl Drop for Syncer {
 }
 
 fn run(
-    options: &Arc<SyncOptions>,
+    options: SyncOptions,
     messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
@@ -273,7 +273,7 @@ fn run(
     while !stop.load(Ordering::Relaxed) {
         // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
         if Identity::of_vault(&options.root).is_none() {
-            show_missing(shared, Some(missing(options)));
+            show_missing(shared, Some(missing(&options)));
             wait_or_stop(RETRY_PLACE, receiver, shared, stop);
             continue;
         }
@@ -284,7 +284,7 @@ fn run(
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let store = options.engine.open(distrust)?;
-            work(options, store, healed, messages, receiver, shared)
+            work(&options, store, healed, messages, receiver, shared)
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
@@ -292,7 +292,7 @@ fn run(
             Ok(Err(error)) => {
                 let damage = error.damage().cloned();
                 if damage.is_none() {
-                    search_at_rest(options, shared);
+                    search_at_rest(&options, shared);
                     fail(
                         shared,
                         format!("the index in {} cannot be kept up to date: {error}", options.engine.location()),
@@ -339,7 +339,7 @@ const RETRY_PLACE: Duration = Duration::from_secs(1);
 
 /// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
 fn work(
-    options: &Arc<SyncOptions>,
+    options: &SyncOptions,
     store: Box<dyn Writer>,
     healed: bool,
     messages: &Sender<WorkerMessage>,

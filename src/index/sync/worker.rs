@@ -95,7 +95,7 @@ pub(super) enum Next {
 
 /// The writer: the stores, and what is still to be done to them.
 pub(super) struct Worker<'a> {
-    pub(super) options: &'a Arc<SyncOptions>,
+    pub(super) options: &'a SyncOptions,
     pub(super) store: Box<dyn Writer>,
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<WorkerMessage>,
@@ -134,7 +134,7 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        options: &'a Arc<SyncOptions>,
+        options: &'a SyncOptions,
         store: Box<dyn Writer>,
         messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,
