@@ -1,6 +1,6 @@
 //! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
 
-use memory_vault::index::engine::{ChangeBatch, FileUpdate, Reader};
+use memory_vault::index::engine::{ChangeBatch, FileUpdate, Reader, Writer};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{Visible, search};
 use memory_vault::index::sync::{FileReading, PreparedFile, prepare};

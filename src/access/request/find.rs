@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::assist::AssistedRequest;
 use super::{Budget, ReadScope, RequestError, share};
 use crate::base::config::{Mode, SearchConfig};
-use crate::index::engine::{EngineError, FileEntry};
+use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
     Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp, SearchRequest,
     Unassisted, UnknownKind, assisted_search, related, search, snippet, snippet_around,
@@ -81,7 +81,8 @@ impl ReadScope {
                 None
             }
             Some(Degraded::Unknown(unknown)) => {
-                let is_filter = request.filter.collection.as_ref() == Some(&unknown.name);
+                let wanted = Predicate::Collection(unknown.name.clone());
+                let is_filter = request.filter.conditions.iter().any(|condition| condition.wanted == wanted);
                 (is_filter && unknown.kind == UnknownKind::Collection).then(|| unknown.there.clone())
             }
             _ => None,

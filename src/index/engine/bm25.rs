@@ -83,26 +83,11 @@ impl TermWeight {
         self.weight
     }
 
-    /// With how often the term occurs in the field, and the [`rounded_length`] of the field.
+    /// With how often the term occurs in the field, and the length of the field as it is stored: in one byte, four bits
+    /// of which are the value.
     pub(crate) fn score(&self, frequency: u32, length: u32) -> f64 {
         let frequency = f64::from(frequency);
         let norm = K1 * (1.0 - B + B * f64::from(length) / self.average_length.max(1.0));
         self.weight * frequency / (frequency + norm)
     }
-}
-
-/// Lengths up to this are kept as they are.
-#[cfg(test)]
-const EXACT_LENGTHS: u32 = 24;
-
-/// The length of a field as scores count it: in one byte, four bits of which are the value, as Lucene and tantivy store it
-/// (`SmallFloat.intToByte4`).
-#[cfg(test)]
-pub(crate) fn rounded_length(words: u32) -> u32 {
-    if words < EXACT_LENGTHS {
-        return words;
-    }
-    let rest = words - EXACT_LENGTHS;
-    let dropped = rest.max(1).ilog2().saturating_sub(3);
-    EXACT_LENGTHS + (rest >> dropped << dropped)
 }

@@ -6,6 +6,7 @@ use super::cosine::QueryVector;
 use super::error::EngineError;
 use super::file_set::{FileSet, FileTable};
 use super::query_terms::{PreparedWords, ScoredChunk};
+use super::reader::Reader;
 
 /// What candidates are asked for.
 pub struct CandidateQuery<'a> {
@@ -47,21 +48,9 @@ pub struct Candidates {
     pub more: bool,
 }
 
-type Nearest<'a> = dyn Fn(&QueryVector, usize, Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> + 'a;
-type Cosines<'a> = dyn Fn(&QueryVector, &[u64]) -> Result<Vec<Option<f64>>, EngineError> + 'a;
-
-/// What a [reader](super::Reader) is asked by meaning.
-pub(super) struct VectorSide<'a> {
-    pub(super) nearest: &'a Nearest<'a>,
-    pub(super) cosines: &'a Cosines<'a>,
-}
-
 /// Asks both sides, cuts each to its best, and has each score what the other has found.
-pub(super) fn collect(
-    query: CandidateQuery<'_>,
-    files: &FileTable,
-    meaning: &VectorSide<'_>,
-) -> Result<Candidates, EngineError> {
+pub(super) fn collect<R: Reader + ?Sized>(query: CandidateQuery<'_>, reader: &R) -> Result<Candidates, EngineError> {
+    let files = reader.files();
     let CandidateQuery { words, by_words, best, vector, width, allow } = query;
     let mut more = false;
     let mut chunks: BTreeMap<u64, CandidateChunk> = BTreeMap::new();
@@ -79,14 +68,14 @@ pub(super) fn collect(
         put(&best, |chunk, score| chunk.keyword = Some(score));
     }
     if let Some(vector) = vector {
-        let mut near = (meaning.nearest)(vector, width, allow)?;
+        let mut near = reader.nearest(vector, width, allow)?;
         more |= cut(&mut near, width, files);
         put(&near, |chunk, score| chunk.semantic = Some(score));
     }
     let mut chunks: Vec<CandidateChunk> = chunks.into_values().collect();
     if let (Some(vector), Some(words)) = (vector, words) {
         if by_words {
-            fill(&mut chunks, |chunk| &mut chunk.semantic, |rows| (meaning.cosines)(vector, rows))?;
+            fill(&mut chunks, |chunk| &mut chunk.semantic, |rows| reader.cosines(vector, rows))?;
         }
         fill(&mut chunks, |chunk| &mut chunk.keyword, |rows| words.scores(rows))?;
         // What the words' conditions rule out.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::models::ContentHash;
 
@@ -74,9 +75,20 @@ impl EngineError {
     }
 }
 
+/// What a store has, where it is not damaged: what is, is as if it were not there, and a check finds it.
+pub(crate) fn unless_damaged<T>(found: Result<Option<T>, EngineError>) -> Result<Option<T>, EngineError> {
+    found.or_else(|error| if error.is_damage() { Ok(None) } else { Err(error) })
+}
+
+impl From<FsError> for EngineError {
+    fn from(error: FsError) -> Self {
+        Self::other(error)
+    }
+}
+
 /// What is wrong with a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Damage {
+pub enum Damage {
     /// The catalog, of which all else is made, for the reason given.
     Catalog(String),
     /// The words, for the reason given.
@@ -89,11 +101,11 @@ pub(crate) enum Damage {
 
 /// Names a stored embedding, in whatever engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct EmbeddingId {
+pub struct EmbeddingId {
     /// The [number](crate::models::Fingerprint::number) of the model that made it.
-    pub(crate) model: i64,
+    pub model: i64,
     /// The text that it was made of.
-    pub(crate) content: ContentHash,
+    pub content: ContentHash,
 }
 
 impl Damage {

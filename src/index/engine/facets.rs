@@ -112,7 +112,7 @@ impl Facets {
 
     /// The files that are called so, or have such a property.
     pub fn labelled(&self, label: Label) -> FileSet {
-        self.labels.files(label)
+        self.labels.files(label).collect()
     }
 
     /// Whether a file of a scope (all when `None`) has a label.
@@ -264,18 +264,15 @@ impl Default for LabelIndex {
 
 impl LabelIndex {
     /// The files with a label.
-    pub(super) fn files(&self, label: Label) -> FileSet {
+    pub(super) fn files(&self, label: Label) -> impl Iterator<Item = u32> + '_ {
         let part = &self.parts[part_of(label)];
         let first = part.partition_point(|(other, _)| *other < label);
-        part[first..].iter().take_while(|(other, _)| *other == label).map(|(_, file)| *file).collect()
+        part[first..].iter().take_while(move |(other, _)| *other == label).map(|(_, file)| *file)
     }
 
     /// Whether a file of a scope (all when `None`) has a label.
     pub(super) fn has(&self, label: Label, scope: Option<&FileSet>) -> bool {
-        let part = &self.parts[part_of(label)];
-        let first = part.partition_point(|(other, _)| *other < label);
-        let mut with = part[first..].iter().take_while(|(other, _)| *other == label);
-        with.any(|(_, file)| scope.is_none_or(|scope| scope.contains(*file)))
+        self.files(label).any(|file| scope.is_none_or(|scope| scope.contains(file)))
     }
 
     pub(super) fn insert(&mut self, labels: &[Label], file: u32) {
@@ -315,10 +312,10 @@ mod tests {
         let before = index.clone();
         index.remove(&labels[..5], 1);
         index.remove(&labels[..1], 7);
-        let files = |index: &LabelIndex, at: usize| index.files(labels[at]).iter().collect::<Vec<_>>();
+        let files = |index: &LabelIndex, at: usize| index.files(labels[at]).collect::<Vec<_>>();
         assert_eq!([files(&before, 0), files(&before, 4999)], [vec![1, 2], vec![1]]);
         assert_eq!([files(&index, 0), files(&index, 7), files(&index, 4999)], [vec![2], vec![1, 2], vec![1]]);
-        assert!(index.files(Label::from_bits(1)).is_empty());
+        assert!(index.files(Label::from_bits(1)).next().is_none());
         let two: FileSet = [2].into_iter().collect();
         assert_eq!([1, 7].map(|at| index.has(labels[at], Some(&two))), [true; 2]);
         assert!(index.has(labels[4999], None) && !index.has(labels[4999], Some(&two)));

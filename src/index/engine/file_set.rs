@@ -148,6 +148,11 @@ impl FileTable {
         self.by_id.values()
     }
 
+    /// Those of a set that are so.
+    pub(crate) fn which(&self, set: &FileSet, is_so: impl Fn(&FileEntry) -> bool) -> FileSet {
+        set.iter().filter(|file| self.get(*file).is_some_and(|file| is_so(file))).collect()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.by_id.len()

@@ -15,47 +15,47 @@
 
 mod bm25;
 mod candidates;
-mod condition;
 mod cosine;
 mod entry;
 mod error;
 mod facets;
 mod file_set;
 mod filter;
-mod layer;
 mod query_terms;
 mod reader;
 #[cfg(test)]
 pub(crate) mod tests;
 mod update;
-mod upkeep;
 mod writer;
 
-pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 #[cfg(test)]
-pub(crate) use bm25::{FIELDS, rounded_length};
+pub(crate) use bm25::FIELDS;
+pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 pub(crate) use bm25::{Statistics, TermWeight};
 pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
-pub(crate) use condition::is_at_or_below;
-pub use condition::{Condition, Predicate};
-pub use cosine::{Like, LikeWord, unpack};
-pub(crate) use cosine::{QueryVector, QueryVectorError, pack, packed_bytes, rounded};
+#[cfg(test)]
+pub(crate) use cosine::QueryVectorError;
+pub use cosine::{Like, LikeWord, QueryVector, unpack};
+pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use entry::FileInfo;
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
-pub(crate) use error::{Damage, EmbeddingId};
+pub(crate) use error::{Damage, EmbeddingId, unless_damaged};
 pub use file_set::FileSet;
 pub(crate) use file_set::FileTable;
-pub use filter::Filter;
+pub(crate) use filter::is_at_or_below;
+pub use filter::{Condition, Filter, Predicate};
 pub use query_terms::Field;
 pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery};
 pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use update::{FileUpdate, UpdatePart, embedded_context};
 pub(crate) use update::{NewChunk, first_heading};
-pub(crate) use upkeep::{Build, Built, Check, Findings, Upkeep};
-pub use writer::ChangeBatch;
-pub(crate) use writer::{Engine, PendingText, Writer};
+pub use writer::{Build, Built, ChangeBatch, Check, Upkeep, Writer};
+pub(crate) use writer::{Engine, Findings, PendingText};
+
+#[cfg(test)]
+pub(crate) use tests::rounded_length;
 
 pub(crate) use crate::models::ContentHash;

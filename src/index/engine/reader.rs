@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::bm25::Statistics;
-use super::candidates::{CandidateQuery, Candidates, VectorSide, collect};
-use super::condition::FilteredFiles;
+use super::candidates::{CandidateQuery, Candidates, collect};
 use super::cosine::{Like, LikeWord, QueryVector};
 use super::entry::FileEntry;
 use super::error::EngineError;
@@ -69,13 +68,7 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When a store cannot be read, or nobody waits any more.
     fn resolve(&self, filter: &Filter, turn: &Turn) -> Result<Option<FileSet>, EngineError> {
-        let summaries_since_ms = filter.summaries_since_ms;
-        filter.resolve(&FilteredFiles {
-            files: self.files(),
-            metadata: &|file| self.metadata(file),
-            summaries_since_ms,
-            turn,
-        })
+        filter.resolve(self, turn)
     }
 
     /// The best chunks by words and by meaning, each scored on both where both are asked: all that the first stage of a search asks of
@@ -84,9 +77,7 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// As [`Reader::nearest`] and [`PreparedWords::best`].
     fn candidates(&self, query: CandidateQuery<'_>) -> Result<Candidates, EngineError> {
-        let nearest = |vector: &QueryVector, k: usize, allow: Option<&FileSet>| self.nearest(vector, k, allow);
-        let cosines = |vector: &QueryVector, rows: &[u64]| self.cosines(vector, rows);
-        collect(query, self.files(), &VectorSide { nearest: &nearest, cosines: &cosines })
+        collect(query, self)
     }
 
     /// Whether words can be asked for; not while they are damaged.

@@ -186,42 +186,6 @@ pub fn embedded_context(title: &str, heading_path: &[String]) -> String {
 }
 
 #[cfg(test)]
-impl FileUpdate {
-    /// What a note with a text brings, as if it had just been read.
-    pub(crate) fn of_text(path: &str, text: &str, language: crate::base::config::StemmerLanguage) -> Self {
-        let path = VaultPath::new(path).expect("a path of a note");
-        let note = Note::parse(text, path.stem());
-        let mut stemming = Stemming::new(language);
-        let chunks = crate::text::derive::chunk(&path, &note, text);
-        let language = TextLanguage::of_note(&note, text);
-        let chunks = NewChunk::all(chunks, &note, &path, language, &mut stemming);
-        let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
-        let info = FileInfo {
-            labels: crate::text::derive::Label::all(
-                &note,
-                path.stem(),
-                text,
-                language.map(TextLanguage::code),
-                speakers,
-            ),
-            stamp: crate::vault::disk::Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 },
-            hash: *blake3::hash(text.as_bytes()).as_bytes(),
-            read_ns: 0,
-            private: note.is_private(),
-            title: note.title,
-            tags: note.tags,
-            doubtful: note.doubtful,
-            sources: crate::text::note::sources(&note.metadata),
-            created_ms: note.created.map_or(0, |time| time.as_millisecond()),
-            updated_ms: note.updated.map_or(0, |time| time.as_millisecond()),
-            path,
-        };
-        let metadata = serde_json::Value::Object(note.metadata).to_string();
-        Self { info, metadata, chunks, problems: Vec::new(), part: UpdatePart::default() }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::config::StemmerLanguage;

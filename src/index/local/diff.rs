@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::catalog::ChunkRow;
 use super::keyword::WordDocument;
 use super::store::Store;
-use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate, NewChunk};
+use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate};
 use crate::text::derive::words::Words;
 use crate::text::derive::{CONVERSATIONS, TextLanguage, goes_on_and_begins};
 
@@ -105,23 +104,5 @@ pub(super) fn document<'a>(
         heading: heading.stemmed.clone(),
         own: own.plain.clone(),
         speakers: speakers.to_vec(),
-    }
-}
-
-/// The problems of a file, and the heading paths of the chunks that are written.
-pub(super) fn as_json(update: &FileUpdate) -> (String, Vec<String>) {
-    let list = |texts: &[String]| serde_json::to_string(texts).expect("a list of texts is JSON");
-    let written = (update.first_written()..update.end()).map(|at| update.chunk(at));
-    (list(&update.problems), written.map(|chunk| list(&chunk.chunk.heading_path)).collect())
-}
-
-pub(super) fn chunk_row<'a>(chunk: &'a NewChunk, heading_path: &'a str) -> ChunkRow<'a> {
-    let NewChunk { chunk, .. } = chunk;
-    ChunkRow {
-        heading_path,
-        text: &chunk.text,
-        body_start: chunk.body_start,
-        prose: chunk.prose.clone(),
-        line_end: chunk.lines.1 as u32,
     }
 }

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::catalog::{Catalog, Vectors};
-use super::damage::IndexError;
 use super::vectors::{Row, VectorSet};
-use crate::index::engine::{ChunkEntry, ContentHash, FileTable, rounded};
+use crate::index::engine::{ChunkEntry, ContentHash, EngineError, FileTable, rounded};
 use crate::models::{EmbeddedText, EmbeddingSpace};
 
 /// The embeddings of one model.
@@ -63,7 +62,7 @@ impl Embeddings {
         space: &EmbeddingSpace,
         files: &FileTable,
         graph_threshold: usize,
-    ) -> Result<(Self, usize), IndexError> {
+    ) -> Result<(Self, usize), EngineError> {
         let model = space.fingerprint.number();
         let Vectors { mut rows, known, damaged } = catalog.vectors(model, space.dimension)?;
         if !space.takes_private {
@@ -90,7 +89,12 @@ impl Embeddings {
     }
 
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
-    pub(super) fn change(&mut self, catalog: &Catalog, gone: &[ChunkEntry], added: &[Added]) -> Result<(), IndexError> {
+    pub(super) fn change(
+        &mut self,
+        catalog: &Catalog,
+        gone: &[ChunkEntry],
+        added: &[Added],
+    ) -> Result<(), EngineError> {
         for chunk in gone {
             let Some(content) = &chunk.content else { continue };
             if let Some(rows) = self.waiting.get_mut(content) {
@@ -142,7 +146,7 @@ impl Embeddings {
         catalog: &Catalog,
         files: &FileTable,
         contents: &HashSet<ContentHash>,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), EngineError> {
         let mut lost = HashSet::new();
         for content in contents {
             if catalog.vector(self.model, self.vectors.dims(), content)?.is_none() {
@@ -217,7 +221,7 @@ impl Embeddings {
         &mut self,
         catalog: &mut Catalog,
         mut embeddings: Vec<(ContentHash, EmbeddedText)>,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), EngineError> {
         embeddings.retain(|(content, _)| {
             // What was set aside may have been forgotten before the last start.
             let is_unsure = self.aside.remove(content) || self.forgotten.contains(content);
@@ -259,7 +263,7 @@ impl Embeddings {
     }
 
     /// Counts them anew, after some were dropped.
-    pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), IndexError> {
+    pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), EngineError> {
         self.kept = catalog.count_vectors(self.model)?;
         Ok(())
     }

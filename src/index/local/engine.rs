@@ -1,12 +1,18 @@
-//! The engine of this process as the contract has it: one folder.
+//! The engine of this process as the contract has it: one folder, and how what is in it is made fit to be opened again.
+//!
+//! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
+//! from the notes, embeddings and all. An embedding is computed again, and a graph is saved again.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::damage::IndexError;
+use super::recovery::MARKER;
 use super::snapshot::Snapshot;
 use super::store::{Settings, Store};
+use crate::base::fs::{Context, FsError, crash};
 use crate::index::engine::{Damage, Engine, EngineError, Reader, Writer};
 
 /// Timeout of waiting for stores that another process is writing to be whole. They are then read as they are: begun
@@ -57,7 +63,66 @@ impl Engine for LocalEngine {
     }
 
     fn clear(&self, damage: &Damage) -> Result<(), EngineError> {
-        Ok(Store::clear_damage(&self.folder, damage).map_err(IndexError::from)?)
+        match damage {
+            Damage::Catalog(_) => {
+                let mut built_anew = STORES.iter().filter(|(name, _)| *name != MARKER);
+                built_anew.try_for_each(|(name, _)| remove(&self.folder.join(name)))?;
+            }
+            Damage::Words(_) => remove(&self.folder.join(WORDS))?,
+            // Mended while the stores are open.
+            Damage::Graph(_) | Damage::Embeddings(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The folders of the keyword index and of the saved graph.
+pub(super) const WORDS: &str = "tantivy";
+pub(super) const GRAPH: &str = "graph";
+
+/// What the stores are in their folder, and whether it is a folder itself.
+const STORES: [(&str, bool); 6] = [
+    ("catalog.db", false),
+    ("catalog.db-wal", false),
+    ("catalog.db-shm", false),
+    (WORDS, true),
+    (GRAPH, true),
+    (MARKER, false),
+];
+
+/// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
+///
+/// # Errors
+/// When the disk refuses.
+pub(super) fn erase(folder: &Path) -> Result<(), FsError> {
+    STORES.iter().try_for_each(|(name, _)| {
+        crash::point("erasing");
+        remove(&folder.join(name))
+    })
+}
+
+/// Removes folders that stand where files should, and the reverse; gives those whose loss says nothing by itself.
+pub(super) fn remove_misplaced(folder: &Path) -> Result<Vec<String>, FsError> {
+    let mut misplaced = Vec::new();
+    for (name, is_folder) in STORES {
+        let path = folder.join(name);
+        if fs::metadata(&path).is_ok_and(|found| found.is_dir() != is_folder) {
+            remove(&path)?;
+            if !["catalog.db", WORDS].contains(&name) {
+                let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
+                misplaced.push(format!("{} was {is}, not {not}, and is made again", path.display()));
+            }
+        }
+    }
+    Ok(misplaced)
+}
+
+/// Removes a file or a folder, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), FsError> {
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),
+        _ => Ok(()),
     }
 }
 
@@ -65,7 +130,7 @@ impl Engine for LocalEngine {
 mod tests {
     use super::*;
     use crate::base::config::StemmerLanguage;
-    use crate::index::engine::FileUpdate;
+    use crate::index::engine::{FileUpdate, Upkeep};
     use crate::vault::disk::Globs;
 
     #[test]
@@ -90,7 +155,7 @@ mod tests {
         assert_eq!(read.join().unwrap(), 2, "never one of the two");
 
         // Whoever opens them again finds it noted.
-        store.close().unwrap();
+        Box::new(store).close().unwrap();
         let store = Store::open(folder.path(), settings, false).unwrap();
         assert!(Snapshot::open(folder.path(), &Globs::default()).unwrap().is_whole().unwrap());
         drop(store);

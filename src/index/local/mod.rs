@@ -5,10 +5,7 @@
 //! never sees a file half old, half new. The catalog is the authority; the others follow it and are caught up or rebuilt
 //! when they do not match.
 
-mod agreement;
 pub mod catalog;
-mod check;
-mod damage;
 mod diff;
 mod embeddings;
 mod engine;
@@ -16,9 +13,9 @@ pub mod keyword;
 mod recovery;
 mod snapshot;
 mod store;
+mod upkeep;
 mod vector_sets;
 pub mod vectors;
-mod writer;
 
 pub(crate) use engine::LocalEngine;
 pub use store::{Settings, Store};

@@ -4,21 +4,20 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::agreement;
-use super::catalog::CatalogError;
-use super::damage::IndexError;
+use super::catalog;
 use super::diff::document;
 use super::keyword::{KeywordSearcher, Payload};
 use super::store::Store;
+use super::upkeep::compare;
 use crate::base::fs::{Context, FsError, crash};
-use crate::index::engine::{Damage, embedded_context, first_heading};
+use crate::index::engine::{Damage, EngineError, Writer, embedded_context, first_heading};
 use crate::text::derive::words::{Stemming, Words};
 use crate::text::derive::{Speakers, TextLanguage, other_names};
 
 pub(super) const MARKER: &str = "open";
 
 /// Who stops a daemon waits two seconds at most, and merges of a few thousand chunks take a fraction of one.
-const MERGES_END_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const MERGES_END_WITHIN: Duration = Duration::from_secs(1);
 
 /// A file that is there while the stores are open for writing, or were not closed. It names the boot of the machine: files
 /// that a killed process wrote are whole, for the system had them; those written before a power loss may not be.
@@ -78,41 +77,8 @@ fn boot_id() -> String {
 }
 
 impl Store {
-    /// Closes the stores and removes them.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn discard(self) -> Result<(), IndexError> {
-        let folder = self.folder.clone();
-        drop(self);
-        Ok(Self::erase(&folder)?)
-    }
-
-    /// Makes what was written safe against a power loss, and says that this was a clean stop.
-    ///
-    /// # Errors
-    /// When the disk refuses; the next start then checks everything.
-    pub fn close(self) -> Result<(), IndexError> {
-        // A reader of another process may need the log; it then stays, and nothing is lost.
-        crash::point("closing");
-        let _ = self.catalog.checkpoint();
-        crash::point("closing-checkpointed");
-        let Self { folder, keyword, catalog, marker, .. } = self;
-        keyword.close(MERGES_END_WITHIN);
-        drop(catalog);
-        crash::point("closing-dropped");
-        marker.clear(&folder)?;
-        crash::point("closed");
-        Ok(())
-    }
-
-    /// Whether these stores were not closed the last time.
-    pub fn was_unclean(&self) -> bool {
-        self.marker.was_open()
-    }
-
     /// Brings the keyword index to the state of the catalog: it may be new, foreign, behind, or not what it should be.
-    pub(super) fn catch_up(&mut self) -> Result<(), IndexError> {
+    pub(super) fn catch_up(&mut self) -> Result<(), EngineError> {
         let seq = self.catalog.seq();
         let wanted = self.payload(seq);
         match self.keyword.payload()? {
@@ -137,19 +103,19 @@ impl Store {
     }
 
     /// Opens what was committed last of the words.
-    pub(super) fn open_words(&mut self) -> Result<KeywordSearcher, IndexError> {
+    pub(super) fn open_words(&mut self) -> Result<KeywordSearcher, EngineError> {
         let words = self.keyword.searcher(self.searcher.as_ref().map(|(_, words)| words))?;
         self.searcher = Some((self.catalog.seq(), words.clone()));
         Ok(words)
     }
 
     /// Compares what was committed last of the words with the catalog.
-    fn words_agree(&mut self) -> Result<(), IndexError> {
-        Ok(agreement::compare(&self.open_words()?, self.files())?)
+    fn words_agree(&mut self) -> Result<(), EngineError> {
+        compare(&self.open_words()?, &self.files)
     }
 
     /// Builds the keyword index anew, for the reason given as the end of a sentence.
-    fn word_all(&mut self, reason: &str, wanted: &Payload) -> Result<(), IndexError> {
+    fn word_all(&mut self, reason: &str, wanted: &Payload) -> Result<(), EngineError> {
         self.notices.push(format!("the keyword index {reason}, and is rebuilt from the catalog"));
         self.keyword.clear()?;
         crash::point("words-cleared");
@@ -158,7 +124,7 @@ impl Store {
     }
 
     /// Gives the keyword index the words of files anew, from the catalog. Those that are gone are removed.
-    fn word(&mut self, stale: &[u32], wanted: &Payload) -> Result<(), IndexError> {
+    fn word(&mut self, stale: &[u32], wanted: &Payload) -> Result<(), EngineError> {
         self.mark()?;
         let reader = self.catalog.reader()?;
         let mut stemming = Stemming::new(self.stemmer());
@@ -169,7 +135,7 @@ impl Store {
             let mut words: Vec<(Words, Words, Vec<String>)> = Vec::with_capacity(file.chunks.len());
             let others = match reader.metadata(id)?.as_deref().map(serde_json::from_str) {
                 Some(Ok(metadata)) => other_names(&file.title, file.path.stem(), &file.tags, &metadata),
-                Some(Err(error)) => return Err(CatalogError::Damaged(error.to_string()).into()),
+                Some(Err(error)) => return Err(catalog::damaged(error)),
                 None => String::new(),
             };
             let mut speakers = Speakers::of(file.path.collection());
@@ -189,7 +155,7 @@ impl Store {
                 self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1, words[at].2.as_slice())))?;
             }
         }
-        Ok(self.keyword.commit(wanted)?)
+        self.keyword.commit(wanted)
     }
 }
 

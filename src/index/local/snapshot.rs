@@ -1,13 +1,14 @@
 //! One published state of the index, for searches.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::agreement;
-use super::catalog::{CatalogError, CatalogReader};
-use super::damage::IndexError;
+use super::catalog::CatalogReader;
+use super::engine::WORDS;
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
-use super::store::{ScopeCount, ScopeCounts, Store};
+use super::store::Store;
+use super::upkeep::compare;
 use super::vectors::VectorSet;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
@@ -18,6 +19,9 @@ use crate::index::engine::{
 use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
 use crate::vault::disk::Globs;
+
+/// What a folder is without stores: only their writer makes any.
+const ABSENT: &str = "has no index yet: the process that writes it has just started. Try again in a moment";
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
 const READERS: usize = 2;
@@ -50,10 +54,9 @@ impl Snapshot {
     ///
     /// # Errors
     /// When there are none, or they cannot be read.
-    pub fn open(folder: &Path, private: &Globs) -> Result<Self, IndexError> {
-        // Only the writer makes any.
+    pub fn open(folder: &Path, private: &Globs) -> Result<Self, EngineError> {
         if !is_readable(folder) {
-            return Err(IndexError::Absent(folder.to_owned()));
+            return Err(EngineError::other(format!("{} {ABSENT}", folder.display())));
         }
         Self::of(CatalogReader::open(&folder.join("catalog.db"))?, folder, private)
     }
@@ -63,7 +66,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, IndexError> {
+    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, EngineError> {
         if !is_readable(folder) {
             return Ok(None);
         }
@@ -73,11 +76,11 @@ impl Snapshot {
 
     /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
     pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
-        let agrees = self.keyword.as_ref().is_some_and(|words| agreement::compare(words, &self.files).is_ok());
+        let agrees = self.keyword.as_ref().is_some_and(|words| compare(words, &self.files).is_ok());
         Ok(agrees && self.read(CatalogReader::is_settled)?)
     }
 
-    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {
+    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, EngineError> {
         let mut files = FileTable::default();
         for mut file in reader.files()? {
             file.info.private |= private.is_match(file.path.as_str());
@@ -89,7 +92,7 @@ impl Snapshot {
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
             withholds_private: false,
             files,
-            keyword: Some(open_searcher(&folder.join("tantivy"))?),
+            keyword: Some(open_searcher(&folder.join(WORDS))?),
             model: None,
             vectors: None,
             statistics: OnceLock::new(),
@@ -116,10 +119,10 @@ impl Snapshot {
     }
 
     /// Calls `with` with a reader at this state of the catalog.
-    fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, CatalogError>) -> Result<T, EngineError> {
+    fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
         let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(with(&reader)?)
+        with(&reader)
     }
 }
 
@@ -156,11 +159,11 @@ impl Reader for Snapshot {
     }
 
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
-        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.like(like, scope)))?)
+        self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.like(like, scope)))
     }
 
     fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError> {
-        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.speakers(scope)))?)
+        self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.speakers(scope)))
     }
 
     fn model(&self) -> Option<&Fingerprint> {
@@ -169,15 +172,12 @@ impl Reader for Snapshot {
 
     fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
-        let found = vectors.nearest(query, k, allow)?.into_iter().filter_map(|near| {
-            Some(ScoredChunk { row: near.chunk, file: vectors.file_of(near.chunk)?, score: f64::from(near.score) })
-        });
-        Ok(found.collect())
+        Ok(vectors.nearest(query, k, allow)?)
     }
 
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(vec![None; rows.len()]) };
-        Ok(vectors.cosines(query, rows)?.into_iter().map(|score| score.map(f64::from)).collect())
+        Ok(vectors.cosines(query, rows)?)
     }
 
     fn vector(&self, row: u64) -> Option<Vec<f32>> {
@@ -216,7 +216,7 @@ impl Reader for Snapshot {
 }
 
 fn is_readable(folder: &Path) -> bool {
-    folder.join("catalog.db").is_file() && has_words(&folder.join("tantivy"))
+    folder.join("catalog.db").is_file() && has_words(&folder.join(WORDS))
 }
 
 impl Store {
@@ -225,7 +225,7 @@ impl Store {
     ///
     /// # Errors
     /// When the catalog refuses.
-    pub fn trim_log(&self, max_bytes: u64) -> Result<(), IndexError> {
+    pub fn trim_log(&self, max_bytes: u64) -> Result<(), EngineError> {
         if self.catalog.log_bytes() <= max_bytes {
             return Ok(());
         }
@@ -239,14 +239,14 @@ impl Store {
         let trimmed = self.catalog.checkpoint();
         crash::point("log-trimmed");
         readers.iter().try_for_each(|reader| reader.renew())?;
-        Ok(trimmed?)
+        trimmed
     }
 
     /// Publishes the state of now.
     ///
     /// # Errors
     /// When a store cannot be read.
-    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, IndexError> {
+    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, EngineError> {
         let keyword = self.open_words()?;
         self.snapshot_with(Some(keyword))
     }
@@ -255,11 +255,11 @@ impl Store {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn snapshot_without_words(&mut self) -> Result<Arc<Snapshot>, IndexError> {
+    pub fn snapshot_without_words(&mut self) -> Result<Arc<Snapshot>, EngineError> {
         self.snapshot_with(None)
     }
 
-    fn snapshot_with(&mut self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, IndexError> {
+    fn snapshot_with(&mut self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, EngineError> {
         let mut readers = Vec::with_capacity(READERS);
         for _ in 0..READERS {
             let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -273,7 +273,7 @@ impl Store {
         }
         let snapshot = Arc::new(Snapshot {
             seq: self.catalog.seq(),
-            files: self.files().clone(),
+            files: self.files.clone(),
             keyword,
             model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),
             vectors: self.sets.serving.as_ref().map(|set| set.vectors.clone()),
@@ -298,5 +298,66 @@ impl Drop for Snapshot {
                 spare.push(reader);
             }
         }
+    }
+}
+
+/// Maximum number of scopes that are remembered: agents that ask at the same time, each with a filter or two.
+const MAX_SCOPES: usize = 8;
+
+/// What is counted in a scope. Nothing of it changes for as long as the snapshot lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ScopeCount {
+    /// Chunks and words.
+    statistics: Statistics,
+    /// Chunks that are embedded, of those that are to be.
+    embedded: (usize, usize),
+}
+
+/// The counts of the last scopes: each search of an agent asks for them three times, and going through 20,000 files each time took three
+/// quarters of its 10 ms (`docs/performance.md`).
+///
+/// They are shared by all who ask: who sees exactly the same files as another may tell by the time that somebody has asked since the index
+/// changed last. It learns neither who nor what, and whoever asks without a filter and sees everything, as the person does, is not counted.
+#[derive(Default)]
+struct ScopeCounts(Mutex<VecDeque<(FileSet, ScopeCount)>>);
+
+impl ScopeCounts {
+    /// What was counted in a scope, or is now.
+    fn of(&self, scope: &FileSet, count: impl FnOnce() -> ScopeCount) -> ScopeCount {
+        if let Some(known) = self.known(scope) {
+            return known;
+        }
+        // Nobody waits for this: two who ask at once both count.
+        let counted = count();
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.truncate(MAX_SCOPES - 1);
+        last.push_front((scope.clone(), counted));
+        counted
+    }
+
+    fn known(&self, scope: &FileSet) -> Option<ScopeCount> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.iter().find(|(known, _)| known == scope).map(|(_, count)| *count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(embedded: usize) -> ScopeCount {
+        ScopeCount { statistics: Statistics::default(), embedded: (embedded, embedded) }
+    }
+
+    #[test]
+    fn a_scope_is_counted_once_until_others_have_taken_its_place() {
+        let counts = ScopeCounts::default();
+        let scope = |files: u32| -> FileSet { (0..files).collect() };
+        assert_eq!(counts.of(&scope(3), || count(1)), count(1));
+        assert_eq!(counts.of(&scope(3), || unreachable!()), count(1));
+        for files in 4..4 + MAX_SCOPES as u32 {
+            assert_eq!(counts.of(&scope(files), || count(files as usize)), count(files as usize));
+        }
+        assert_eq!(counts.of(&scope(3), || count(2)), count(2), "it was forgotten");
     }
 }

@@ -1,24 +1,25 @@
 //! The one writer of the index.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use super::catalog::{Catalog, CatalogReader, FileRow, NewFile};
-use super::damage::IndexError;
-use super::diff::{Diff, as_json, chunk_row, document};
-use super::embeddings::Added;
-use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Payload};
-use super::recovery::Marker;
+use super::catalog::{Catalog, CatalogReader, NewFile};
+use super::diff::{Diff, document};
+use super::embeddings::{Added, Embeddings};
+use super::engine::{WORDS, erase, remove_misplaced};
+use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload};
+use super::recovery::{MERGES_END_WITHIN, Marker};
 use super::snapshot::Snapshot;
 use super::vector_sets::VectorSets;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChangeBatch, ChunkEntry, ContentHash, EngineError, FileEntry, FileSet, FileTable, FileUpdate, Statistics,
+    ChangeBatch, ChunkEntry, ContentHash, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader, Writer,
 };
+use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::vault::disk::{Globs, Identity, Stamp};
 
 /// What shapes the index besides the files.
@@ -44,7 +45,6 @@ pub struct Store {
     /// What was opened last of the words, and the number of the state that it is of.
     pub(super) searcher: Option<(u64, KeywordSearcher)>,
     pub(super) files: FileTable,
-    by_path: HashMap<VaultPath, u32>,
     pub(super) sets: VectorSets,
     /// Chunks that have something to embed, and those of them that are in private notes.
     embeddable: usize,
@@ -52,9 +52,9 @@ pub struct Store {
     pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
-    foreign: bool,
+    pub(super) foreign: bool,
     /// The catalog's file, by which the stores are told from others.
-    identity: Option<Identity>,
+    pub(super) identity: Option<Identity>,
     /// What was found wrong and mended, and not yet said.
     pub(super) notices: Vec<String>,
 }
@@ -64,12 +64,12 @@ impl Store {
     /// pages first; what tells otherwise is checked always.
     ///
     /// # Errors
-    /// When they are damaged or of another format, so that [`Store::clear_damage`] has to be called; or the disk refuses.
-    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, IndexError> {
+    /// When they are damaged or of another format, so that they have to be made fit to be opened; or the disk refuses.
+    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
-        let mut notices = Self::remove_misplaced(folder)?;
+        let mut notices = remove_misplaced(folder)?;
         let marker = Marker::read(folder);
-        let (database, words) = (folder.join("catalog.db"), folder.join("tantivy"));
+        let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
             notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
@@ -85,7 +85,7 @@ impl Store {
         let (keyword, files) = std::thread::scope(|scope| {
             let keyword = scope.spawn(|| KeywordWriter::open(&words));
             let files = catalog.files();
-            let keyword = keyword.join().unwrap_or_else(|_| Err(KeywordError::damaged("it cannot be opened")));
+            let keyword = keyword.join().unwrap_or_else(|_| Err(keyword::damaged("it cannot be opened")));
             (keyword, files)
         });
         let (files, keyword) = (files?, keyword?);
@@ -99,7 +99,6 @@ impl Store {
             embeddable: 0,
             private_embeddable: 0,
             files: FileTable::default(),
-            by_path: HashMap::new(),
             sets: VectorSets::default(),
             spare: Arc::default(),
             published: Weak::new(),
@@ -112,53 +111,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Where the stores are.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Whether the folder has the stores that were opened: they may have been deleted or replaced.
-    pub(super) fn is_in_place(&self) -> bool {
-        self.identity.is_some() && Identity::of(&self.folder.join("catalog.db")).ok() == self.identity
-    }
-
-    /// Whether the stores were made for another vault's place: then no stamp of a file is to be believed.
-    pub fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-
-    /// Says that every note has been compared, so that the stores are of this place from now on.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn settle(&mut self) -> Result<(), IndexError> {
-        if std::mem::take(&mut self.foreign) || !self.catalog.is_settled() {
-            self.mark()?;
-            self.catalog.settle(&self.settings.place)?;
-        }
-        Ok(())
-    }
-
-    /// Takes what was found wrong and mended since the last call, as sentences.
-    pub fn take_notices(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notices)
-    }
-
-    /// The language of the stems.
-    pub fn stemmer(&self) -> StemmerLanguage {
-        self.settings.stemmer
-    }
-
-    /// The file at a path.
-    pub fn file(&self, path: &VaultPath) -> Option<&Arc<FileEntry>> {
-        self.files.get(*self.by_path.get(path)?)
-    }
-
-    /// All files.
-    pub fn files(&self) -> &FileTable {
-        &self.files
-    }
-
     /// The catalog keeps what a note says of itself; what the configuration says is added here, so that a change of it needs
     /// no reading.
     fn enter(&mut self, mut file: FileEntry) {
@@ -167,7 +119,6 @@ impl Store {
         let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
         self.embeddable += embeddable;
         self.private_embeddable += if file.private { embeddable } else { 0 };
-        self.by_path.insert(file.path.clone(), file.id);
         self.files.insert(file);
     }
 
@@ -187,7 +138,7 @@ impl Store {
     }
 
     fn leave(&mut self, path: &VaultPath) -> Option<Arc<FileEntry>> {
-        let file = Arc::clone(self.files.get(self.by_path.remove(path)?)?);
+        let file = Arc::clone(self.files.at(path.as_str())?);
         let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
         self.embeddable -= embeddable;
         self.private_embeddable -= if file.private { embeddable } else { 0 };
@@ -195,28 +146,7 @@ impl Store {
         Some(file)
     }
 
-    /// The number of the batch that was brought in last.
-    pub fn generation(&self) -> u64 {
-        self.catalog.seq()
-    }
-
-    /// Brings a batch of changes into all stores. Only chunks that are new are written, and those whose neighbours or title
-    /// changed are given new words.
-    ///
-    /// # Errors
-    /// When the batch was made for another state. When a store refuses: what the catalog has is then caught up with at the next start.
-    pub fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        let ChangeBatch { generation, updates, removed } = batch;
-        if generation != self.generation() + 1 {
-            return Err(EngineError::stale(self.generation(), generation));
-        }
-        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
-            return Err(EngineError::stale_part(&stale.path));
-        }
-        Ok(self.apply_updates(&updates, &removed)?)
-    }
-
-    fn apply_updates(&mut self, updates: &[FileUpdate], removed: &[VaultPath]) -> Result<(), IndexError> {
+    fn apply_updates(&mut self, updates: &[FileUpdate], removed: &[VaultPath]) -> Result<(), EngineError> {
         if updates.is_empty() && removed.is_empty() {
             return Ok(());
         }
@@ -227,27 +157,14 @@ impl Store {
         let changes: Vec<Diff> =
             updates.iter().zip(&before).map(|(update, old)| self.diff(update, old.as_deref())).collect();
 
-        let json: Vec<(String, Vec<String>)> = updates.iter().map(as_json).collect();
         let new_files: Vec<NewFile<'_>> = updates
             .iter()
             .zip(&changes)
-            .zip(&json)
-            .map(|((update, change), (problems, headings))| {
-                let first = update.first_written();
-                let written = (first..update.end()).zip(headings);
-                NewFile {
-                    file: FileRow { entry: &change.entry, metadata: &update.metadata, problems },
-                    first,
-                    chunks: written.map(|(at, heading)| chunk_row(update.chunk(at), heading)).collect(),
-                    gone: change.gone.clone(),
-                }
-            })
+            .map(|(update, change)| NewFile { entry: &change.entry, update, gone: &change.gone })
             .collect();
         let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
         let seq = self.catalog.apply(&new_files, &removed_refs)?;
         crash::point("catalog-committed");
-        drop(new_files);
-        drop(json);
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
         for ((update, change), old) in updates.iter().zip(&changes).zip(&before) {
@@ -289,7 +206,7 @@ impl Store {
         removed: &[Arc<FileEntry>],
         before: &[Option<Arc<FileEntry>>],
         changes: &[Diff],
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), EngineError> {
         let is_private: Vec<bool> = changes.iter().map(|change| self.is_private(&change.entry)).collect();
         let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
             chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
@@ -325,11 +242,38 @@ impl Store {
         Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.store().to_owned(), seq }
     }
 
-    /// Notes that files were looked at and are unchanged.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), IndexError> {
+    /// Says on disk that the stores are being written, before the first write.
+    pub(super) fn mark(&mut self) -> Result<(), FsError> {
+        self.marker.set(&self.folder)
+    }
+}
+
+impl Writer for Store {
+    fn stemmer(&self) -> StemmerLanguage {
+        self.settings.stemmer
+    }
+
+    fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    fn generation(&self) -> u64 {
+        self.catalog.seq()
+    }
+
+    /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.
+    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
+        let ChangeBatch { generation, updates, removed } = batch;
+        if generation != self.generation() + 1 {
+            return Err(EngineError::stale(self.generation(), generation));
+        }
+        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
+            return Err(EngineError::stale_part(&stale.path));
+        }
+        self.apply_updates(&updates, &removed)
+    }
+
+    fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
         let mut rows = Vec::with_capacity(files.len());
         for (path, stamp, read_ns) in files {
             let Some(file) = self.file(path) else { continue };
@@ -339,18 +283,10 @@ impl Store {
             self.files.insert(Arc::new(touched));
         }
         self.mark()?;
-        Ok(self.catalog.touch(&rows)?)
+        self.catalog.touch(&rows)
     }
 
-    /// Replaces what is known to be skipped at or below `places` (everywhere when `None`), and says whether that is news.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn set_skipped(
-        &mut self,
-        places: Option<&[VaultPath]>,
-        skipped: &[(String, String)],
-    ) -> Result<bool, IndexError> {
+    fn set_skipped(&mut self, places: Option<&[VaultPath]>, skipped: &[(String, String)]) -> Result<bool, EngineError> {
         let changed = self.catalog.set_skipped(places, skipped)?;
         if changed {
             self.mark()?;
@@ -358,69 +294,109 @@ impl Store {
         Ok(changed)
     }
 
-    /// Says on disk that the stores are being written, before the first write.
-    pub(super) fn mark(&mut self) -> Result<(), FsError> {
-        self.marker.set(&self.folder)
-    }
-}
-
-/// Maximum number of scopes that are remembered: agents that ask at the same time, each with a filter or two.
-const MAX_SCOPES: usize = 8;
-
-/// What is counted in a scope. Nothing of it changes for as long as the snapshot lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ScopeCount {
-    /// Chunks and words.
-    pub(super) statistics: Statistics,
-    /// Chunks that are embedded, of those that are to be.
-    pub(super) embedded: (usize, usize),
-}
-
-/// The counts of the last scopes: each search of an agent asks for them three times, and going through 20,000 files each time took three
-/// quarters of its 10 ms (`docs/performance.md`).
-///
-/// They are shared by all who ask: who sees exactly the same files as another may tell by the time that somebody has asked since the index
-/// changed last. It learns neither who nor what, and whoever asks without a filter and sees everything, as the person does, is not counted.
-#[derive(Default)]
-pub(super) struct ScopeCounts(Mutex<VecDeque<(FileSet, ScopeCount)>>);
-
-impl ScopeCounts {
-    /// What was counted in a scope, or is now.
-    pub(super) fn of(&self, scope: &FileSet, count: impl FnOnce() -> ScopeCount) -> ScopeCount {
-        if let Some(known) = self.known(scope) {
-            return known;
+    fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
+        self.mark()?;
+        let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
+        if damaged > 0 {
+            self.notices.push(format!("{damaged} stored embeddings were damaged, and are made again"));
         }
-        // Nobody waits for this: two who ask at once both count.
-        let counted = count();
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.truncate(MAX_SCOPES - 1);
-        last.push_front((scope.clone(), counted));
-        counted
-    }
-
-    fn known(&self, scope: &FileSet) -> Option<ScopeCount> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.iter().find(|(known, _)| known == scope).map(|(_, count)| *count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn count(embedded: usize) -> ScopeCount {
-        ScopeCount { statistics: Statistics::default(), embedded: (embedded, embedded) }
-    }
-
-    #[test]
-    fn a_scope_is_counted_once_until_others_have_taken_its_place() {
-        let counts = ScopeCounts::default();
-        let scope = |files: u32| -> FileSet { (0..files).collect() };
-        assert_eq!(counts.of(&scope(3), || count(1)), count(1));
-        assert_eq!(counts.of(&scope(3), || unreachable!()), count(1));
-        for files in 4..4 + MAX_SCOPES as u32 {
-            assert_eq!(counts.of(&scope(files), || count(files as usize)), count(files as usize));
+        if self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint) {
+            self.sets.serving = Some(set);
+            self.load_graph()?;
+        } else {
+            self.sets.next = Some(set);
         }
-        assert_eq!(counts.of(&scope(3), || count(2)), count(2), "it was forgotten");
+        Ok(())
+    }
+
+    fn serve_vectors(&mut self, model: &Fingerprint) -> Result<(), EngineError> {
+        let next = self.sets.next.take();
+        if let Some(next) = next.filter(|next| next.space.fingerprint == *model) {
+            self.sets.serving = Some(next);
+            self.load_graph()?;
+        }
+        Ok(())
+    }
+
+    fn coverage(&self, model: &Fingerprint) -> (usize, usize) {
+        let Some(set) = self.sets.of(model) else { return (0, 0) };
+        (set.vectors.len(), self.embeddable_by(set.space.takes_private))
+    }
+
+    fn pending(&self, model: &Fingerprint) -> usize {
+        self.sets.of(model).map_or(0, Embeddings::waiting)
+    }
+
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let taken = self.sets.of_mut(model).map(|set| set.take(limit)).unwrap_or_default();
+        self.texts_of(taken)
+    }
+
+    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
+        self.sets.of_mut(model).map(|set| set.set_bulk_aside(newest)).unwrap_or_default()
+    }
+
+    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        if let Some(set) = self.sets.of_mut(model) {
+            set.set_aside(contents);
+        }
+    }
+
+    fn aside(&self, model: &Fingerprint) -> usize {
+        self.sets.of(model).map_or(0, Embeddings::aside)
+    }
+
+    fn pending_texts(
+        &mut self,
+        model: &Fingerprint,
+        contents: &[ContentHash],
+    ) -> Result<Vec<PendingText>, EngineError> {
+        self.texts_of(self.sets.of(model).map(|set| set.places(contents)).unwrap_or_default())
+    }
+
+    fn embedded(
+        &mut self,
+        model: &Fingerprint,
+        embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), EngineError> {
+        self.mark()?;
+        match self.sets.of_mut(model) {
+            Some(set) => set.keep(&mut self.catalog, embeddings),
+            None => Ok(()),
+        }
+    }
+
+    fn requeue(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        if let Some(set) = self.sets.of_mut(model) {
+            set.requeue(contents);
+        }
+    }
+
+    fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
+        Ok(self.snapshot()?)
+    }
+
+    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
+        Ok(self.snapshot_without_words()?)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        // A reader of another process may need the log; it then stays, and nothing is lost.
+        crash::point("closing");
+        let _ = self.catalog.checkpoint();
+        crash::point("closing-checkpointed");
+        let Self { folder, keyword, catalog, marker, .. } = *self;
+        keyword.close(MERGES_END_WITHIN);
+        drop(catalog);
+        crash::point("closing-dropped");
+        marker.clear(&folder)?;
+        crash::point("closed");
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) -> Result<(), EngineError> {
+        let folder = self.folder.clone();
+        drop(self);
+        Ok(erase(&folder)?)
     }
 }

@@ -78,10 +78,6 @@ impl<'a> ExpandedWords<'a> {
         let others = if added > 0.0 { OTHER_WORDS * (typed.most() / added).min(1.0) } else { 0.0 };
         Self { typed, all, others }
     }
-
-    fn weighed(&self, typed: f64, all: f64) -> f64 {
-        typed + self.others * (all - typed)
-    }
 }
 
 impl PreparedWords for ExpandedWords<'_> {
@@ -108,7 +104,7 @@ impl PreparedWords for ExpandedWords<'_> {
 
     fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let both = self.typed.scores(rows)?.into_iter().zip(self.all.scores(rows)?);
-        Ok(both.map(|(typed, all)| typed.zip(all).map(|(typed, all)| self.weighed(typed, all))).collect())
+        Ok(both.map(|(typed, all)| typed.zip(all).map(|(typed, all)| typed + self.others * (all - typed))).collect())
     }
 }
 

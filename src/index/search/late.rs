@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::candidate::{Candidate, sort};
 use super::fuse::{AskedWords, fused};
 use crate::base::config::SearchConfig;
-use crate::index::engine::{ContentHash, EngineError, Reader};
+use crate::index::engine::{ContentHash, EngineError, Reader, unless_damaged};
 use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
 
 /// What was said in conversations, whose tokens were kept when it was embedded.
@@ -31,12 +31,8 @@ impl StoredTokens<'_> {
             let Some(query) = self.tokens.get_or_init(ask) else { return Ok(()) };
             // Of one that has no vector here nothing is known, be it that its text has one elsewhere.
             let content = candidate.content().filter(|_| reader.is_embedded(candidate.row));
-            let tokens = match content.map(|content| reader.tokens(&content)).transpose() {
-                Ok(tokens) => tokens.flatten(),
-                // The vectors are in memory, and this is no worse than without tokens.
-                Err(error) if error.is_damage() => None,
-                Err(error) => return Err(error),
-            };
+            // Of what is damaged, the vectors are in memory, and this is no worse than without tokens.
+            let tokens = content.map_or(Ok(None), |content| unless_damaged(reader.tokens(&content)))?;
             candidate.scores.late = tokens.and_then(|tokens| query.max_sim(&tokens));
         }
         Ok(())
@@ -105,11 +101,7 @@ impl<'a> LateInteraction<'a> {
     fn documents(&self, candidates: &[Candidate]) -> Result<Vec<(ContentHash, Document)>, EngineError> {
         let document = |candidate: &Candidate| {
             // Of what is damaged or has nothing to embed, nothing is like the query.
-            let text = match self.reader.chunk(candidate.row) {
-                Ok(text) => text.filter(|_| candidate.is_embeddable()),
-                Err(error) if error.is_damage() => None,
-                Err(error) => return Err(error),
-            };
+            let text = unless_damaged(self.reader.chunk(candidate.row))?.filter(|_| candidate.is_embeddable());
             let document = text.map(|text| text.document(&candidate.file)).unwrap_or_default();
             Ok((candidate.content().unwrap_or_else(|| ContentHash::of(&document)), document))
         };

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use crate::base::config::StemmerLanguage;
-use crate::index::engine::{FileSet, FileTable, WordQuery};
+use super::retrieve::Retriever;
+use crate::index::engine::{FileSet, WordQuery};
 use crate::text::derive::words::{Stemming, plain_words};
 use crate::text::derive::{Label, stop_words};
 
@@ -27,18 +27,9 @@ pub(super) struct Named {
     relevance: f64,
 }
 
-/// Where notes are looked for by their names.
-#[derive(Clone, Copy)]
-pub(super) struct Names<'a> {
-    pub(super) files: &'a FileTable,
-    /// The files that may be found.
-    pub(super) allow: Option<&'a FileSet>,
-    pub(super) language: StemmerLanguage,
-}
-
-impl Names<'_> {
+impl Retriever<'_> {
     /// The notes that are called so; else those whose names begin so; else the same of what was perhaps meant.
-    pub(super) fn find(self, name: Option<Label>, typed: &WordQuery, meant: Option<&WordQuery>) -> Option<Named> {
+    pub(super) fn named(&self, name: Option<Label>, typed: &WordQuery, meant: Option<&WordQuery>) -> Option<Named> {
         let called = |name: Option<Label>| Some(self.labelled(name?)).filter(|files| !files.is_empty());
         if let Some(files) = called(name) {
             return Some(Named { files, relevance: CALLED });
@@ -52,7 +43,7 @@ impl Names<'_> {
     }
 
     /// The notes with the shortest name that has a word for each of the query, which begins so or as its stem, and at most as many others.
-    fn begun(self, query: &WordQuery) -> Option<FileSet> {
+    fn begun(&self, query: &WordQuery) -> Option<FileSet> {
         let words: BTreeSet<String> = query.words.iter().flat_map(|word| plain_words(word, false)).collect();
         let says_nothing = stop_words::without(&words.iter().collect::<Vec<_>>(), self.language).is_empty();
         if says_nothing || !query.excluded.is_empty() || !query.phrases.is_empty() {
@@ -79,8 +70,8 @@ impl Names<'_> {
         (shortest.len() <= MAX_BEGUN).then_some(shortest)
     }
 
-    fn labelled(self, label: Label) -> FileSet {
-        let mut files = self.files.facets().labelled(label);
+    fn labelled(&self, label: Label) -> FileSet {
+        let mut files = self.reader.files().facets().labelled(label);
         self.allow.iter().for_each(|allow| files.intersect(allow));
         files
     }

@@ -4,10 +4,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::retrieve::Retriever;
 use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
-use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery};
+use crate::index::engine::{
+    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, unless_damaged,
+};
 use crate::text::derive::words::{Stemming, plain_words};
 use crate::text::derive::{TextLanguage, stop_words};
 
@@ -64,15 +67,16 @@ pub(crate) fn related(
     language: StemmerLanguage,
     request: &RelatedRequest<'_>,
 ) -> Result<Related, EngineError> {
-    let near = Near { reader, allow: others(reader, visible, request.file), scope: visible.set(), language };
+    let allow = others(reader, visible, request.file);
+    let near = Retriever { reader, allow: Some(&allow), scope: visible.set(), language };
     let rows = rows(request);
     let found = match centre(reader, &rows) {
-        Some(centre) => near.nearest(request, |width| reader.nearest(&centre, width, Some(&near.allow)))?,
+        Some(centre) => near.nearest_notes(request, |width| reader.nearest(&centre, width, near.allow))?,
         None => Vec::new(),
     };
     // What is near in words is better than nothing, as while a note waits for its vectors.
     let (mode, found) =
-        if found.is_empty() { (Mode::Keyword, near.by_words(&rows, request)?) } else { (Mode::Semantic, found) };
+        if found.is_empty() { (Mode::Keyword, near.notes_by_words(&rows, request)?) } else { (Mode::Semantic, found) };
     let (mut notes, mut damage) = (Vec::with_capacity(found.len()), None);
     for ScoredChunk { row, file, score } in found {
         match reader.chunk(row) {
@@ -121,18 +125,9 @@ fn centre(reader: &dyn Reader, rows: &[u64]) -> Option<QueryVector> {
     QueryVector::new(&sum).ok()
 }
 
-struct Near<'a> {
-    reader: &'a dyn Reader,
-    /// The files that may be found.
-    allow: FileSet,
-    /// The files that count for the statistics.
-    scope: Option<&'a FileSet>,
-    language: StemmerLanguage,
-}
-
-impl Near<'_> {
+impl Retriever<'_> {
     /// The best chunk of each note, the best note first. `find` gives the best so many chunks.
-    fn nearest(
+    fn nearest_notes(
         &self,
         request: &RelatedRequest<'_>,
         find: impl Fn(usize) -> Result<Vec<ScoredChunk>, EngineError>,
@@ -164,14 +159,14 @@ impl Near<'_> {
         found
     }
 
-    fn by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
+    fn notes_by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
         let query = WordQuery { words: self.telling_words(rows, request)?, ..WordQuery::default() };
         if query.words.is_empty() {
             return Ok(Vec::new());
         }
         let Some(words) = self.reader.words(&query, self.language, self.scope)? else { return Ok(Vec::new()) };
         let most = words.most();
-        let mut best = self.nearest(request, |width| words.best(width, Some(&self.allow)))?;
+        let mut best = self.nearest_notes(request, |width| words.best(width, self.allow))?;
         best.iter_mut().for_each(|found| found.score /= most.max(f64::MIN_POSITIVE));
         Ok(best)
     }
@@ -194,11 +189,7 @@ impl Near<'_> {
         // What a note is called says more of it than a word in it.
         count(&request.file.title, 2);
         for row in rows {
-            match self.reader.chunk(*row) {
-                Ok(chunk) => chunk.iter().for_each(|chunk| count(&chunk.text, 1)),
-                Err(error) if error.is_damage() => {}
-                Err(error) => return Err(error),
-            }
+            unless_damaged(self.reader.chunk(*row))?.iter().for_each(|chunk| count(&chunk.text, 1));
         }
         let says_something = |word: &str| word.chars().any(char::is_alphabetic) && word.chars().nth(1).is_some();
         let mut counted: Vec<(usize, usize, String)> =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::candidate::{Candidate, place};
 use super::expand::{Assistant, MaySend, Unassisted};
 use super::fuse::min_max;
-use crate::index::engine::{EngineError, Reader};
+use crate::index::engine::{EngineError, Reader, unless_damaged};
 use crate::models::MOST_RERANKED;
 
 /// The share of the judgement; the score before has the rest.
@@ -44,16 +44,11 @@ pub(super) fn rerank(
             withheld += 1;
             continue;
         }
-        match reader.chunk(candidate.row) {
-            Ok(Some(chunk)) => {
-                let context = chunk.document(&candidate.file).context;
-                sent.push(at);
-                passages.push(format!("{context}\n{}", chunk.text));
-            }
-            Ok(None) => {}
-            // What is damaged is read by nobody, and said where it would be shown.
-            Err(error) if error.is_damage() => {}
-            Err(error) => return Err(error),
+        // What is damaged is read by nobody, and said where it would be shown.
+        if let Some(chunk) = unless_damaged(reader.chunk(candidate.row))? {
+            let context = chunk.document(&candidate.file).context;
+            sent.push(at);
+            passages.push(format!("{context}\n{}", chunk.text));
         }
     }
     let mut said = Vec::new();

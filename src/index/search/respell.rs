@@ -13,7 +13,7 @@ use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::path::folded;
 use crate::index::engine::{
-    Condition, EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
+    EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
 };
 use crate::models::Embedder;
 use crate::text::derive::nearest::{edits, nearest};
@@ -194,12 +194,7 @@ pub(super) fn misread(
         let near =
             near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
         if near.is_some() || !found || *bracketed {
-            said.push(Misread::Property(UnknownName {
-                kind: UnknownKind::Property,
-                name: key.clone(),
-                nearest: near,
-                there: Vec::new(),
-            }));
+            said.push(Misread::Property(UnknownName::new(UnknownKind::Property, key, near)));
         }
     }
     Ok(said)
@@ -262,6 +257,12 @@ pub struct UnknownName {
     pub there: Vec<String>,
 }
 
+impl UnknownName {
+    fn new(kind: UnknownKind, name: &str, nearest: Option<String>) -> Self {
+        Self { kind, name: name.to_owned(), nearest, there: Vec::new() }
+    }
+}
+
 /// What may be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownKind {
@@ -316,11 +317,6 @@ pub(super) fn unknown(
 ) -> Result<Option<UnknownName>, EngineError> {
     let files = reader.files();
     let wanted = filter.conditions.iter().filter(|condition| !condition.negated).map(|condition| &condition.wanted);
-    let of_filter = filter.collection.as_ref().and_then(|name| unknown_collection(name, files, scope));
-    let named = of_filter.or_else(|| filter.tags.iter().find_map(|tag| unknown_tag(tag, files, scope)));
-    if named.is_some() {
-        return Ok(named);
-    }
     for wanted in wanted {
         let unknown = match wanted {
             Predicate::Collection(name) => unknown_collection(name, files, scope),
@@ -345,8 +341,7 @@ pub(super) fn is_any(
     scope: Option<&FileSet>,
     turn: &Turn,
 ) -> Result<bool, EngineError> {
-    let conditions = vec![Condition { wanted: wanted.clone(), negated: false }];
-    let found = reader.resolve(&Filter { files: scope.cloned(), conditions, ..Filter::default() }, turn)?;
+    let found = reader.resolve(&Filter { files: scope.cloned(), ..Filter::of([wanted.clone()]) }, turn)?;
     Ok(found.map_or_else(|| !reader.files().is_empty(), |found| !found.is_empty()))
 }
 
@@ -380,7 +375,7 @@ fn unknown_of_turns(
         }
         _ => return Ok(None),
     };
-    Ok(Some(UnknownName { kind, name: name.clone(), nearest, there: Vec::new() }))
+    Ok(Some(UnknownName::new(kind, name, nearest)))
 }
 
 /// `2026-01-05-loans` without the day.
@@ -398,20 +393,13 @@ pub(crate) fn unknown_collection(name: &str, files: &FileTable, scope: Option<&F
     let mut there = files.facets().collection_names(scope);
     there.sort_unstable();
     (!there.contains(&name)).then(|| UnknownName {
-        kind: UnknownKind::Collection,
-        name: name.to_owned(),
-        nearest: nearest(name, &there),
-        there: there.into_iter().map(str::to_owned).collect(),
+        there: there.iter().map(|name| (*name).to_owned()).collect(),
+        ..UnknownName::new(UnknownKind::Collection, name, nearest(name, &there))
     })
 }
 
 fn unknown_tag(typed: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
     let (wanted, there) = (folded(typed.trim_start_matches('#')), files.facets().tag_names(scope));
     let known = there.iter().any(|tag| is_at_or_below(tag, &wanted));
-    (!known).then(|| UnknownName {
-        kind: UnknownKind::Tag,
-        name: typed.to_owned(),
-        nearest: nearest(&wanted, &there),
-        there: Vec::new(),
-    })
+    (!known).then(|| UnknownName::new(UnknownKind::Tag, typed, nearest(&wanted, &there)))
 }

@@ -95,18 +95,6 @@ impl<'a> Retriever<'a> {
         Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most }, allow: self.allow, best: None })
     }
 
-    /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and
-    /// whether there may be more.
-    pub(super) fn candidates(
-        &self,
-        words: &mut RetrievedWords<'_>,
-        mode: Mode,
-        vector: Option<&QueryVector>,
-        width: usize,
-    ) -> Result<(Vec<Candidate>, bool), EngineError> {
-        self.candidates_of(words, mode, vector, width, self.allow)
-    }
-
     /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
     /// of what counts little.
     pub(super) fn add_parts(
@@ -114,7 +102,7 @@ impl<'a> Retriever<'a> {
         candidates: &mut Vec<Candidate>,
         parts: &[(VaultPart, f64)],
         words: &mut RetrievedWords<'_>,
-        (mode, vector): (Mode, Option<&QueryVector>),
+        by: (Mode, Option<&QueryVector>),
         width: usize,
     ) -> Result<(), EngineError> {
         let least = parts.iter().map(|(_, weight)| *weight).fold(f64::INFINITY, f64::min);
@@ -130,18 +118,19 @@ impl<'a> Retriever<'a> {
         let mut known: HashSet<u64> = candidates.iter().map(|candidate| candidate.row).collect();
         for ((_, weight), set) in parts.iter().zip(&sets) {
             if *weight > least && !set.is_empty() {
-                let (found, _) = self.candidates_of(words, mode, vector, width, Some(set))?;
+                let (found, _) = self.candidates(words, by, width, Some(set))?;
                 candidates.extend(found.into_iter().filter(|candidate| known.insert(candidate.row)));
             }
         }
         Ok(())
     }
 
-    fn candidates_of(
+    /// The best `width` candidates of the files of `allow` (all when `None`) by words and by meaning, as the mode asks, each scored on both
+    /// where both are asked; and whether there may be more.
+    pub(super) fn candidates(
         &self,
         words: &mut RetrievedWords<'_>,
-        mode: Mode,
-        vector: Option<&QueryVector>,
+        (mode, vector): (Mode, Option<&QueryVector>),
         width: usize,
         allow: Option<&FileSet>,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {

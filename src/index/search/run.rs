@@ -9,7 +9,7 @@ use super::diversify::{diversify, left_of, spread};
 use super::expand::{Assistant, Expansion, Unassisted, expand};
 use super::fuse::rank;
 use super::late::{LateInteraction, StoredTokens};
-use super::named::{Named, Names, named_first};
+use super::named::{Named, named_first};
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
 use super::relevance::Relevance;
@@ -20,8 +20,8 @@ use super::visible::Visible;
 use super::weigh::{GivenCounts, QueryMeaning, embed_beside, weigh};
 use super::window::HitWindows;
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
-use crate::index::engine::{Condition, EngineError, Predicate, QueryVector, Reader, WordQuery};
+use crate::base::config::{Fusion, Mode, SearchConfig};
+use crate::index::engine::{EngineError, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 use crate::text::derive::Label;
 
@@ -73,8 +73,8 @@ pub(crate) fn assisted_search(
     let mut query = ParsedQuery::read(&request.text, &around);
     if query.is_empty() {
         // Tags alone say which notes, however they are asked for.
-        let tags = request.filter.tags.iter().map(|tag| Predicate::Tag(tag.clone()));
-        query.conditions.extend(tags.map(|wanted| Condition { wanted, negated: false }));
+        let tags = request.filter.conditions.iter().filter(|one| matches!(one.wanted, Predicate::Tag(_)));
+        query.conditions.extend(tags.cloned());
     }
     if query.is_empty() || request.limit == 0 {
         return Ok(Results {
@@ -168,23 +168,18 @@ pub(crate) fn assisted_search(
         }
     }
 
-    let (limit, turn) = (request.limit, &request.turn);
-    let names = Names { files, allow: allow.as_ref(), language: config.stemmer };
-    let named = names.find(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
-    let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
+    let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
+    let vector = vector.as_ref();
     let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
     let assisted = assistant.map(|assistant| (texts.typed.as_str(), assistant));
     let mut ranking = Ranking {
-        parts: &request.parts,
+        request,
         retriever: &retriever,
         mode,
         vector,
         typed_vector,
         config,
-        limit,
         named,
-        turn,
-        now_ms,
         stored,
         late,
         not_deep: None,
@@ -299,18 +294,15 @@ fn put(hits: &mut Vec<Hit>, hit: Hit) {
 
 /// The stages between the query and its hits.
 struct Ranking<'a> {
+    request: &'a SearchRequest,
     retriever: &'a Retriever<'a>,
     mode: Mode,
     vector: Option<&'a QueryVector>,
     /// That of what was typed, where `vector` has more.
     typed_vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
-    limit: usize,
     /// The files that are called what was typed, when there are any.
     named: Option<Named>,
-    turn: &'a Turn,
-    /// Now, in milliseconds since 1970.
-    now_ms: i64,
     /// The tokens of conversations, in a hybrid search.
     stored: Option<StoredTokens<'a>>,
     /// How the best are looked at closely, in a deep search.
@@ -322,27 +314,26 @@ struct Ranking<'a> {
     /// What was not done of it.
     unassisted: Vec<Unassisted>,
     given: Option<GivenCounts<'a>>,
-    parts: &'a [(VaultPart, f64)],
 }
 
 impl Ranking<'_> {
     /// The best candidates in order, `limit` of them or more if there are. While one long file keeps others out of the candidates, more
     /// are asked for.
     fn run(&mut self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
-        let mut width = self.config.candidates.max(self.limit);
+        let mut width = self.config.candidates.max(self.request.limit);
         loop {
-            go_on(self.turn)?;
-            let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
+            go_on(&self.request.turn)?;
+            let by = (self.mode, self.vector);
             let (files, allow) = (self.retriever.reader.files(), self.retriever.allow);
+            let (mut candidates, more) = self.retriever.candidates(words, by, width, allow)?;
             drop_same_copies(&mut candidates, files, allow);
-            let enough = left_of(&candidates, self.config.per_file) >= self.limit;
+            let enough = left_of(&candidates, self.config.per_file) >= self.request.limit;
             if !enough && more && width < MAX_WIDTH {
                 width *= 4;
                 continue;
             }
-            if more && !self.parts.is_empty() {
-                let by = (self.mode, self.vector);
-                self.retriever.add_parts(&mut candidates, self.parts, words, by, width)?;
+            if more && !self.request.parts.is_empty() {
+                self.retriever.add_parts(&mut candidates, &self.request.parts, words, by, width)?;
                 drop_same_copies(&mut candidates, files, allow);
             }
             self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
@@ -356,11 +347,17 @@ impl Ranking<'_> {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
             }
-            weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms, self.given, self.parts);
+            weigh(
+                &mut candidates,
+                self.retriever.reader.files(),
+                self.config,
+                self.request.at.as_millisecond(),
+                self.given,
+                &self.request.parts,
+            );
             if let Some(named) = &self.named {
-                let by = (self.mode, self.vector);
                 let known = candidates.len();
-                self.retriever.add_named(&mut candidates, &named.files, words, by, self.limit)?;
+                self.retriever.add_named(&mut candidates, &named.files, words, by, self.request.limit)?;
                 drop_same_copies(&mut candidates, files, allow);
                 self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);
@@ -368,10 +365,10 @@ impl Ranking<'_> {
             if let Some((query, assistant)) = self.assisted {
                 let not_done = rerank(&mut candidates, query, self.retriever.reader, assistant)?;
                 self.unassisted.extend(not_done);
-                go_on(self.turn)?;
+                go_on(&self.request.turn)?;
             }
             diversify(&mut candidates, self.config.per_file);
-            spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
+            spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.request.limit);
             return Ok(candidates);
         }
     }
@@ -381,14 +378,14 @@ impl Ranking<'_> {
         let mut left = Vec::new();
         let (files, allow) = (self.retriever.reader.files(), self.retriever.allow);
         for file in self.retriever.newest_files() {
-            go_on(self.turn)?;
+            go_on(&self.request.turn)?;
             if is_same_copy(file, files, allow) {
                 continue;
             }
             let mut rest = self.retriever.rest_of(file, words)?;
             diversify(&mut rest, self.config.per_file);
             left.extend(rest);
-            if left.len() >= self.limit {
+            if left.len() >= self.request.limit {
                 break;
             }
         }

@@ -196,6 +196,26 @@ struct BatchUnderWay {
 }
 
 impl Batches {
+    /// What hands over a model's texts in batches.
+    pub(super) fn new(
+        client: Arc<BatchClient>,
+        records: BatchRecords,
+        model: u64,
+        messages: Sender<WorkerMessage>,
+    ) -> Self {
+        Self {
+            client,
+            records,
+            model,
+            messages,
+            queued: VecDeque::new(),
+            under_way: Vec::new(),
+            is_resumed: false,
+            problem: None,
+            is_over: false,
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queued.is_empty() && self.under_way.is_empty()
     }
@@ -323,15 +343,7 @@ impl Batches {
 }
 
 /// What became of a batch.
-pub(super) struct BatchReport {
-    /// The number of the model.
-    model: u64,
-    /// The number of the batch.
-    batch: u64,
-    event: BatchEvent,
-}
-
-enum BatchEvent {
+pub(super) enum BatchEvent {
     /// It is handed over, and is like that.
     Status(String),
     /// It has ended, and its answers cannot be fetched for this reason; that is tried again.
@@ -342,7 +354,7 @@ enum BatchEvent {
 
 /// How a batch ended.
 #[derive(Default)]
-struct BatchEnd {
+pub(super) struct BatchEnd {
     /// The file of requests, where it was handed over.
     file: Option<String>,
     /// The other files at the service; `None` where the batch itself may go on there.
@@ -391,7 +403,7 @@ impl BatchRun {
     }
 
     fn report(&self, event: BatchEvent) {
-        let _ = self.messages.send(WorkerMessage::Batch(BatchReport { model: self.model, batch: self.number, event }));
+        let _ = self.messages.send(WorkerMessage::Batch { model: self.model, batch: self.number, event });
     }
 
     fn follow(&self, start: BatchStart, end: &mut BatchEnd) -> Result<(), Break> {
@@ -532,28 +544,12 @@ fn problem(look: &BatchLook, left: usize, whole: usize, said: Option<String>) ->
 }
 
 impl Worker<'_> {
-    /// What hands over a model's texts in batches, where its service may take them so.
-    pub(super) fn batches_of(&self, client: Option<Arc<BatchClient>>, model: u64) -> Option<Batches> {
-        Some(Batches {
-            client: client?,
-            records: self.options.batches.clone(),
-            model,
-            messages: self.messages.clone(),
-            queued: VecDeque::new(),
-            under_way: Vec::new(),
-            is_resumed: false,
-            problem: None,
-            is_over: false,
-        })
-    }
-
     pub(super) fn hands_over(&self) -> bool {
         self.lanes().any(ModelLane::hands_over)
     }
 
     /// Takes what became of a batch.
-    pub(super) fn take_batch(&mut self, report: BatchReport) -> Result<(), EngineError> {
-        let BatchReport { model: number, batch, mut event } = report;
+    pub(super) fn take_batch(&mut self, number: u64, batch: u64, mut event: BatchEvent) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
         let Some(lane) = lanes.find(|lane| lane.number == number) else { return Ok(()) };
         let model = lane.model.embedder.fingerprint();

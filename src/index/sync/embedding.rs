@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dispatch::{BATCH, EmbedOutcome, Embedded};
-use super::lane::ModelLane;
-use super::options::RefusedError;
+use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
 use super::retry::Released;
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
+use super::syncer::RefusedError;
 use super::worker::{Worker, WorkerMessage};
 use crate::base::allocator;
 use crate::base::config::EmbedConfig;
@@ -120,11 +119,7 @@ impl Worker<'_> {
     }
 
     fn start_lane(&self, model: ChosenModel) -> ModelLane {
-        let messages = self.messages.clone();
-        let report = move |embedded| {
-            let _ = messages.send(WorkerMessage::Embedded(embedded));
-        };
-        ModelLane::start(model, report, |model, number| self.batches_of(model.embedder.batches(), number))
+        ModelLane::start(model, self.messages, &self.options.batches)
     }
 
     /// Whether a model has embedded what it can, and that is not little.

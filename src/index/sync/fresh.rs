@@ -10,6 +10,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::worker::Worker;
 use crate::vault::disk::{CookieFolder, Signal, WatchedBy, Watcher};
 
 /// How long a search waits.
@@ -124,26 +125,19 @@ impl Freshness {
                 }
                 while state.heard < needed {
                     let lost = |since: Instant| since.elapsed() > COOKIE_LOST;
-                    state = if state.made < needed && state.under_way.is_none_or(lost) {
-                        match self.make_cookie(state) {
-                            Some(state) => state,
-                            None => return Some(false),
-                        }
-                    } else {
-                        match self.wait_on(state, by) {
-                            Some(state) => state,
-                            None => return Some(false),
-                        }
+                    let next = match state.made < needed && state.under_way.is_none_or(lost) {
+                        true => self.make_cookie(state),
+                        false => self.wait_on(state, by),
                     };
+                    let Some(next) = next else { return Some(false) };
+                    state = next;
                 }
                 state.told
             }
         };
         while state.served < told {
-            match self.wait_on(state, by) {
-                Some(woken) => state = woken,
-                None => return Some(false),
-            }
+            let Some(woken) = self.wait_on(state, by) else { return Some(false) };
+            state = woken;
         }
         Some(true)
     }
@@ -238,6 +232,55 @@ impl Freshness {
 
     fn lock(&self) -> MutexGuard<'_, FreshState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Searches wait until so much of what was told can be found.
+pub(super) struct Barrier {
+    told: u64,
+    since: Instant,
+    /// Whether the vault has to be looked over for it.
+    unseen: bool,
+}
+
+impl Worker<'_> {
+    /// Takes what waits as due: searches wait for it.
+    pub(super) fn await_told(&mut self, told: u64) {
+        let since = Instant::now();
+        // Nobody waits any more for what could not be had in time.
+        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN.most);
+        self.debounce.hurry();
+        self.awaited.push(Barrier { told, since, unseen: self.rescans.look_soon(since) });
+    }
+
+    /// Tells searches what can be found by now of what they wait for.
+    pub(super) fn serve_awaited(&mut self) {
+        let is_behind = !self.scanned
+            || self.rebuilding
+            || self.rescans.is_missing()
+            || self.rescans.distrusts_events()
+            || !self.backlog.is_empty()
+            || !self.large.is_empty();
+        if self.awaited.is_empty() {
+            return;
+        }
+        self.shared.fresh().get_on();
+        if is_behind {
+            return;
+        }
+        let now = Instant::now();
+        for awaited in self.awaited.iter_mut().filter(|awaited| awaited.unseen) {
+            if self.rescans.has_looked_since(awaited.since) {
+                // What that found gone is believed to be, after a moment.
+                self.debounce.hurry();
+                (awaited.unseen, awaited.since) = (false, now);
+            }
+        }
+        let debounce = &self.debounce;
+        let is_served = |awaited: &mut Barrier| !awaited.unseen && !debounce.holds_of(awaited.since);
+        if let Some(told) = self.awaited.extract_if(.., is_served).map(|awaited| awaited.told).max() {
+            self.shared.fresh().serve(told);
+        }
     }
 }
 

@@ -1,21 +1,16 @@
 //! Keeps the index what the files say.
 //!
-//! Events and scans name places; [`plan`] compares those on disk with the catalog; files that may have changed are read,
+//! Events and scans name places; a plan compares those on disk with the catalog; files that may have changed are read,
 //! parsed and cut on all cores; the one writer thread applies them in batches, and publishes a snapshot after each. Texts
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
 mod backlog;
-mod barrier;
 mod batch;
-mod dispatch;
 mod embedding;
-mod erasing;
 mod fresh;
 mod lane;
 mod large;
-mod options;
-mod plan;
 mod prepare;
 mod reading;
 mod retry;
@@ -27,8 +22,7 @@ mod worker;
 
 pub(crate) use batch::BatchRecords;
 pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
-pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::SyncProgress;
 pub(crate) use shared::{BatchProgress, ModelStatus, NextModel, Phase, Shared, Verified, WatchState};
-pub(crate) use syncer::Syncer;
+pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

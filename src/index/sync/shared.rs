@@ -16,9 +16,10 @@ use crate::vault::disk::WatchedBy;
 const MAX_SAID_BYTES: usize = 500;
 
 /// What the writer is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Opening the stores.
+    #[default]
     Starting,
     /// Reading files.
     Indexing,
@@ -33,9 +34,10 @@ pub enum Phase {
 }
 
 /// The state of the embedding model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ModelStatus {
     /// The configuration names none.
+    #[default]
     Off,
     /// It is being loaded.
     Loading,
@@ -120,7 +122,7 @@ pub struct Verified {
 }
 
 /// How far the index is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SyncProgress {
     /// What the writer is doing.
     pub phase: Phase,
@@ -159,28 +161,6 @@ pub struct SyncProgress {
 }
 
 impl SyncProgress {
-    fn new() -> Self {
-        Self {
-            phase: Phase::Starting,
-            pending_files: 0,
-            files_done: 0,
-            pending_embeddings: 0,
-            in_batches: 0,
-            batch: None,
-            embeddings_done: 0,
-            model: ModelStatus::Off,
-            next: None,
-            kept_vectors: 0,
-            watch: WatchState::default(),
-            failure: None,
-            rebuilt: None,
-            mending: false,
-            verified: None,
-            expired_facts: 0,
-            caught_up: false,
-        }
-    }
-
     /// Whether nothing is left to mend, to read or to embed, as far as the model allows that serves.
     pub fn is_complete(&self) -> bool {
         self.caught_up
@@ -214,6 +194,7 @@ impl ModelsAtWork {
 }
 
 /// The published snapshot, the model and the progress.
+#[derive(Default)]
 pub struct Shared {
     snapshot: RwLock<Option<Arc<dyn Reader>>>,
     models: RwLock<ModelsAtWork>,
@@ -228,22 +209,6 @@ pub struct Shared {
     searched: Mutex<Option<Instant>>,
     /// The tasks that are due when there is another snapshot, or all files are in it.
     tasks: Mutex<Vec<TaskSignal>>,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self {
-            snapshot: RwLock::default(),
-            models: RwLock::default(),
-            coming: Mutex::default(),
-            progress: Mutex::new(SyncProgress::new()),
-            changed: Condvar::new(),
-            asked: AtomicU64::new(0),
-            fresh: Freshness::default(),
-            searched: Mutex::default(),
-            tasks: Mutex::default(),
-        }
-    }
 }
 
 impl Shared {

@@ -1,20 +1,55 @@
 //! The handle of the writer thread, and what keeps the thread going.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::options::{RefusedError, SyncOptions};
+use super::batch::BatchRecords;
 use super::retry::pause;
 use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::index::engine::{ContentHash, Damage, EngineError, Writer};
-use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind};
-use crate::vault::disk::{Identity, Signal};
+use crate::base::clock::Clock;
+use crate::base::config::IndexConfig;
+use crate::index::engine::{ContentHash, Damage, Engine, EngineError, Writer};
+use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind, ModelInUse};
+use crate::vault::attachments::AttachmentReader;
+use crate::vault::disk::{CookieFolder, Identity, Lock, NoteRules, Signal};
+
+/// What the writer needs.
+pub(crate) struct SyncOptions {
+    /// The vault's root.
+    pub root: PathBuf,
+    /// The stores.
+    pub(crate) engine: Box<dyn Engine>,
+    /// `[index]`.
+    pub index: IndexConfig,
+    /// What belongs to the vault.
+    pub rules: NoteRules,
+    /// Who reads what is no note.
+    pub(crate) attachments: Arc<AttachmentReader>,
+    /// Where it is written which model's vectors serve.
+    pub(crate) in_use: ModelInUse,
+    /// What is known of texts that were handed over in batches.
+    pub(crate) batches: BatchRecords,
+    /// Whether to watch for changes, or to compare with the disk once.
+    pub watch: bool,
+    /// Where cookies are made, to learn that the watcher has told all.
+    pub cookies: Arc<CookieFolder>,
+    /// When files are read.
+    pub clock: Clock,
+    /// The right to write the stores.
+    pub lock: Arc<Lock>,
+}
+
+/// What was asked for was refused.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct RefusedError(pub(super) String);
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
 pub struct Syncer {
@@ -25,15 +60,19 @@ pub struct Syncer {
 }
 
 impl Syncer {
-    /// Starts the writer thread.
-    pub fn start(options: SyncOptions) -> Self {
+    /// Starts the writer thread, and loads the model, if there is to be one.
+    pub(crate) fn start(options: SyncOptions, model: Option<ModelChoice>) -> Self {
         let (messages, receiver) = channel();
         let shared = Arc::new(Shared::default());
         let stop = Arc::new(AtomicBool::new(false));
+        if let Some(choice) = model {
+            shared.update(|progress| progress.model = ModelStatus::Loading);
+            load_model(choice, messages.clone(), Arc::clone(&shared));
+        }
         let worker = (messages.clone(), Arc::clone(&shared), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             let (messages, shared, stop) = worker;
-            let running = || run(options, messages, &receiver, &shared, &stop);
+            let running = || run(options, &messages, &receiver, &shared, &stop);
             let ended = catch_unwind(AssertUnwindSafe(running));
             shared.update(|progress| match ended {
                 Ok(()) => progress.phase = Phase::Stopped,
@@ -57,7 +96,7 @@ impl Syncer {
     /// # Errors
     /// When the stores refuse.
     pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
-        self.ask(|done| WorkerMessage::Reindex { full, done })
+        self.ask(|done| WorkerMessage::Reindex { full, done }, STOPPED)?
     }
 
     /// Takes hints as a watcher gives them, from whoever knows of changes without one. Returns when they are noted, so that
@@ -66,14 +105,14 @@ impl Syncer {
     /// # Errors
     /// When the indexer has stopped.
     pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RefusedError> {
-        self.ask(|done| WorkerMessage::Notice { signals, done })
+        self.ask(|done| WorkerMessage::Notice { signals, done }, STOPPED)?
     }
 
-    /// Sends a message and waits for what comes of it.
-    fn ask(&self, message: impl FnOnce(Sender<Result<(), RefusedError>>) -> WorkerMessage) -> Result<(), RefusedError> {
+    /// Sends a message and waits for what comes of it; says why where nothing does.
+    fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> WorkerMessage, otherwise: &str) -> Result<T, RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(message(done)).map_err(|_| gone())?;
-        wait.recv().map_err(|_| gone())?
+        self.messages.send(message(done)).map_err(|_| RefusedError(STOPPED.into()))?;
+        wait.recv().map_err(|_| RefusedError(otherwise.into()))
     }
 
     /// Compares everything in the stores with its checksum, and waits for the result. What is damaged is mended from then on;
@@ -82,9 +121,7 @@ impl Syncer {
     /// # Errors
     /// When the stores cannot be read, or are closed meanwhile.
     pub fn verify(&self) -> Result<Verified, RefusedError> {
-        let (done, wait) = channel();
-        self.messages.send(WorkerMessage::Verify { done: Some(done) }).map_err(|_| gone())?;
-        wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
+        self.ask(|done| WorkerMessage::Verify { done: Some(done) }, "the index could not be checked")
     }
 
     /// Drops the embeddings of texts that no note has any more, and what was deleted from the files of the stores; gives how many embeddings
@@ -93,9 +130,7 @@ impl Syncer {
     /// # Errors
     /// When the stores cannot be written, or are closed meanwhile.
     pub fn erase(&self, contents: Vec<ContentHash>) -> Result<(usize, bool), RefusedError> {
-        let (done, wait) = channel();
-        self.messages.send(WorkerMessage::Erase { contents, done }).map_err(|_| gone())?;
-        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
+        self.ask(|done| WorkerMessage::Erase { contents, done }, UNWRITABLE)
     }
 
     /// Loads another model, and turns to it once its vectors are there. Where it cannot be loaded, the one there was stays.
@@ -118,9 +153,7 @@ impl Syncer {
     /// # Errors
     /// While a model is being loaded, or when the stores cannot be written.
     pub fn drop_kept_vectors(&self) -> Result<usize, RefusedError> {
-        let (done, wait) = channel();
-        self.messages.send(WorkerMessage::DropKept { done }).map_err(|_| gone())?;
-        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))?
+        self.ask(|done| WorkerMessage::DropKept { done }, UNWRITABLE)?
     }
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
@@ -128,6 +161,9 @@ impl Syncer {
         let _ = self.messages.send(WorkerMessage::Verify { done: None });
     }
 }
+
+const STOPPED: &str = "the indexer has stopped";
+const UNWRITABLE: &str = "the index cannot be written; `vault status` says why";
 
 /// Counts the models that were asked for.
 static ASKED: AtomicU64 = AtomicU64::new(1);
@@ -212,10 +248,6 @@ fn keep_for_later(model: ChosenModel, shared: &Shared) {
     shared.set_models(models);
 }
 
-fn gone() -> RefusedError {
-    RefusedError("the indexer has stopped".into())
-}
-
 impl Drop for Syncer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -229,16 +261,11 @@ impl Drop for Syncer {
 
 fn run(
     options: SyncOptions,
-    messages: Sender<WorkerMessage>,
+    messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
     stop: &Arc<AtomicBool>,
 ) {
-    let mut options = options;
-    if let Some(choice) = options.model.take() {
-        shared.update(|progress| progress.model = ModelStatus::Loading);
-        load_model(choice, messages.clone(), Arc::clone(shared));
-    }
     // How often damage was mended: what a failing disk damages again is rebuilt ever more seldom.
     let mut mended = 0;
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
@@ -257,7 +284,7 @@ fn run(
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let store = options.engine.open(distrust)?;
-            work(&options, store, healed, &messages, receiver, shared)
+            work(&options, store, healed, messages, receiver, shared)
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
@@ -383,11 +410,8 @@ fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Sh
                 keep_for_later(model, shared);
             }
             Ok(WorkerMessage::Former { model, .. }) if shared.embedder().is_none() => keep_for_later(model, shared),
-            Ok(WorkerMessage::DropKept { done }) => {
-                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
-            }
             Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
-                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
+                let _ = done.send(Err(RefusedError(UNWRITABLE.into())));
             }
             Ok(WorkerMessage::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
                 shared.show_not_replaced(&error);

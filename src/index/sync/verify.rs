@@ -1,5 +1,5 @@
 //! Checks all stores against their checksums: after an unclean stop, where a search has met damage, and when somebody asks. Has mended
-//! what is damaged.
+//! what is damaged. Leaves nothing of what was deleted in their files, when somebody says so: what they hold is a copy of notes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::index::engine::{Damage, EngineError, Findings};
+use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
 /// does not find either.
@@ -35,16 +35,11 @@ pub(super) struct Verifying {
     running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// The number of the check that runs, or ran last.
     run: u64,
-    waiting: Vec<Sender<Verified>>,
+    pub(super) waiting: Vec<Sender<Verified>>,
     last: Option<Instant>,
 }
 
 impl Verifying {
-    /// Those who wait for a result that does not come.
-    pub(super) fn take_waiting(&mut self) -> Vec<Sender<Verified>> {
-        std::mem::take(&mut self.waiting)
-    }
-
     /// Ends a check under way.
     pub(super) fn stop(&mut self) {
         if let Some((thread, stop)) = self.running.take() {
@@ -155,4 +150,56 @@ fn stand_back() {
     // On Linux a thread has a priority of its own; elsewhere this would be the whole process's.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);
+}
+
+/// How often the log is tried to be emptied at once: the searches that are under way take milliseconds.
+const TRIES: usize = 50;
+/// Time between two tries.
+const TRY_INTERVAL: Duration = Duration::from_millis(20);
+/// The same where one search takes longer.
+const TRY_LATER: Duration = Duration::from_millis(200);
+
+/// What is left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Erasing {
+    /// Nothing.
+    Done,
+    /// A reader of before keeps the log.
+    Log,
+    /// The index has not followed all changes yet.
+    All,
+}
+
+impl Worker<'_> {
+    /// Leaves nothing of what was deleted, nor of the embeddings of these names; says how many of those there were, and whether the log is empty.
+    pub(super) fn erase(&mut self, contents: &[ContentHash]) -> Result<(usize, bool), EngineError> {
+        let dropped = self.store.forget(contents)?;
+        self.forget_in_batches(contents)?;
+        // Who reads from now on does without what was.
+        self.publish()?;
+        let mut is_empty = self.store.empty_log()?;
+        for _ in 1..TRIES {
+            if !is_empty {
+                std::thread::sleep(TRY_INTERVAL);
+                is_empty = self.store.empty_log()?;
+            }
+        }
+        self.erasing = match (self.scanned && self.pending_files() == 0, is_empty) {
+            (false, _) => Erasing::All,
+            (true, false) => Erasing::Log,
+            (true, true) => Erasing::Done,
+        };
+        Ok((dropped, is_empty))
+    }
+
+    /// Goes on with it where something is left; says until when to wait then.
+    pub(super) fn erase_when_idle(&mut self, until: Instant) -> Result<Instant, EngineError> {
+        match self.erasing {
+            Erasing::Done => return Ok(until),
+            Erasing::All => drop(self.erase(&[])?),
+            Erasing::Log if self.store.empty_log()? => self.erasing = Erasing::Done,
+            Erasing::Log => {}
+        }
+        Ok(if self.erasing == Erasing::Done { until } else { until.min(Instant::now() + TRY_LATER) })
+    }
 }

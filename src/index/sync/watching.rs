@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::options::SyncOptions;
 use super::shared::Shared;
-use super::worker::{Next, Worker};
+use super::syncer::SyncOptions;
+use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::allocator;
 use crate::base::config::FILE_NAME;
 use crate::index::engine::EngineError;
@@ -124,11 +124,14 @@ pub(super) fn show_missing(shared: &Shared, failure: Option<String>) {
 impl Worker<'_> {
     /// Starts to watch.
     pub(super) fn watch(&mut self) {
-        self.begin_fresh();
+        let messages = self.messages.clone();
+        self.shared.fresh().begin(move |told| {
+            let _ = messages.send(WorkerMessage::Serve { told });
+        });
         let (messages, shared) = (self.messages.clone(), Arc::clone(self.shared));
         let signal = move |signal| {
             if let Some(signal) = shared.fresh().hear(signal) {
-                let _ = messages.send(super::worker::WorkerMessage::Signal(signal));
+                let _ = messages.send(WorkerMessage::Signal(signal));
             }
         };
         let (rules, cookies) = (Arc::new(self.options.rules.clone()), Arc::clone(&self.options.cookies));
@@ -138,7 +141,8 @@ impl Worker<'_> {
     }
 
     fn show_watching(&self) {
-        self.rescans.watcher.iter().for_each(|watcher| self.show_hearing(watcher));
+        let fresh = self.shared.fresh();
+        self.rescans.watcher.iter().for_each(|watcher| fresh.listen(watcher, &self.options.cookies));
         let by = self.rescans.watcher.as_ref().map(|watcher| watcher.watching().clone());
         self.shared.update(|progress| {
             if let Some(WatchedBy::Partly(reason) | WatchedBy::Polling(reason)) = &by

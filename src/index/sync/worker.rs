@@ -7,16 +7,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::backlog::Backlog;
-use super::barrier::Barrier;
-use super::batch::BatchReport;
-use super::dispatch::Embedded;
+use super::batch::BatchEvent;
 use super::embedding::PUBLISH_EVERY;
-use super::erasing::Erasing;
-use super::lane::ModelLane;
+use super::fresh::Barrier;
+use super::lane::{Embedded, ModelLane};
 use super::large::Large;
-use super::options::{RefusedError, SyncOptions};
 use super::shared::{Phase, Shared, Verified};
-use super::verify::{VerifyReport, Verifying};
+use super::syncer::{RefusedError, SyncOptions};
+use super::verify::{Erasing, VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
@@ -36,8 +34,12 @@ pub(super) enum WorkerMessage {
         told: u64,
     },
     Embedded(Embedded),
-    /// What became of a batch.
-    Batch(BatchReport),
+    /// What became of a batch, by the numbers of its model and its own.
+    Batch {
+        model: u64,
+        batch: u64,
+        event: BatchEvent,
+    },
     /// A large file has been read.
     LargeRead,
     Model {
@@ -175,7 +177,7 @@ impl<'a> Worker<'a> {
     pub(super) fn finish(mut self) -> Box<dyn Writer> {
         self.verifying.stop();
         // Who waits for a check gets that of the stores as they are opened next, if they are.
-        for done in self.verifying.take_waiting() {
+        for done in self.verifying.waiting.drain(..) {
             let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
         }
         (self.serving, self.filling) = (None, None);
@@ -323,7 +325,7 @@ impl<'a> Worker<'a> {
             }
             WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
-            WorkerMessage::Batch(report) => self.take_batch(report)?,
+            WorkerMessage::Batch { model, batch, event } => self.take_batch(model, batch, event)?,
             // It is taken when it is the turn of large files.
             WorkerMessage::LargeRead => {}
             WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}

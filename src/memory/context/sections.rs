@@ -14,7 +14,7 @@ use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
 };
 use crate::base::config::{MemoryConfig, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
-use crate::index::engine::{Condition, FileEntry, Filter, Predicate};
+use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{HitView, citation};
 use crate::text::derive::citations::CitedPaths;
@@ -247,8 +247,8 @@ impl<'a> Sections<'a> {
         };
         let ids = self.notes.given().files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
         let wanted = Predicate::Among(ids.filter(of_time).map(|file| file.id).collect());
-        let conditions = vec![Condition { wanted, negated: false }];
-        let filter = Filter { path: Some(SUMMARIES.to_owned()), conditions, ..self.filter() };
+        let mut filter = self.filter();
+        filter.conditions.extend([Predicate::PathPrefix(SUMMARIES.to_owned()).into(), wanted.into()]);
         let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: false };
         let name = ("found-summaries", "Earlier conversations about it");
         self.found(self.notes.given(), name, SUMMARY_TOKENS, &looking, |_| true)
@@ -258,7 +258,8 @@ impl<'a> Sections<'a> {
     pub(super) fn transcript(&mut self, query: &str) -> Result<BlockSection, RequestError> {
         // By its folder: of a collection that is not there a search says which ones are, and looks at every file of an agent's for that
         // (107 ms with 20,000 notes).
-        let filter = Filter { path: Some(format!("{CONVERSATIONS}/")), ..self.filter() };
+        let mut filter = self.filter();
+        filter.conditions.push(Predicate::PathPrefix(format!("{CONVERSATIONS}/")).into());
         let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: true };
         self.found(self.notes.given(), ("transcript", "What was said"), EXCERPT_TOKENS, &looking, |_| true)
     }
@@ -319,7 +320,7 @@ impl<'a> Sections<'a> {
     }
 
     fn filter(&self) -> Filter {
-        Filter { until_ms: self.notes.as_of, ..Filter::default() }
+        Filter::of(self.notes.as_of.map(|until| Predicate::Updated(i64::MIN, until)))
     }
 
     /// What is found in a scope, as far as it is trusted.

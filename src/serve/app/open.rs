@@ -121,7 +121,6 @@ impl App {
                 .with_outside(outside.clone())
                 .with_attachments(config.index.attachments),
             attachments: Arc::clone(&attachments),
-            model,
             in_use: ModelInUse::of(&index_dir),
             batches: BatchRecords::of(&index_dir),
             watch,
@@ -130,7 +129,7 @@ impl App {
             // only be read.
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
-        let syncer = Syncer::start(options);
+        let syncer = Syncer::start(options, model);
         let parts = read_parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
         let (home, config) = (&parts.home, &parts.config);
         let files = Files::new(home.root().to_owned(), &home.state_dir(), parts.outside.clone());

@@ -9,7 +9,7 @@ use crate::access::request::{
     Edge, Given, MAX_CONTEXT, RequestError, Viewer, limit, memory_scopes, parse, query_text, within,
 };
 use crate::base::config::{MemoryScope, SearchConfig, VaultPart};
-use crate::index::engine::{Condition, Filter, Predicate};
+use crate::index::engine::{Filter, Predicate};
 use crate::index::search::{SearchRequest, condition_without_value};
 use crate::serve::wire::{SearchQuery, SearchResponse};
 use crate::text::derive::Label;
@@ -38,8 +38,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     let (mut filter, parts) = (filter(query, viewer.at())?, parts(viewer, query)?);
     filter.summaries_since_ms = summaries_since(viewer);
     if !parts.is_empty() {
-        let wanted = Predicate::Within(parts.iter().map(|(part, _)| part.clone()).collect());
-        filter.conditions.push(Condition { wanted, negated: false });
+        filter.conditions.push(Predicate::Within(parts.iter().map(|(part, _)| part.clone()).collect()).into());
     }
     let text = query_text("q", &query.q)?.to_owned();
     if let Some(part) = condition_without_value(&text) {
@@ -62,7 +61,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     let mut found = match topic(query) {
         Some(topic) => {
             let mut of_topic = request.clone();
-            of_topic.filter.conditions.push(topic);
+            of_topic.filter.conditions.push(topic.into());
             let found = viewer.read_scope()?.find(of_topic, &config, given, started)?;
             let most = viewer.limits().map_or(request.limit, |limits| request.limit.min(limits.max_results));
             match found.results.len() >= ENOUGH_OF_A_TOPIC.min(most) {
@@ -85,9 +84,9 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
 const ENOUGH_OF_A_TOPIC: usize = 3;
 
 /// That a note is of the topic that is asked for.
-fn topic(query: &SearchQuery) -> Option<Condition> {
+fn topic(query: &SearchQuery) -> Option<Predicate> {
     let topic = query.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty())?;
-    Some(Condition { wanted: Predicate::Labelled(Label::of_property("topic", Some(topic))), negated: false })
+    Some(Predicate::Labelled(Label::of_property("topic", Some(topic))))
 }
 
 /// A memory scope that is named as a collection, as other programs do: `aq_project_mech`, `project:mech`.
@@ -145,26 +144,16 @@ fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig
 }
 
 fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
-    let time = |name, text: &Option<String>, edge| match text {
-        Some(text) => parse(name, text, edge, now).map(Some),
-        None => Ok(None),
-    };
-    let layer = query.layer.map(|layer| Condition { wanted: Predicate::Layer(layer), negated: false });
-    Ok(Filter {
-        files: None,
-        collection: query.collection.clone().filter(|_| scope_as_collection(query).is_none()),
-        path: query.path.clone(),
-        tags: query
-            .tag
-            .iter()
-            .flat_map(|tags| tags.split(','))
-            .map(str::trim)
-            .filter(|tag| !tag.is_empty())
-            .map(str::to_owned)
-            .collect(),
-        since_ms: time("since", &query.since, Edge::Start)?,
-        until_ms: time("until", &query.until, Edge::End)?,
-        summaries_since_ms: None,
-        conditions: layer.into_iter().collect(),
-    })
+    let time = |name, text: &Option<String>, edge| text.as_ref().map(|text| parse(name, text, edge, now)).transpose();
+    let (since, until) = (time("since", &query.since, Edge::Start)?, time("until", &query.until, Edge::End)?);
+    let collection = query.collection.clone().filter(|_| scope_as_collection(query).is_none());
+    let tags = query.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty());
+    let mut wanted: Vec<Predicate> = collection.map(Predicate::Collection).into_iter().collect();
+    wanted.extend(tags.map(|tag| Predicate::Tag(tag.to_owned())));
+    if since.is_some() || until.is_some() {
+        wanted.push(Predicate::Updated(since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)));
+    }
+    wanted.extend(query.path.clone().map(Predicate::PathPrefix));
+    wanted.extend(query.layer.map(Predicate::Layer));
+    Ok(Filter::of(wanted))
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 
 use memory_vault::access::rules::Scope;
-use memory_vault::index::engine::{ChangeBatch, Reader};
+use memory_vault::index::engine::{ChangeBatch, Reader, Writer};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{Degraded, Visible, search};
 use memory_vault::index::sync::{FileReading, PreparedFile, prepare};

@@ -3,157 +3,127 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
-use super::error::CatalogError;
 use super::reader::{CatalogReader, read_chunk, read_files, read_skipped};
-use super::schema::{Meta, open_reader};
-use super::vectors::StoredVector;
-use crate::index::engine::{ContentHash, EmbeddingId};
+use super::schema::{Meta, damaged, open_reader};
+use super::vectors::vector_checksum;
+use crate::index::engine::{ContentHash, EmbeddingId, EngineError, Findings};
 
 /// Files and embeddings of one step: some milliseconds of work.
 const FILES: u32 = 32;
 const VECTORS: u32 = 2000;
 
-/// What was gone over so far, and what was found.
-#[derive(Debug, Default)]
-pub struct Checked {
-    /// Files, and their chunks.
-    pub files: usize,
-    /// Chunks.
-    pub chunks: usize,
-    /// Embeddings.
-    pub vectors: usize,
-    /// Embeddings that fail their checksum.
-    pub(crate) damaged: Vec<EmbeddingId>,
-    /// Embeddings that no chunk has, oldest first.
-    pub(crate) unused: Vec<EmbeddingId>,
-}
-
-enum Step {
-    Table(usize),
-    Rows,
-    Files(u32),
-    Vectors(i64),
-    Done,
-}
-
-/// A check under way. It reads through a connection of its own, so that it sees the disk and nobody's cache, and holds on to
-/// no state of the catalog between two steps.
-pub struct CatalogCheck {
-    reader: CatalogReader,
-    store: String,
-    tables: Vec<String>,
-    next: Step,
-}
-
-impl CatalogCheck {
-    /// Opens a catalog to check it; `store` is what tells it from every other.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn open(path: &Path, store: &str) -> Result<Self, CatalogError> {
-        if !path.is_file() {
-            return Err(CatalogError::Damaged(format!("{} is missing", path.display())));
-        }
-        let connection = open_reader(path, false)?;
-        let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
-        let tables = connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        Ok(Self { reader: CatalogReader { connection }, store: store.to_owned(), tables, next: Step::Table(0) })
+/// Checks a catalog, and counts what was gone over; `store` is what tells it from every other, `live` says which embeddings are in use.
+/// Those that are not are put among the findings, oldest first. Gives the embeddings that fail their checksum, and nothing when `go_on`,
+/// which is called after each step, says no.
+///
+/// It reads through a connection of its own, so that it sees the disk and nobody's cache, and holds on to no state of the catalog between
+/// two steps.
+///
+/// # Errors
+/// When the catalog is damaged elsewhere than in an embedding, or cannot be read.
+pub(in crate::index::local) fn check(
+    path: &Path,
+    store: &str,
+    live: &HashSet<ContentHash>,
+    findings: &mut Findings,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<EmbeddingId>>, EngineError> {
+    if !path.is_file() {
+        return Err(damaged(format!("{} is missing", path.display())));
     }
-
-    /// Takes the next step; false when there is none left. `live` says which embeddings are in use.
-    ///
-    /// # Errors
-    /// When the catalog is damaged elsewhere than in an embedding, or cannot be read.
-    pub fn step(&mut self, checked: &mut Checked, live: &HashSet<ContentHash>) -> Result<bool, CatalogError> {
-        self.next = match self.next {
-            Step::Table(at) => match self.tables.get(at) {
-                Some(table) => {
-                    self.check_pages(table)?;
-                    Step::Table(at + 1)
-                }
-                None => Step::Rows,
-            },
-            Step::Rows => {
-                self.check_rows()?;
-                Step::Files(0)
-            }
-            Step::Files(first) => self.check_files(first, checked)?,
-            Step::Vectors(after) => self.check_vectors(after, checked, live)?,
-            Step::Done => return Ok(false),
-        };
-        Ok(true)
-    }
-
-    /// SQLite's own check of a table and its indexes.
-    fn check_pages(&self, table: &str) -> Result<(), CatalogError> {
-        let check = format!("PRAGMA integrity_check('{table}')");
-        let found: String = self.reader.connection.query_row(&check, [], |row| row.get(0))?;
-        if found == "ok" { Ok(()) } else { Err(CatalogError::Damaged(found)) }
-    }
-
-    fn check_rows(&self) -> Result<(), CatalogError> {
-        if Meta::read(&self.reader.connection)?.store != self.store {
-            return Err(CatalogError::Damaged("another catalog replaced it".into()));
-        }
-        read_skipped(&self.reader.connection)?;
-        let select = "SELECT id FROM chunks WHERE file NOT IN (SELECT id FROM files) LIMIT 1";
-        match self.reader.connection.query_row(select, [], |row| row.get::<_, i64>(0)).optional()? {
-            Some(row) => Err(CatalogError::Damaged(format!("passage {row} has no file"))),
-            None => Ok(()),
+    let reader = CatalogReader { connection: open_reader(path, false)? };
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
+    let tables =
+        reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    for table in tables {
+        check_pages(&reader.connection, &format!("'{table}'"))?;
+        if !go_on() {
+            return Ok(None);
         }
     }
-
-    fn check_files(&self, first: u32, checked: &mut Checked) -> Result<Step, CatalogError> {
+    check_rows(&reader, store)?;
+    let mut next = Some(0);
+    while let Some(first) = next.filter(|_| go_on()) {
         // All of a file is read in one state of the catalog.
-        self.reader.pin()?;
-        let last = self.check_pinned_files(first, checked);
-        self.reader.release()?;
-        Ok(last?.map_or(Step::Vectors(0), |last| Step::Files(last + 1)))
+        reader.pin()?;
+        let last = check_files(&reader, first, findings);
+        reader.release()?;
+        next = last?.map(|last| last + 1);
     }
+    if next.is_some() {
+        return Ok(None);
+    }
+    let (mut damaged, mut next) = (Vec::new(), Some(0));
+    while let Some(after) = next.filter(|_| go_on()) {
+        next = check_vectors(&reader, after, live, findings, &mut damaged)?;
+    }
+    Ok(next.is_none().then_some(damaged))
+}
 
-    fn check_pinned_files(&self, first: u32, checked: &mut Checked) -> Result<Option<u32>, CatalogError> {
-        let files = read_files(&self.reader.connection, first, FILES)?;
-        for file in &files {
-            self.reader.metadata(file.id)?;
-            for chunk in &file.chunks {
-                if read_chunk(&self.reader.connection, chunk.row)?.is_none() {
-                    return Err(CatalogError::Damaged(format!("passage {} is missing", chunk.row)));
-                }
-            }
-            checked.chunks += file.chunks.len();
-        }
-        checked.files += files.len();
-        Ok(files.last().map(|file| file.id))
-    }
+/// SQLite's own check, as its argument says: of a table and its indexes, or of all to the first error.
+pub(super) fn check_pages(connection: &Connection, argument: &str) -> Result<(), EngineError> {
+    let check = format!("PRAGMA integrity_check({argument})");
+    let found: String = connection.query_row(&check, [], |row| row.get(0))?;
+    if found == "ok" { Ok(()) } else { Err(damaged(found)) }
+}
 
-    fn check_vectors(
-        &self,
-        after: i64,
-        checked: &mut Checked,
-        live: &HashSet<ContentHash>,
-    ) -> Result<Step, CatalogError> {
-        let mut select = self.reader.connection.prepare_cached(
-            "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
-        )?;
-        let mut rows = select.query([after, i64::from(VECTORS)])?;
-        let mut last = None;
-        while let Some(row) = rows.next()? {
-            let (id, model): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let (content, bytes): ([u8; 16], _) = (row.get(2)?, row.get_ref(4)?.as_blob());
-            let bytes = bytes.map_err(rusqlite::Error::from)?;
-            let stored = StoredVector { model, content: &content, checksum: row.get(3)?, bytes };
-            let (whole, content) = (stored.is_whole(), ContentHash::from_bytes(content));
-            let named = EmbeddingId { model, content };
-            match whole {
-                false => checked.damaged.push(named),
-                true if !live.contains(&content) => checked.unused.push(named),
-                true => {}
-            }
-            checked.vectors += 1;
-            last = Some(id);
-        }
-        Ok(last.map_or(Step::Done, Step::Vectors))
+fn check_rows(reader: &CatalogReader, store: &str) -> Result<(), EngineError> {
+    if Meta::read(&reader.connection)?.store != store {
+        return Err(damaged("another catalog replaced it"));
     }
+    read_skipped(&reader.connection)?;
+    let select = "SELECT id FROM chunks WHERE file NOT IN (SELECT id FROM files) LIMIT 1";
+    match reader.connection.query_row(select, [], |row| row.get::<_, i64>(0)).optional()? {
+        Some(row) => Err(damaged(format!("passage {row} has no file"))),
+        None => Ok(()),
+    }
+}
+
+/// Checks some files from an id on; gives the last one's, if there was any.
+fn check_files(reader: &CatalogReader, first: u32, findings: &mut Findings) -> Result<Option<u32>, EngineError> {
+    let files = read_files(&reader.connection, first, FILES)?;
+    for file in &files {
+        reader.metadata(file.id)?;
+        for chunk in &file.chunks {
+            if read_chunk(&reader.connection, chunk.row)?.is_none() {
+                return Err(damaged(format!("passage {} is missing", chunk.row)));
+            }
+        }
+        findings.chunks += file.chunks.len();
+    }
+    findings.files += files.len();
+    Ok(files.last().map(|file| file.id))
+}
+
+/// Checks some embeddings after an id; gives the last one's, if there was any.
+fn check_vectors(
+    reader: &CatalogReader,
+    after: i64,
+    live: &HashSet<ContentHash>,
+    findings: &mut Findings,
+    damaged: &mut Vec<EmbeddingId>,
+) -> Result<Option<i64>, EngineError> {
+    let mut select = reader.connection.prepare_cached(
+        "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
+    )?;
+    let mut rows = select.query([after, i64::from(VECTORS)])?;
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let (id, model): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (content, bytes): ([u8; 16], _) = (row.get(2)?, row.get_ref(4)?.as_blob());
+        let bytes = bytes.map_err(rusqlite::Error::from)?;
+        let whole = vector_checksum(model, &content, bytes) == row.get::<_, i64>(3)?;
+        let content = ContentHash::from_bytes(content);
+        let named = EmbeddingId { model, content };
+        match whole {
+            false => damaged.push(named),
+            true if !live.contains(&content) => findings.unused.push(named),
+            true => {}
+        }
+        findings.embeddings += 1;
+        last = Some(id);
+    }
+    Ok(last)
 }

@@ -4,15 +4,13 @@
 //! changes, which the next start finds on disk again. Every row carries a checksum, and none is shown or believed without.
 
 mod check;
-mod checksum;
-mod error;
 mod reader;
 mod schema;
 mod vectors;
 mod writer;
 
-pub use check::{CatalogCheck, Checked};
-pub use error::CatalogError;
+pub(super) use check::check;
 pub use reader::CatalogReader;
+pub(super) use schema::damaged;
 pub use vectors::Vectors;
-pub use writer::{Catalog, ChunkRow, FileRow, NewFile};
+pub use writer::{Catalog, NewFile};

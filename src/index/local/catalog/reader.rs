@@ -5,11 +5,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
-use super::checksum::Checksum;
-use super::error::CatalogError;
-use super::schema::{Meta, log_bytes, open_reader};
+use super::schema::{Checksum, Meta, damaged, log_bytes, open_reader};
 use crate::base::path::VaultPath;
-use crate::index::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry, FileInfo};
+use crate::index::engine::{ChunkEntry, ChunkText, ContentHash, EngineError, FileEntry, FileInfo};
 use crate::text::derive::{ChunkId, Label};
 use crate::vault::disk::Stamp;
 
@@ -23,7 +21,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When it is not there, damaged or of another format.
-    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
         let reader = Self { connection: open_reader(path, false)? };
         reader.pin()?;
         Ok(reader)
@@ -33,7 +31,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When it is not there, damaged or of another format.
-    pub fn open_at_rest(path: &Path) -> Result<Option<Self>, CatalogError> {
+    pub fn open_at_rest(path: &Path) -> Result<Option<Self>, EngineError> {
         if log_bytes(path) > 0 {
             return Ok(None);
         }
@@ -42,7 +40,7 @@ impl CatalogReader {
         Ok(Some(reader))
     }
 
-    pub(super) fn pin(&self) -> Result<(), CatalogError> {
+    pub(super) fn pin(&self) -> Result<(), EngineError> {
         self.connection.execute_batch("BEGIN")?;
         // SQLite takes its snapshot at the first read.
         self.connection.query_row("SELECT seq FROM meta", [], |_| Ok(()))?;
@@ -53,7 +51,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn release(&self) -> Result<(), CatalogError> {
+    pub fn release(&self) -> Result<(), EngineError> {
         Ok(self.connection.execute_batch("ROLLBACK")?)
     }
 
@@ -61,7 +59,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn renew(&self) -> Result<(), CatalogError> {
+    pub fn renew(&self) -> Result<(), EngineError> {
         self.pin()
     }
 
@@ -69,7 +67,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When what it says of itself is damaged.
-    pub fn is_settled(&self) -> Result<bool, CatalogError> {
+    pub fn is_settled(&self) -> Result<bool, EngineError> {
         Ok(Meta::read(&self.connection)?.is_settled)
     }
 
@@ -77,7 +75,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When a row is damaged.
-    pub fn files(&self) -> Result<Vec<FileEntry>, CatalogError> {
+    pub fn files(&self) -> Result<Vec<FileEntry>, EngineError> {
         read_files(&self.connection, 0, u32::MAX)
     }
 
@@ -85,7 +83,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When the row is damaged.
-    pub fn chunk(&self, row: u64) -> Result<Option<ChunkText>, CatalogError> {
+    pub fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
         read_chunk(&self.connection, row)
     }
 
@@ -93,7 +91,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, CatalogError> {
+    pub fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, EngineError> {
         let mut select = self.connection.prepare_cached("SELECT id FROM chunks WHERE hash = ?1 ORDER BY id")?;
         let rows = select.query_map([id.to_bits() as i64], |row| row.get::<_, i64>(0))?;
         Ok(rows.map(|row| row.map(|row| row as u64)).collect::<Result<_, _>>()?)
@@ -103,7 +101,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When the row is damaged.
-    pub fn metadata(&self, file: u32) -> Result<Option<String>, CatalogError> {
+    pub fn metadata(&self, file: u32) -> Result<Option<String>, EngineError> {
         let mut select = self
             .connection
             .prepare_cached("SELECT id, path, seq, metadata, problems, details FROM files WHERE id = ?1")?;
@@ -115,7 +113,7 @@ impl CatalogReader {
     ///
     /// # Errors
     /// When a row is damaged.
-    pub fn problems(&self) -> Result<Vec<(String, String)>, CatalogError> {
+    pub fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
         let mut problems = read_skipped(&self.connection)?;
         let mut select = self
             .connection
@@ -123,7 +121,7 @@ impl CatalogReader {
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let Details { path, problems: found, .. } = details(row)?;
-            let found: Vec<String> = serde_json::from_str(&found).map_err(|error| damaged(&error))?;
+            let found: Vec<String> = serde_json::from_str(&found).map_err(|error| damaged(error))?;
             problems.extend(found.into_iter().map(|problem| (path.clone(), problem)));
         }
         problems.sort();
@@ -131,19 +129,15 @@ impl CatalogReader {
     }
 }
 
-fn damaged(what: &dyn std::fmt::Display) -> CatalogError {
-    CatalogError::Damaged(what.to_string())
-}
-
 /// What is not indexed, and why.
-pub(super) fn read_skipped(connection: &Connection) -> Result<Vec<(String, String)>, CatalogError> {
+pub(super) fn read_skipped(connection: &Connection) -> Result<Vec<(String, String)>, EngineError> {
     let mut select = connection.prepare_cached("SELECT path, reason, checksum FROM skipped")?;
     let mut rows = select.query([])?;
     let mut skipped = Vec::new();
     while let Some(row) = rows.next()? {
         let (path, reason): (String, String) = (row.get(0)?, row.get(1)?);
         if skipped_checksum(&path, &reason) != row.get::<_, i32>(2)? {
-            return Err(damaged(&"the entry of a file that is not indexed fails its checksum"));
+            return Err(damaged("the entry of a file that is not indexed fails its checksum"));
         }
         skipped.push((path, reason));
     }
@@ -162,12 +156,12 @@ struct Details {
 }
 
 /// Of a row of `id, path, seq, metadata, problems, details`.
-fn details(row: &Row<'_>) -> Result<Details, CatalogError> {
+fn details(row: &Row<'_>) -> Result<Details, EngineError> {
     let (id, seq): (u32, i64) = (row.get(0)?, row.get(2)?);
     let details = Details { path: row.get(1)?, metadata: row.get(3)?, problems: row.get(4)? };
     let Details { path, metadata, problems } = &details;
     if details_checksum(id, path, seq, metadata, problems) != row.get::<_, i32>(5)? {
-        return Err(CatalogError::Damaged(format!("the entry of file {id} fails its checksum")));
+        return Err(damaged(format!("the entry of file {id} fails its checksum")));
     }
     Ok(details)
 }
@@ -176,7 +170,7 @@ pub(super) fn details_checksum(id: u32, path: &str, seq: i64, metadata: &str, pr
     Checksum::default().number(id).text(path).number(seq).text(metadata).text(problems).short()
 }
 
-pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<ChunkText>, CatalogError> {
+pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<ChunkText>, EngineError> {
     let mut select = connection.prepare_cached(
         "SELECT file, hash, heading_path, text, body_start, line_start, line_end, checksum, prose_start, prose_end FROM chunks \
          WHERE id = ?1",
@@ -197,9 +191,9 @@ pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<Chu
     let ChunkText { file, id, text, body_start, prose, lines, .. } = &chunk;
     let parts = (*body_start, prose);
     if chunk_checksum(row, *file, *id, &heading_path, text, parts, *lines) != found.get::<_, i32>(7)? {
-        return Err(CatalogError::Damaged(format!("passage {row} fails its checksum")));
+        return Err(damaged(format!("passage {row} fails its checksum")));
     }
-    let heading_path = serde_json::from_str(&heading_path).map_err(|error| damaged(&error))?;
+    let heading_path = serde_json::from_str(&heading_path).map_err(|error| damaged(error))?;
     Ok(Some(ChunkText { heading_path, ..chunk }))
 }
 
@@ -224,7 +218,7 @@ pub(super) fn chunk_checksum(
 }
 
 /// Reads the files with ids from `first` on, at most `limit`, and their chunks.
-pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Result<Vec<FileEntry>, CatalogError> {
+pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Result<Vec<FileEntry>, EngineError> {
     let mut files = Vec::new();
     let mut checksums: Vec<i32> = Vec::new();
     let mut select = connection.prepare_cached(
@@ -234,7 +228,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
         let info = FileInfo {
-            path: VaultPath::new(row.get::<_, String>(1)?).map_err(|error| damaged(&error))?,
+            path: VaultPath::new(row.get::<_, String>(1)?).map_err(|error| damaged(error))?,
             stamp: Stamp {
                 mtime_ns: row.get(2)?,
                 ctime_ns: row.get(3)?,
@@ -268,7 +262,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
             at += 1;
         }
         let Some(entry) = files.get_mut(at).filter(|entry| entry.id == file) else {
-            return Err(damaged(&"a passage without a file"));
+            return Err(damaged("a passage without a file"));
         };
         entry.chunks.push(ChunkEntry {
             row: row.get::<_, i64>(1)? as u64,
@@ -279,13 +273,13 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
         });
     }
     match files.iter().zip(checksums).find(|(file, checksum)| entry_checksum(file) != *checksum) {
-        Some((file, _)) => Err(CatalogError::Damaged(format!("the entry of file {} fails its checksum", file.id))),
+        Some((file, _)) => Err(damaged(format!("the entry of file {} fails its checksum", file.id))),
         None => Ok(files),
     }
 }
 
-fn strings(row: &rusqlite::Row<'_>, column: usize) -> Result<Vec<String>, CatalogError> {
-    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| damaged(&error))
+fn strings(row: &rusqlite::Row<'_>, column: usize) -> Result<Vec<String>, EngineError> {
+    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| damaged(error))
 }
 
 /// The labels of a file as bytes, eight of each.
@@ -293,10 +287,10 @@ pub(super) fn label_bytes(labels: &[Label]) -> Vec<u8> {
     labels.iter().flat_map(|label| label.to_bits().to_le_bytes()).collect()
 }
 
-fn labels(bytes: &[u8]) -> Result<Box<[Label]>, CatalogError> {
+fn labels(bytes: &[u8]) -> Result<Box<[Label]>, EngineError> {
     let (labels, rest) = bytes.as_chunks();
     if !rest.is_empty() {
-        return Err(damaged(&"labels that are cut"));
+        return Err(damaged("labels that are cut"));
     }
     Ok(labels.iter().map(|bytes| Label::from_bits(u64::from_le_bytes(*bytes))).collect())
 }

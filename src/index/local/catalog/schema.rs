@@ -1,14 +1,14 @@
-//! The tables, and how a database is opened.
+//! The tables, the checksums of their rows, and how a database is opened.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
-use super::checksum::Checksum;
-use super::error::CatalogError;
 use crate::base::fs::crash;
+use crate::index::engine::{Damage, EngineError};
 
 /// Counts up whenever the tables, the chunking, titles, labels, the names of embeddings or what counts as the sources of a note change; an
 /// index of another format is rebuilt.
@@ -52,14 +52,14 @@ pub(super) const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_s
 pub(super) const PAGE_BYTES: u16 = 8192;
 
 /// Looks at what SQLite would take for a database that may not be written, or of another shape.
-fn check_header(path: &Path) -> Result<(), CatalogError> {
+fn check_header(path: &Path) -> Result<(), EngineError> {
     let mut header = Vec::new();
     let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut header));
     let [high, low] = PAGE_BYTES.to_be_bytes();
     // The name, the size of a page, and twice the number that stands for write-ahead logging.
     let expected = [b"SQLite format 3\0".as_slice(), &[high, low, 2, 2]].concat();
     match read {
-        Ok(1..) if header != expected => Err(CatalogError::Damaged("its header is wrong".into())),
+        Ok(1..) if header != expected => Err(damaged("its header is wrong")),
         // SQLite says better what is wrong.
         _ => Ok(()),
     }
@@ -77,7 +77,7 @@ fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Opens the database for writing, or makes a new one, with the first row of `meta` that `new_meta` gives.
-pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogError> {
+pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, EngineError> {
     check_header(path)?;
     let mut connection = Connection::open(path)?;
     pragmas(&connection)?;
@@ -92,7 +92,7 @@ pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogEr
             crash::point("catalog-made");
         }
         (FORMAT, _) => {}
-        (found, _) => return Err(CatalogError::Format { found, wanted: FORMAT }),
+        (found, _) => return Err(other_format(found)),
     }
     transaction.commit()?;
     Ok(connection)
@@ -100,7 +100,7 @@ pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogEr
 
 /// Opens the database for reading. SQLite wants to write a log and its index even for that, unless it is told that the
 /// database is `at_rest`: that nobody changes it, and that its log is empty.
-pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, CatalogError> {
+pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, EngineError> {
     check_header(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = if at_rest {
@@ -114,7 +114,7 @@ pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, Cata
     connection.set_prepared_statement_cache_capacity(32);
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if found != FORMAT {
-        return Err(CatalogError::Format { found, wanted: FORMAT });
+        return Err(other_format(found));
     }
     Ok(connection)
 }
@@ -152,7 +152,7 @@ impl Meta {
         Self { store, place: place.to_owned(), is_settled: false, seq: 0, next_file: 1, next_chunk: 1 }
     }
 
-    pub(super) fn read(connection: &Connection) -> Result<Self, CatalogError> {
+    pub(super) fn read(connection: &Connection) -> Result<Self, EngineError> {
         let select = "SELECT store, place, seq, next_file, next_chunk, checksum FROM meta WHERE id = 1";
         let (meta, checksum) = connection.query_row(select, [], |row| {
             let (seq, next_chunk): (i64, i64) = (row.get(2)?, row.get(4)?);
@@ -163,12 +163,12 @@ impl Meta {
             Ok((meta, row.get::<_, i32>(5)?))
         })?;
         if meta.checksum() != checksum {
-            return Err(CatalogError::Damaged("its own description fails its checksum".into()));
+            return Err(damaged("its own description fails its checksum"));
         }
         Ok(meta)
     }
 
-    pub(super) fn write(&self, connection: &Connection) -> Result<(), CatalogError> {
+    pub(super) fn write(&self, connection: &Connection) -> Result<(), EngineError> {
         let Self { store, seq, next_file, next_chunk, .. } = self;
         connection
             .prepare_cached("INSERT OR REPLACE INTO meta VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)")?
@@ -184,5 +184,77 @@ impl Meta {
         let mut sum = Checksum::default();
         sum.text(&self.store).text(&self.noted_place()).number(self.seq as i64).number(self.next_file);
         sum.number(self.next_chunk as i64).short()
+    }
+}
+
+/// A row does not hold what it should.
+pub(in crate::index::local) fn damaged(what: impl Display) -> EngineError {
+    damage(format!("the catalog is damaged: {what}"))
+}
+
+/// It was written by a version with other tables.
+fn other_format(found: i64) -> EngineError {
+    damage(format!("the catalog has format {found}; this version reads {FORMAT}"))
+}
+
+fn damage(reason: String) -> EngineError {
+    EngineError::damaged(reason.clone(), Damage::Catalog(reason))
+}
+
+/// What says nothing of the file's content, but of the disk, rights or another process.
+const ENVIRONMENT: [ErrorCode; 9] = [
+    ErrorCode::CannotOpen,
+    ErrorCode::DatabaseBusy,
+    ErrorCode::DatabaseLocked,
+    ErrorCode::DiskFull,
+    ErrorCode::FileLockingProtocolFailed,
+    ErrorCode::OutOfMemory,
+    ErrorCode::PermissionDenied,
+    ErrorCode::ReadOnly,
+    ErrorCode::SystemIoFailure,
+];
+
+impl From<rusqlite::Error> for EngineError {
+    fn from(error: rusqlite::Error) -> Self {
+        let reason = format!("the catalog: {error}");
+        match error.sqlite_error_code().is_some_and(|code| ENVIRONMENT.contains(&code)) {
+            true => Self::other(reason),
+            false => damage(reason),
+        }
+    }
+}
+
+/// Gathers what a row holds, for its checksum: SQLite does not notice a flipped bit there. Every value says its own length, so that no two rows gather the same bytes.
+#[derive(Default)]
+pub(super) struct Checksum {
+    bytes: Vec<u8>,
+}
+
+impl Checksum {
+    pub(super) fn number(&mut self, number: impl Into<i64>) -> &mut Self {
+        self.bytes.extend(number.into().to_le_bytes());
+        self
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend((bytes.len() as u64).to_le_bytes());
+        self.bytes.extend(bytes);
+        self
+    }
+
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes())
+    }
+
+    /// 32 bits of BLAKE3, which SQLite keeps in four bytes.
+    pub(super) fn short(&self) -> i32 {
+        let [a, b, c, d, ..] = *blake3::hash(&self.bytes).as_bytes();
+        i32::from_le_bytes([a, b, c, d])
+    }
+
+    /// 63 bits: for what is told from arbitrary bytes by nothing else.
+    pub(super) fn long(&self) -> i64 {
+        let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(&self.bytes).as_bytes();
+        (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1) as i64
     }
 }

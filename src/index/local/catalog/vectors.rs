@@ -5,32 +5,15 @@ use std::collections::HashMap;
 use half::f16;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::checksum::Checksum;
-use super::error::CatalogError;
 use super::reader::CatalogReader;
+use super::schema::Checksum;
 use super::writer::Catalog;
 use crate::base::fs::crash;
-use crate::index::engine::{ContentHash, EmbeddingId, pack, packed_bytes, unpack};
+use crate::index::engine::{ContentHash, EmbeddingId, EngineError, pack, packed_bytes, unpack};
 use crate::index::local::vectors::Row;
 use crate::models::{EmbeddedText, PackedTokens};
 
-/// An embedding as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredVector<'a> {
-    pub model: i64,
-    pub content: &'a [u8],
-    pub checksum: i64,
-    pub bytes: &'a [u8],
-}
-
-impl StoredVector<'_> {
-    /// Whether it is what was written.
-    pub(super) fn is_whole(&self) -> bool {
-        vector_checksum(self.model, self.content, self.bytes) == self.checksum
-    }
-}
-
-fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
+pub(super) fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
     Checksum::default().number(model).bytes(content).bytes(bytes).long()
 }
 
@@ -60,7 +43,7 @@ impl CatalogReader {
         model: i64,
         dimension: usize,
         content: &ContentHash,
-    ) -> Result<Option<PackedTokens>, CatalogError> {
+    ) -> Result<Option<PackedTokens>, EngineError> {
         let stored = stored_vector(&self.connection, model, content)?;
         let tokens = stored.and_then(|bytes| bytes.get(packed_bytes(dimension)..).map(<[u8]>::to_vec));
         Ok(tokens.filter(|tokens| !tokens.is_empty()).map(PackedTokens::from_bytes))
@@ -68,16 +51,15 @@ impl CatalogReader {
 }
 
 /// What is stored of a text, if there is something and it is whole.
-fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> Result<Option<Vec<u8>>, CatalogError> {
+fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> Result<Option<Vec<u8>>, EngineError> {
     let mut select =
         connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
     let content = content.as_bytes();
     let found = select
         .query_row(params![content, model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
         .optional()?;
-    let whole =
-        |(checksum, bytes): &(i64, Vec<u8>)| StoredVector { model, content, checksum: *checksum, bytes }.is_whole();
-    Ok(found.filter(whole).map(|(_, bytes)| bytes))
+    let whole = found.filter(|(checksum, bytes)| vector_checksum(model, content, bytes) == *checksum);
+    Ok(whole.map(|(_, bytes)| bytes))
 }
 
 impl Catalog {
@@ -85,7 +67,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn put_vectors(&mut self, model: i64, embeddings: &[(ContentHash, EmbeddedText)]) -> Result<(), CatalogError> {
+    pub fn put_vectors(&mut self, model: i64, embeddings: &[(ContentHash, EmbeddedText)]) -> Result<(), EngineError> {
         let transaction = self.connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached(
@@ -108,12 +90,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vector(
-        &self,
-        model: i64,
-        dimension: usize,
-        content: &ContentHash,
-    ) -> Result<Option<Vec<f16>>, CatalogError> {
+    pub fn vector(&self, model: i64, dimension: usize, content: &ContentHash) -> Result<Option<Vec<f16>>, EngineError> {
         let stored = stored_vector(&self.connection, model, content)?;
         Ok(stored.and_then(|bytes| unpack(vector_of(&bytes, dimension)?, dimension)))
     }
@@ -122,7 +99,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, CatalogError> {
+    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, EngineError> {
         let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
         let mut damaged = Vec::new();
         {
@@ -132,10 +109,10 @@ impl Catalog {
             while let Some(row) = rows.next()? {
                 let (content, bytes) = (row.get_ref(2)?.as_blob(), row.get_ref(4)?.as_blob());
                 let (content, bytes) = (content.map_err(rusqlite::Error::from)?, bytes.map_err(rusqlite::Error::from)?);
-                let stored = StoredVector { model: row.get(1)?, content, checksum: row.get(3)?, bytes };
+                let (of, checksum): (i64, i64) = (row.get(1)?, row.get(3)?);
                 match vector_of(bytes, dimension).and_then(|bytes| unpack(bytes, dimension)) {
-                    _ if !stored.is_whole() => damaged.push(row.get::<_, i64>(0)?),
-                    Some(vector) if stored.model == model => drop(by_content.insert(content.to_owned(), vector)),
+                    _ if vector_checksum(of, content, bytes) != checksum => damaged.push(row.get::<_, i64>(0)?),
+                    Some(vector) if of == model => drop(by_content.insert(content.to_owned(), vector)),
                     _ => {}
                 }
             }
@@ -162,7 +139,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), CatalogError> {
+    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
         let transaction = self.connection.transaction()?;
         for EmbeddingId { model, content } in embeddings {
             let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1 AND model = ?2")?;
@@ -175,7 +152,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, CatalogError> {
+    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
         let mut dropped = 0;
         let transaction = self.connection.transaction()?;
         for content in contents {
@@ -190,7 +167,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn count_vectors(&self, model: i64) -> Result<usize, CatalogError> {
+    pub fn count_vectors(&self, model: i64) -> Result<usize, EngineError> {
         let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model = ?1")?;
         Ok(select.query_row([model], |row| row.get::<_, i64>(0))? as usize)
     }
@@ -199,7 +176,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn count_others(&self, models: [i64; 2]) -> Result<usize, CatalogError> {
+    pub fn count_others(&self, models: [i64; 2]) -> Result<usize, EngineError> {
         let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model NOT IN (?1, ?2)")?;
         Ok(select.query_row(models, |row| row.get::<_, i64>(0))? as usize)
     }
@@ -208,7 +185,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, CatalogError> {
+    pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, EngineError> {
         Ok(self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models)?)
     }
 
@@ -216,7 +193,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn prune_vectors(&mut self) -> Result<usize, CatalogError> {
+    pub fn prune_vectors(&mut self) -> Result<usize, EngineError> {
         let delete = "DELETE FROM vectors WHERE content NOT IN (SELECT content FROM chunks WHERE content IS NOT NULL)";
         Ok(self.connection.execute(delete, [])?)
     }

@@ -1,11 +1,10 @@
 //! Writing to the catalog: one batch, one transaction, one number.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::error::CatalogError;
+use super::check::check_pages;
 use super::reader::{
     CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
@@ -13,7 +12,7 @@ use super::reader::{
 use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::index::engine::{ChunkText, ContentHash, FileEntry, FileInfo};
+use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry, FileInfo, FileUpdate};
 use crate::vault::disk::Stamp;
 
 /// The one writer of a catalog.
@@ -23,43 +22,15 @@ pub struct Catalog {
     meta: Meta,
 }
 
-/// A file's row, with what memory does not keep.
-#[derive(Debug)]
-pub struct FileRow<'a> {
-    /// What memory keeps of it.
-    pub entry: &'a FileEntry,
-    /// The frontmatter as JSON.
-    pub metadata: &'a str,
-    /// What could not be read in it, as a JSON list of sentences.
-    pub problems: &'a str,
-}
-
-/// A chunk's row, with what memory does not keep.
-#[derive(Debug)]
-pub struct ChunkRow<'a> {
-    /// The headings it stands under, as a JSON list.
-    pub heading_path: &'a str,
-    /// What is shown.
-    pub text: &'a str,
-    /// Where the heading lines end in `text`.
-    pub body_start: usize,
-    /// Where the part that is embedded stands in it.
-    pub prose: Range<usize>,
-    /// Its last line, from 1.
-    pub line_end: u32,
-}
-
-/// One file of a batch, with its chunks.
+/// One file of a batch.
 #[derive(Debug)]
 pub struct NewFile<'a> {
-    /// The file.
-    pub file: FileRow<'a>,
-    /// So many of the entry's chunks are there as they are.
-    pub first: usize,
-    /// The chunks after them, in the order of the entry's.
-    pub chunks: Vec<ChunkRow<'a>>,
+    /// What memory keeps of it, with all of its chunks.
+    pub entry: &'a FileEntry,
+    /// What is written: the rest of its row, and the chunks that are not there as they are.
+    pub update: &'a FileUpdate,
     /// Rows of chunks it had before and has no more.
-    pub gone: Vec<u64>,
+    pub gone: &'a [u64],
 }
 
 impl Catalog {
@@ -67,7 +38,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it is damaged, of another format, or cannot be written.
-    pub fn open(path: &Path, place: &str) -> Result<Self, CatalogError> {
+    pub fn open(path: &Path, place: &str) -> Result<Self, EngineError> {
         let connection = open(path, &Meta::new(place))?;
         Ok(Self { path: path.to_owned(), meta: Meta::read(&connection)?, connection })
     }
@@ -91,7 +62,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn settle(&mut self, place: &str) -> Result<(), CatalogError> {
+    pub fn settle(&mut self, place: &str) -> Result<(), EngineError> {
         (self.meta.place, self.meta.is_settled) = (place.to_owned(), true);
         self.meta.write(&self.connection)
     }
@@ -117,16 +88,15 @@ impl Catalog {
     ///
     /// # Errors
     /// When it finds damage.
-    pub fn check(&self) -> Result<(), CatalogError> {
-        let found: String = self.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-        if found == "ok" { Ok(()) } else { Err(CatalogError::Damaged(found)) }
+    pub fn check(&self) -> Result<(), EngineError> {
+        check_pages(&self.connection, "1")
     }
 
     /// Reads every file and its chunks.
     ///
     /// # Errors
     /// When a row is damaged.
-    pub fn files(&self) -> Result<Vec<FileEntry>, CatalogError> {
+    pub fn files(&self) -> Result<Vec<FileEntry>, EngineError> {
         read_files(&self.connection, 0, u32::MAX)
     }
 
@@ -134,7 +104,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the row is damaged.
-    pub fn chunk(&self, row: u64) -> Result<Option<ChunkText>, CatalogError> {
+    pub fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
         read_chunk(&self.connection, row)
     }
 
@@ -142,7 +112,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written; nothing of it is then.
-    pub fn apply(&mut self, files: &[NewFile<'_>], removed: &[&FileEntry]) -> Result<u64, CatalogError> {
+    pub fn apply(&mut self, files: &[NewFile<'_>], removed: &[&FileEntry]) -> Result<u64, EngineError> {
         let meta = Meta { seq: self.meta.seq + 1, ..self.meta.clone() };
         let seq = meta.seq;
         let transaction = self.connection.transaction()?;
@@ -153,9 +123,9 @@ impl Catalog {
             log.execute(params![file.id, seq as i64])?;
         }
         for file in files {
-            put_file(&transaction, &file.file, seq)?;
+            put_file(&transaction, file, seq)?;
             let mut delete = transaction.prepare_cached("DELETE FROM chunks WHERE id = ?1")?;
-            for row in &file.gone {
+            for row in file.gone {
                 delete.execute([*row as i64])?;
             }
             put_chunks(&transaction, file)?;
@@ -171,7 +141,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn touch(&mut self, files: &[(u32, Stamp, i64)]) -> Result<(), CatalogError> {
+    pub fn touch(&mut self, files: &[(u32, Stamp, i64)]) -> Result<(), EngineError> {
         let transaction = self.connection.transaction()?;
         {
             let mut update = transaction.prepare_cached(
@@ -195,7 +165,7 @@ impl Catalog {
         &mut self,
         places: Option<&[VaultPath]>,
         skipped: &[(String, String)],
-    ) -> Result<bool, CatalogError> {
+    ) -> Result<bool, EngineError> {
         let transaction = self.connection.transaction()?;
         let mut deleted = 0;
         match places {
@@ -224,7 +194,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a row is damaged.
-    pub fn changed_after(&self, seq: u64) -> Result<Vec<u32>, CatalogError> {
+    pub fn changed_after(&self, seq: u64) -> Result<Vec<u32>, EngineError> {
         let mut select = self
             .connection
             .prepare("SELECT id FROM files WHERE seq > ?1 UNION SELECT file FROM deletions WHERE seq > ?1")?;
@@ -236,7 +206,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn forget_deletions(&mut self, seq: u64) -> Result<(), CatalogError> {
+    pub fn forget_deletions(&mut self, seq: u64) -> Result<(), EngineError> {
         self.connection.prepare_cached("DELETE FROM deletions WHERE seq <= ?1")?.execute([seq as i64])?;
         Ok(())
     }
@@ -250,7 +220,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn checkpoint(&self) -> Result<(), CatalogError> {
+    pub fn checkpoint(&self) -> Result<(), EngineError> {
         self.connection.busy_timeout(std::time::Duration::from_millis(20))?;
         let result = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         self.connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -263,7 +233,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn rewrite(&self) -> Result<(), CatalogError> {
+    pub fn rewrite(&self) -> Result<(), EngineError> {
         Ok(self.connection.execute_batch("PRAGMA temp_store = MEMORY; VACUUM; PRAGMA temp_store = DEFAULT")?)
     }
 
@@ -271,13 +241,19 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn reader(&self) -> Result<CatalogReader, CatalogError> {
+    pub fn reader(&self) -> Result<CatalogReader, EngineError> {
         CatalogReader::open(&self.path)
     }
 }
 
-fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Result<(), CatalogError> {
-    let FileEntry { id, info, .. } = row.entry;
+/// A list as JSON.
+fn json(texts: &[String]) -> String {
+    serde_json::to_string(texts).expect("a list of texts is JSON")
+}
+
+fn put_file(transaction: &Transaction<'_>, file: &NewFile<'_>, seq: u64) -> Result<(), EngineError> {
+    let FileEntry { id, info, .. } = file.entry;
+    let (metadata, problems) = (&file.update.metadata, json(&file.update.problems));
     let FileInfo {
         path,
         stamp,
@@ -292,7 +268,6 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
         created_ms,
         updated_ms,
     } = info;
-    let list = |texts| serde_json::to_string(texts).map_err(|error| CatalogError::Damaged(error.to_string()));
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files VALUES \
@@ -309,31 +284,32 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
             read_ns,
             hash,
             title,
-            list(tags)?,
+            json(tags),
             private,
-            list(sources)?,
-            row.metadata,
-            list(doubtful)?,
+            json(sources),
+            metadata,
+            json(doubtful),
             label_bytes(labels),
             created_ms,
             updated_ms,
-            row.problems,
-            entry_checksum(row.entry),
-            details_checksum(*id, path.as_str(), seq as i64, row.metadata, row.problems)
+            problems,
+            entry_checksum(file.entry),
+            details_checksum(*id, path.as_str(), seq as i64, metadata, &problems)
         ])?;
     Ok(())
 }
 
-fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), CatalogError> {
+fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), EngineError> {
     let mut insert = transaction.prepare_cached(
         "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
          ?16)",
     )?;
-    let FileEntry { id: file_id, chunks, .. } = file.file.entry;
-    for ((ordinal, chunk), row) in chunks.iter().enumerate().skip(file.first).zip(&file.chunks) {
-        let ChunkRow { heading_path, text, body_start, ref prose, line_end } = *row;
+    let FileEntry { id: file_id, chunks, .. } = file.entry;
+    for ordinal in file.update.first_written()..file.update.end() {
+        let (chunk, new) = (&chunks[ordinal], &file.update.chunk(ordinal).chunk);
+        let (heading_path, text, prose) = (json(&new.heading_path), &new.text, &new.prose);
         let [body, heading, own] = chunk.words;
-        let lines = (chunk.line, line_end);
+        let lines = (chunk.line, new.lines.1 as u32);
         insert.execute(params![
             chunk.row as i64,
             file_id,
@@ -342,15 +318,15 @@ fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), C
             chunk.content.as_ref().map(ContentHash::as_bytes),
             heading_path,
             text,
-            body_start as i64,
+            new.body_start as i64,
             prose.start as i64,
             prose.end as i64,
-            chunk.line,
-            line_end,
+            lines.0,
+            lines.1,
             body,
             heading,
             own,
-            chunk_checksum(chunk.row, *file_id, chunk.id, heading_path, text, (body_start, prose), lines)
+            chunk_checksum(chunk.row, *file_id, chunk.id, &heading_path, text, (new.body_start, prose), lines)
         ])?;
     }
     Ok(())

@@ -5,20 +5,15 @@
 //! that holds a word comes before its neighbours. Stems are those of the note's language, marked with it where that is not the
 //! configured one. Beside them `speaker` names who speak, in a conversation; no score counts it.
 
-mod check;
 mod directory;
 mod merges;
 mod schema;
 mod searcher;
-mod segments;
 #[cfg(test)]
 mod tests;
-mod tokenizer;
 mod writer;
 
-pub(crate) use check::KeywordCheck;
-pub(crate) use schema::KeywordError;
-pub(super) use schema::reading;
+pub(super) use schema::{check, damaged, reading};
 pub(crate) use searcher::KeywordSearcher;
 pub use writer::{FORMAT, open_searcher};
 pub(crate) use writer::{KeywordWriter, Payload, WordDocument, has_words};

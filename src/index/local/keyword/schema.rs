@@ -1,74 +1,69 @@
-//! tantivy's schema and how an index is opened.
+//! tantivy's schema and its words, how an index is opened and its files checked, and what its errors say.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{Index, IndexSettings, TantivyError};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::{Directory, Index, IndexSettings, TantivyError};
 
 use super::directory::UnsyncedDirectory;
-use super::tokenizer::SpaceTokenizer;
 use crate::base::fs::crash;
-use crate::index::engine;
+use crate::index::engine::{self, Damage, EngineError};
+use crate::text::derive::words::BESIDE;
 
-/// The keyword index failed.
-#[derive(Debug, thiserror::Error)]
-#[error("the keyword index: {}", reason(.0))]
-pub struct KeywordError(#[from] pub(super) TantivyError);
+/// The index cannot be read, for the reason given.
+pub(in crate::index::local) fn damaged(reason: impl Into<String>) -> EngineError {
+    TantivyError::InternalError(reason.into()).into()
+}
 
-/// What tantivy says of a lock or a file that it does not get is about itself.
-fn reason(error: &TantivyError) -> String {
-    match error {
-        TantivyError::LockFailure(LockError::IoError(error), _) => error.to_string(),
-        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
-            format!("{}: {io_error}", filepath.display())
+impl From<TantivyError> for EngineError {
+    fn from(error: TantivyError) -> Self {
+        // What tantivy says of a lock or a file that it does not get is about itself.
+        let reason = match &error {
+            TantivyError::LockFailure(LockError::IoError(error), _) => error.to_string(),
+            TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+                format!("{}: {io_error}", filepath.display())
+            }
+            TantivyError::LockFailure(LockError::LockBusy, _) => "another process writes to it".into(),
+            error => error.to_string(),
+        };
+        let reason = format!("the keyword index: {reason}");
+        match is_damage(&error) {
+            true => Self::damaged(reason.clone(), Damage::Words(reason)),
+            false => Self::other(reason),
         }
-        TantivyError::LockFailure(LockError::LockBusy, _) => "another process writes to it".into(),
-        error => error.to_string(),
     }
 }
 
-impl KeywordError {
-    /// The index cannot be read, for the reason given.
-    pub fn damaged(reason: impl Into<String>) -> Self {
-        Self(TantivyError::InternalError(reason.into()))
-    }
-
-    /// Whether the index's content is at fault, and not the disk, rights or another process.
-    pub fn is_damage(&self) -> bool {
-        use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
-        // What tantivy says of a file that is not what it should be.
-        let kinds = [InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
-        let of_content = |error: &std::io::Error| kinds.contains(&error.kind());
-        match &self.0 {
-            TantivyError::IoError(error) => of_content(error),
-            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => of_content(io_error),
-            TantivyError::OpenReadError(_)
-            | TantivyError::DataCorruption(_)
-            | TantivyError::DeserializeError(_)
-            | TantivyError::IncompatibleIndex(_)
-            | TantivyError::SchemaError(_)
-            | TantivyError::FieldNotFound(_)
-            | TantivyError::InternalError(_) => true,
-            _ => false,
-        }
+/// Whether the index's content is at fault, and not the disk, rights or another process.
+fn is_damage(error: &TantivyError) -> bool {
+    use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
+    // What tantivy says of a file that is not what it should be.
+    let kinds = [InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
+    match error {
+        TantivyError::IoError(error) => kinds.contains(&error.kind()),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => kinds.contains(&io_error.kind()),
+        TantivyError::OpenReadError(_)
+        | TantivyError::DataCorruption(_)
+        | TantivyError::DeserializeError(_)
+        | TantivyError::IncompatibleIndex(_)
+        | TantivyError::SchemaError(_)
+        | TantivyError::FieldNotFound(_)
+        | TantivyError::InternalError(_) => true,
+        _ => false,
     }
 }
 
 /// Reads what tantivy has written. It panics on what it does not expect in its files: that is taken for damage, and a check says whether
 /// it is. A panic elsewhere in a search says nothing of the index.
-pub(in crate::index::local) fn reading<T>(read: impl FnOnce() -> Result<T, KeywordError>) -> Result<T, KeywordError> {
-    let panicked = |_| Err(KeywordError::damaged("reading it failed unexpectedly"));
+pub(in crate::index::local) fn reading<T>(read: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    let panicked = |_| Err(damaged("reading it failed unexpectedly"));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
-}
-
-impl From<OpenDirectoryError> for KeywordError {
-    fn from(error: OpenDirectoryError) -> Self {
-        Self(error.into())
-    }
 }
 
 /// The name under which [`SpaceTokenizer`] is registered.
@@ -121,16 +116,16 @@ fn schema() -> (Schema, ChunkFields) {
 
 /// tantivy's lists of the segments, and of all files.
 const META: &str = "meta.json";
-pub(super) const MANAGED: &str = ".managed.json";
+const MANAGED: &str = ".managed.json";
 
 /// Opens the index in a folder, or makes a new one when there is none.
-pub(super) fn open(folder: &Path) -> Result<(Index, ChunkFields), KeywordError> {
+pub(super) fn open(folder: &Path) -> Result<(Index, ChunkFields), EngineError> {
     // Without this list nothing is ever removed.
     if folder.join(META).exists() && !folder.join(MANAGED).is_file() {
-        return Err(KeywordError::damaged(format!("{MANAGED} is missing")));
+        return Err(damaged(format!("{MANAGED} is missing")));
     }
     let (schema, fields) = schema();
-    let directory = UnsyncedDirectory::open(folder)?;
+    let directory = UnsyncedDirectory::open(folder).map_err(TantivyError::from)?;
     let index = if Index::exists(&directory).map_err(TantivyError::from)? {
         Index::open(directory)?
     } else {
@@ -143,4 +138,114 @@ pub(super) fn open(folder: &Path) -> Result<(Index, ChunkFields), KeywordError> 
     }
     index.tokenizers().register(TOKENIZER, SpaceTokenizer::default());
     Ok((index, fields))
+}
+
+/// Compares the files of an index with their checksums, one after the other. Gives nothing when `go_on`, which is called after each, says no.
+///
+/// # Errors
+/// When a file is damaged or cannot be read.
+pub(in crate::index::local) fn check(
+    index: &Index,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<()>, EngineError> {
+    index.directory().atomic_read(Path::new(MANAGED)).map_err(TantivyError::from)?;
+    for path in current_files(index)? {
+        // What is gone from the disk may be mapped still, and would be read from there.
+        let found = match index.directory().exists(&path).map_err(TantivyError::from)? {
+            true => index.directory().validate_checksum(&path),
+            false => Err(OpenReadError::FileDoesNotExist(path.clone())),
+        };
+        let wrong = match found {
+            Ok(true) => None,
+            Ok(false) => Some("fails its checksum".to_owned()),
+            // A merge or a commit may have replaced the segment meanwhile.
+            Err(OpenReadError::FileDoesNotExist(_)) if !current_files(index)?.contains(&path) => None,
+            Err(OpenReadError::FileDoesNotExist(_)) => Some("is missing".to_owned()),
+            Err(OpenReadError::IoError { io_error, .. }) => Some(format!("cannot be read: {io_error}")),
+            Err(error) => return Err(TantivyError::from(error).into()),
+        };
+        if let Some(wrong) = wrong {
+            return Err(damaged(format!("{} {wrong}", path.display())));
+        }
+        if !go_on() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(()))
+}
+
+/// The files of the last commit. tantivy's list of its segments names all that a segment can have, the list of all files
+/// those that there are.
+fn current_files(index: &Index) -> Result<HashSet<PathBuf>, EngineError> {
+    let mut files = index.load_metas()?.list_segment_files();
+    let managed = index.directory().list_managed_files();
+    files.retain(|path| managed.contains(path));
+    Ok(files)
+}
+
+/// Splits at spaces.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SpaceTokenizer {
+    token: Token,
+}
+
+pub(super) struct SpaceStream<'a> {
+    rest: &'a str,
+    next_position: usize,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for SpaceTokenizer {
+    type TokenStream<'a> = SpaceStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> SpaceStream<'a> {
+        self.token.reset();
+        SpaceStream { rest: text, next_position: 0, token: &mut self.token }
+    }
+}
+
+impl TokenStream for SpaceStream<'_> {
+    fn advance(&mut self) -> bool {
+        if self.rest.is_empty() {
+            return false;
+        }
+        let (word, rest) = self.rest.split_once(' ').unwrap_or((self.rest, ""));
+        self.rest = rest;
+        self.token.position = self.next_position;
+        self.token.text.clear();
+        match word.strip_prefix(BESIDE) {
+            Some(whole) => self.token.text.push_str(whole),
+            None => {
+                self.token.text.push_str(word);
+                self.next_position += 1;
+            }
+        }
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::config::StemmerLanguage;
+    use crate::text::derive::words::Stemming;
+
+    #[test]
+    fn positions_are_kept() {
+        let words = Stemming::new(StemmerLanguage::English).words("Running serde_json runs");
+        let mut tokenizer = SpaceTokenizer::default();
+        let mut stream = tokenizer.token_stream(&words.plain);
+        let mut positions = Vec::new();
+        stream.process(&mut |token| positions.push((token.text.clone(), token.position)));
+        let expected = [("running", 0), ("serde_json", 1), ("serde", 1), ("json", 2), ("runs", 3)];
+        assert_eq!(positions, expected.map(|(word, position)| (word.to_owned(), position)));
+    }
 }

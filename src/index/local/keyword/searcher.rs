@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use levenshtein_automata::{DFA, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::SegmentId;
 use tantivy::postings::Postings;
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, PhraseQuery, Query,
@@ -14,8 +15,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
 use tantivy_fst::Automaton;
 
-use super::schema::{ChunkFields, KeywordError, reading};
-use super::segments::SegmentMap;
+use super::schema::{ChunkFields, reading};
 use crate::index::engine::{
     B, BACKGROUND, EngineError, Field, FileSet, K1, Like, LikeWord, PreparedWords, QueryTerms, ScoredChunk, Statistics,
     TermWeight, WEIGHTS, WeighedTerm, WeighedTerms, WordQuery,
@@ -32,7 +32,7 @@ pub struct KeywordSearcher {
 }
 
 impl KeywordSearcher {
-    pub(super) fn new(searcher: Searcher, fields: ChunkFields, before: Option<&Self>) -> Result<Self, KeywordError> {
+    pub(super) fn new(searcher: Searcher, fields: ChunkFields, before: Option<&Self>) -> Result<Self, EngineError> {
         let known = before.map_or(&[][..], |before| &before.segments);
         let segments = searcher
             .segment_readers()
@@ -62,7 +62,7 @@ impl KeywordSearcher {
         terms: QueryTerms,
         statistics: Statistics,
         scope: Option<&'a FileSet>,
-    ) -> Result<Prepared<'a>, KeywordError> {
+    ) -> Result<Prepared<'a>, EngineError> {
         let term = |field: Field, word: &str| Term::from_field_text(self.fields.of(field), word);
         let mut scoped = Scoped {
             searcher: &self.searcher,
@@ -121,6 +121,38 @@ impl KeywordSearcher {
     }
 }
 
+/// Which chunk a segment's document is, and the reverse.
+pub(super) struct SegmentMap {
+    id: SegmentId,
+    chunks: Vec<u64>,
+    files: Vec<u32>,
+    by_chunk: Vec<DocId>,
+}
+
+impl SegmentMap {
+    fn new(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let column = |name: &str| -> tantivy::Result<Vec<u64>> {
+            let values = segment.fast_fields().u64(name)?.first_or_default_col(0);
+            Ok((0..segment.max_doc()).map(|document| values.get_val(document)).collect())
+        };
+        let chunks = column("chunk")?;
+        let files = column("file")?.into_iter().map(|file| file as u32).collect();
+        let mut by_chunk: Vec<DocId> = (0..segment.max_doc()).collect();
+        // A chunk that was rewritten within one commit is there twice, once deleted.
+        by_chunk.sort_by_key(|document| (chunks[*document as usize], *document));
+        Ok(Self { id: segment.segment_id(), chunks, files, by_chunk })
+    }
+
+    fn file(&self, document: DocId) -> u32 {
+        self.files[document as usize]
+    }
+
+    fn documents(&self, chunk: u64) -> impl Iterator<Item = DocId> + '_ {
+        let start = self.by_chunk.partition_point(|document| self.chunks[*document as usize] < chunk);
+        self.by_chunk[start..].iter().copied().take_while(move |document| self.chunks[*document as usize] == chunk)
+    }
+}
+
 /// A query that is ready to run.
 pub(crate) struct Prepared<'a> {
     index: &'a KeywordSearcher,
@@ -146,12 +178,7 @@ const TIE: Score = 1e-4;
 const FEW_DIVISOR: usize = 8;
 
 impl Prepared<'_> {
-    /// The best `k` chunks of the files of `allow` (all when `None`) that have a word of the query, in no particular order, with all that
-    /// tie with the last.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub(crate) fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, KeywordError> {
+    fn read_best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         if self.terms.is_empty() {
             return Ok(Vec::new());
         }
@@ -189,7 +216,7 @@ impl Prepared<'_> {
 
     /// Those of some documents that have a word of the query, with their scores. Where something must be so, tantivy gives all that is so,
     /// whatever words it has.
-    fn scored(&self, documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, KeywordError> {
+    fn scored(&self, documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, EngineError> {
         let mut hits = self.score_documents(documents)?;
         hits.retain(|hit| hit.score > 0.0);
         Ok(hits)
@@ -213,12 +240,7 @@ impl Prepared<'_> {
         Some(few)
     }
 
-    /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
-    /// none of its words.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub(crate) fn scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, KeywordError> {
+    fn read_scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let segments = self.index.searcher.segment_readers();
         let mut documents = Vec::with_capacity(chunks.len());
         for chunk in chunks {
@@ -233,7 +255,7 @@ impl Prepared<'_> {
     }
 
     /// Scores documents exactly; leaves out those that the conditions rule out.
-    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, KeywordError> {
+    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, EngineError> {
         documents.sort_unstable();
         let mut hits = Vec::with_capacity(documents.len());
         for group in documents.chunk_by(|one, two| one.0 == two.0) {
@@ -268,7 +290,7 @@ impl Prepared<'_> {
         weight: &TermWeight,
         documents: &[DocId],
         scores: &mut [f64],
-    ) -> Result<(), KeywordError> {
+    ) -> Result<(), EngineError> {
         let inverted = segment.inverted_index(term.field())?;
         let postings =
             inverted.read_postings(term, IndexRecordOption::WithFreqs).map_err(tantivy::TantivyError::from)?;
@@ -293,11 +315,11 @@ impl PreparedWords for Prepared<'_> {
     }
 
     fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        Ok(reading(|| Prepared::best(self, k, allow))?)
+        reading(|| self.read_best(k, allow))
     }
 
     fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        Ok(reading(|| Prepared::scores(self, rows))?)
+        reading(|| self.read_scores(rows))
     }
 }
 
@@ -467,7 +489,7 @@ impl KeywordSearcher {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, KeywordError> {
+    pub fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
         let scoped = self.counted_in(scope);
         let mut words: BTreeMap<String, u64> = BTreeMap::new();
         for field in [Field::Own, Field::Heading] {
@@ -518,7 +540,7 @@ impl KeywordSearcher {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, KeywordError> {
+    pub fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError> {
         let mut all = BTreeSet::new();
         for segment in self.searcher.segment_readers() {
             let inverted = segment.inverted_index(self.fields.speaker)?;

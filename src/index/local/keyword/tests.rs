@@ -1,17 +1,61 @@
 //! What tantivy needs guarding against.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::schema::{KeywordError, reading};
+use super::schema::reading;
 use super::searcher::bound_slack;
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
 use crate::base::chance::proptest_config;
 use crate::base::config::StemmerLanguage;
-use crate::index::engine::{QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
+use crate::index::engine::{EngineError, PreparedWords, QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
 
 const FILE: u32 = 1;
+
+impl KeywordWriter {
+    /// Merges all segments of the last commit, and waits for it.
+    fn merge_all(&mut self) {
+        let all = self.index.searchable_segment_ids().expect("a list of segments");
+        self.writer.merge(&all).wait().expect("a merge");
+    }
+
+    /// The words of the last commit's segments, those of removed chunks too, and the files of the folder that are of none of them.
+    fn on_disk(&self, folder: &Path) -> (BTreeSet<String>, Vec<String>) {
+        self.reader.reload().expect("an index");
+        let mut words = BTreeSet::new();
+        for segment in self.reader.searcher().segment_readers() {
+            for field in [self.fields.body, self.fields.own] {
+                let inverted = segment.inverted_index(field).expect("a field");
+                let mut terms = inverted.terms().stream().expect("a list of words");
+                while let Some((word, _)) = terms.next() {
+                    words.insert(String::from_utf8_lossy(word).into_owned());
+                }
+            }
+        }
+        let segments = self.index.searchable_segment_ids().expect("a list of segments");
+        let segments: Vec<String> = segments.iter().map(|id| id.uuid_string()).collect();
+        let names = std::fs::read_dir(folder).expect("a folder").flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_of_none = |name: &String| {
+            !name.contains("json")
+                && !name.ends_with(".lock")
+                && !segments.iter().any(|id| name.starts_with(id.as_str()))
+        };
+        (words, names.filter(is_of_none).collect())
+    }
+
+    /// The number of the commit that the writer found, and of the next operation.
+    fn numbers(&self) -> (u64, u64) {
+        (self.writer.commit_opstamp(), self.writer.run(std::iter::empty()).expect("a number"))
+    }
+
+    /// How many segments the last commit has.
+    fn segments(&self) -> usize {
+        self.index.searchable_segment_ids().expect("a list of segments").len()
+    }
+}
 
 fn open(folder: &Path) -> KeywordWriter {
     KeywordWriter::open(folder).unwrap()
@@ -222,7 +266,7 @@ proptest! {
 
 #[test]
 fn what_tantivy_panics_on_in_its_files_is_damage() {
-    let panicking = || -> Result<(), KeywordError> { panic!("unexpected") };
+    let panicking = || -> Result<(), EngineError> { panic!("unexpected") };
     assert!(reading(panicking).unwrap_err().is_damage());
     assert!(reading(|| Ok(())).is_ok());
 }

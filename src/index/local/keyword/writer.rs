@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 
-use super::check::KeywordCheck;
 use super::merges::Merges;
-use super::schema::{ChunkFields, KeywordError, open};
+use super::schema::{ChunkFields, check, open};
 use super::searcher::KeywordSearcher;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
+use crate::index::engine::EngineError;
 
 /// What a commit carries, to tell which state of the catalog it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,10 +55,10 @@ pub(crate) struct WordDocument {
 pub(crate) struct KeywordWriter {
     // Dropped before the writer, without which no merge comes to its end.
     merges: Merges,
-    index: Index,
-    writer: IndexWriter,
-    reader: IndexReader,
-    fields: ChunkFields,
+    pub(super) index: Index,
+    pub(super) writer: IndexWriter,
+    pub(super) reader: IndexReader,
+    pub(super) fields: ChunkFields,
 }
 
 // Replacing one 10-chunk note costs 11–16 ms of CPU from 1,000 to 100,000 chunks with one thread and 15 MB; with four
@@ -71,11 +71,10 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the folder cannot be written to, another process writes to it, or the index is damaged or of another version.
-    pub(crate) fn open(folder: &Path) -> Result<Self, KeywordError> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, EngineError> {
         let (index, fields) = open(folder)?;
         // Before anything reads them, for tantivy panics on what it does not expect. Half a millisecond a megabyte.
-        let mut check = KeywordCheck::new(index.clone())?;
-        while check.step()? {}
+        check(&index, &mut || true)?;
         let options = IndexWriterOptions::builder()
             .num_worker_threads(THREADS)
             .memory_budget_per_thread(MEMORY_BYTES)
@@ -95,7 +94,7 @@ impl KeywordWriter {
     /// removal would be number C as well, and a merge of the segments as of commit C may take it for one that they have: those with a
     /// list of deletions made at C do not look at it, the others apply it, and the segment that comes out is taken
     /// to have it. What was to be removed would stay in the index for good.
-    fn burn_number(&self) -> Result<(), KeywordError> {
+    fn burn_number(&self) -> Result<(), EngineError> {
         self.writer.run(std::iter::empty())?;
         Ok(())
     }
@@ -104,7 +103,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub(crate) fn payload(&self) -> Result<Option<Payload>, KeywordError> {
+    pub(crate) fn payload(&self) -> Result<Option<Payload>, EngineError> {
         let metas = self.index.load_metas()?;
         Ok(metas.payload.and_then(|payload| serde_json::from_str(&payload).ok()))
     }
@@ -123,7 +122,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to.
-    pub(crate) fn clear(&mut self) -> Result<(), KeywordError> {
+    pub(crate) fn clear(&mut self) -> Result<(), EngineError> {
         self.writer.delete_all_documents()?;
         self.burn_number()
     }
@@ -132,7 +131,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to.
-    pub(crate) fn add(&mut self, document: &WordDocument) -> Result<(), KeywordError> {
+    pub(crate) fn add(&mut self, document: &WordDocument) -> Result<(), EngineError> {
         let mut fields = TantivyDocument::default();
         fields.add_u64(self.fields.chunk, document.chunk);
         fields.add_u64(self.fields.file, u64::from(document.file));
@@ -148,7 +147,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to; what was there before stays readable.
-    pub(crate) fn commit(&mut self, payload: &Payload) -> Result<(), KeywordError> {
+    pub(crate) fn commit(&mut self, payload: &Payload) -> Result<(), EngineError> {
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(&serde_json::to_string(payload).expect("a struct of text and number is JSON"));
         crash::point("words-prepared");
@@ -164,63 +163,15 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to; what was there before stays readable.
-    pub(crate) fn rewrite(&mut self) -> Result<(), KeywordError> {
+    pub(crate) fn rewrite(&mut self) -> Result<(), EngineError> {
         self.merges.rewrite(&mut self.writer)?;
         crash::point("words-rewritten");
         Ok(())
     }
 
-    /// Merges all segments of the last commit, and waits for it.
-    #[cfg(test)]
-    pub(super) fn merge_all(&mut self) {
-        let all = self.index.searchable_segment_ids().expect("a list of segments");
-        self.writer.merge(&all).wait().expect("a merge");
-    }
-
-    /// The words of the last commit's segments, those of removed chunks too, and the files of the folder that are of none of them.
-    #[cfg(test)]
-    pub(super) fn on_disk(&self, folder: &Path) -> (std::collections::BTreeSet<String>, Vec<String>) {
-        self.reader.reload().expect("an index");
-        let mut words = std::collections::BTreeSet::new();
-        for segment in self.reader.searcher().segment_readers() {
-            for field in [self.fields.body, self.fields.own] {
-                let inverted = segment.inverted_index(field).expect("a field");
-                let mut terms = inverted.terms().stream().expect("a list of words");
-                while let Some((word, _)) = terms.next() {
-                    words.insert(String::from_utf8_lossy(word).into_owned());
-                }
-            }
-        }
-        let segments = self.index.searchable_segment_ids().expect("a list of segments");
-        let segments: Vec<String> = segments.iter().map(|id| id.uuid_string()).collect();
-        let names = std::fs::read_dir(folder).expect("a folder").flatten();
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let is_of_none = |name: &String| {
-            !name.contains("json")
-                && !name.ends_with(".lock")
-                && !segments.iter().any(|id| name.starts_with(id.as_str()))
-        };
-        (words, names.filter(is_of_none).collect())
-    }
-
-    /// The number of the commit that the writer found, and of the next operation.
-    #[cfg(test)]
-    pub(super) fn numbers(&self) -> (u64, u64) {
-        (self.writer.commit_opstamp(), self.writer.run(std::iter::empty()).expect("a number"))
-    }
-
-    /// How many segments the last commit has.
-    #[cfg(test)]
-    pub(super) fn segments(&self) -> usize {
-        self.index.searchable_segment_ids().expect("a list of segments").len()
-    }
-
-    /// Prepares to compare every file of the last commit with its checksum.
-    ///
-    /// # Errors
-    /// When the list of the files is damaged.
-    pub(crate) fn check(&self) -> Result<KeywordCheck, KeywordError> {
-        KeywordCheck::new(self.index.clone())
+    /// What is checked of it, on whatever thread.
+    pub(crate) fn index(&self) -> Index {
+        self.index.clone()
     }
 
     /// Closes the index. A merge that takes longer than `patience` is left half-way: nothing refers to it, the next writer removes what
@@ -233,7 +184,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub(crate) fn searcher(&self, before: Option<&KeywordSearcher>) -> Result<KeywordSearcher, KeywordError> {
+    pub(crate) fn searcher(&self, before: Option<&KeywordSearcher>) -> Result<KeywordSearcher, EngineError> {
         self.reader.reload()?;
         KeywordSearcher::new(self.reader.searcher(), self.fields, before)
     }
@@ -248,7 +199,7 @@ pub(crate) fn has_words(folder: &Path) -> bool {
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
-pub fn open_searcher(folder: &Path) -> Result<KeywordSearcher, KeywordError> {
+pub fn open_searcher(folder: &Path) -> Result<KeywordSearcher, EngineError> {
     let (index, fields) = open(folder)?;
     let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
     KeywordSearcher::new(reader.searcher(), fields, None)

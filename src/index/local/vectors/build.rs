@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hnsw_rs::anndists::dist::distances::Distance;
 use hnsw_rs::hnsw::Hnsw;
 
-use super::code::{self, CodedQuery};
 use super::graph::{Graph, Layer, Lists};
-use super::kernel::{Kernel, sum};
+use super::kernel::{self, CodedQuery, Kernel, sum};
 use super::set::VectorSet;
 use crate::base::allocator;
 use crate::index::engine::QueryVector;
@@ -78,7 +77,7 @@ impl VectorSet {
         codes.shrink_to_fit();
         let mut lists = Lists::default();
         chunks.iter().for_each(|chunks| lists.push(chunks));
-        let inverse_norms = codes.chunks_exact(self.dims).map(code::inverse_norm).collect();
+        let inverse_norms = codes.chunks_exact(self.dims).map(kernel::inverse_norm).collect();
         Graph { dims: self.dims, codes, inverse_norms, chunks: lists, layers: Vec::new(), entry: 0 }
     }
 }
@@ -216,7 +215,7 @@ mod tests {
         [[1], [0], [3], [2], [2]].iter().for_each(|list| links.push(list));
         let mut chunks = Lists::default();
         (0..5_u64).for_each(|chunk| chunks.push(&[chunk]));
-        let inverse_norms = codes.chunks(2).map(code::inverse_norm).collect();
+        let inverse_norms = codes.chunks(2).map(kernel::inverse_norm).collect();
         let layers = vec![Layer { nodes: Vec::new(), links }];
         let mut graph = Graph { dims: 2, codes, inverse_norms, chunks, layers, entry: 0 };
         let query = CodedQuery::new(QueryVector::new(&[0.0, 1.0]).unwrap());

@@ -4,12 +4,11 @@
 //! the answer is to build the graph again.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use super::code;
-use super::error::GraphError;
 use super::graph::{Graph, Layer, Lists};
+use super::kernel::inverse_norm;
 use super::set::{VectorSet, too_many_dead};
 use crate::base::fs::crash;
 
@@ -17,8 +16,49 @@ use crate::base::fs::crash;
 const MAGIC: &[u8; 8] = b"mvgraph1";
 const FILE_NAME: &str = "vectors.graph";
 
-/// BLAKE3 is at its fastest on pieces of this size and above.
-const BUFFER_BYTES: usize = 64 * 1024;
+/// A saved graph that cannot be written or used. A graph is a cache: the answer to any of these is to build it again.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// The file could not be read or written.
+    #[error("cannot {operation} the saved vector graph {path}: {source}")]
+    Io {
+        /// What was being done.
+        operation: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not what was written.
+    #[error("the saved vector graph {path} is damaged ({reason}); it will be built again")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The file is whole, but made for other vectors, or for vectors most of which are gone.
+    #[error("the saved vector graph {path} covers {covered} of {rows} rows as they are now; it will be built again")]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// How many of its rows are in the set, unchanged.
+        covered: usize,
+        /// How many rows it was built over.
+        rows: usize,
+    },
+}
+
+impl GraphError {
+    /// Whether there is a file and it is not one that was written here.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            Self::Damaged { .. } => true,
+            Self::Stale { .. } => false,
+        }
+    }
+}
 
 impl Graph {
     /// Saves the graph to a folder, which is made if it is missing; the one above must be there. A crash leaves the old file or the new one.
@@ -37,11 +77,7 @@ impl Graph {
             // Always the same name, so that what a killed process left there is written over.
             let beside = path.with_extension("new");
             let mut file = File::create(&beside)?;
-            let hashing = Hashing { out: &mut file, hash: blake3::Hasher::new() };
-            let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);
-            self.write(&mut out)?;
-            let Hashing { out, hash } = out.into_inner().map_err(|failed| failed.into_error())?;
-            out.write_all(hash.finalize().as_bytes())?;
+            file.write_all(&self.to_bytes())?;
             crash::point("graph-written");
             file.sync_all()?;
             crash::point("graph-synced");
@@ -50,6 +86,13 @@ impl Graph {
             sync_dir(dir)
         };
         write().map_err(|source| GraphError::Io { operation: "write", path: path.clone(), source })
+    }
+
+    /// Saves the graph, which is built again at the next start where that fails.
+    pub fn save_or_warn(&self, dir: &Path) {
+        if let Err(error) = self.save(dir) {
+            tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
+        }
     }
 
     /// Loads the graph saved in a folder, if it fits the vectors of `set`; see [`VectorSet::with_graph`].
@@ -83,30 +126,31 @@ impl Graph {
     /// [`GraphError::Io`] when the file cannot be read, [`GraphError::Damaged`] when it is not what was written.
     pub fn check(dir: &Path) -> Result<(), GraphError> {
         let path = dir.join(FILE_NAME);
-        match hash_fits(&path) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
+        match fs::read(&path) {
+            Ok(bytes) if content(&bytes).is_ok() => Ok(()),
+            Ok(_) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(GraphError::Io { operation: "read", path, source }),
         }
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(MAGIC)?;
-        let numbers = [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize];
-        for number in numbers {
-            out.write_all(&(number as u64).to_le_bytes())?;
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        for number in [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize] {
+            bytes.extend((number as u64).to_le_bytes());
         }
-        write_all(out, &self.codes, |value| value.to_le_bytes())?;
-        write_all(out, &self.chunks.starts, |start| start.to_le_bytes())?;
-        write_all(out, &self.chunks.items, |chunk| chunk.to_le_bytes())?;
+        put(&mut bytes, &self.codes, |value| value.to_le_bytes());
+        put(&mut bytes, &self.chunks.starts, |start| start.to_le_bytes());
+        put(&mut bytes, &self.chunks.items, |chunk| chunk.to_le_bytes());
         for layer in &self.layers {
             for list in [&layer.nodes, &layer.links.starts, &layer.links.items] {
-                out.write_all(&(list.len() as u64).to_le_bytes())?;
-                write_all(out, list, |number| number.to_le_bytes())?;
+                bytes.extend((list.len() as u64).to_le_bytes());
+                put(&mut bytes, list, |number| number.to_le_bytes());
             }
         }
-        Ok(())
+        let hash = blake3::hash(&bytes);
+        bytes.extend(hash.as_bytes());
+        bytes
     }
 }
 
@@ -117,41 +161,14 @@ impl VectorSet {
     }
 }
 
-/// Whether a file ends with the hash of all that is before.
-fn hash_fits(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let Some(length) = file.metadata()?.len().checked_sub(32) else { return Ok(false) };
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader((&mut file).take(length))?;
-    let mut hash = Vec::new();
-    file.read_to_end(&mut hash)?;
-    Ok(hash == hasher.finalize().as_bytes())
+fn put<T: Copy, const N: usize>(bytes: &mut Vec<u8>, items: &[T], encoded: impl Fn(T) -> [u8; N]) {
+    items.iter().for_each(|&item| bytes.extend(encoded(item)));
 }
 
-fn write_all<T: Copy, const N: usize>(
-    out: &mut impl Write,
-    items: &[T],
-    bytes: impl Fn(T) -> [u8; N],
-) -> io::Result<()> {
-    items.iter().try_for_each(|&item| out.write_all(&bytes(item)))
-}
-
-/// Hashes what passes through.
-struct Hashing<W> {
-    out: W,
-    hash: blake3::Hasher,
-}
-
-impl<W: Write> Write for Hashing<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+/// What is before the hash that a file ends with, where it fits.
+fn content(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let (content, hash) = bytes.split_last_chunk::<32>().ok_or("it is too short")?;
+    if blake3::hash(content) != *hash { Err("its checksum is wrong") } else { Ok(content) }
 }
 
 /// Makes the rename itself survive a power cut, where folders can be synced.
@@ -162,11 +179,7 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Reads a graph. After the hash has been verified the structure is checked too, so that no file, whoever wrote it, can make
 /// a search run out of bounds.
 pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
-    let (content, hash) = bytes.split_last_chunk::<32>().ok_or("it is too short")?;
-    if blake3::hash(content) != *hash {
-        return Err("its checksum is wrong");
-    }
-    let mut input = Input { rest: content };
+    let mut input = Input { rest: content(bytes)? };
     if input.take(MAGIC.len())? != MAGIC {
         return Err("it has another format");
     }
@@ -182,7 +195,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Graph, &'static str> {
     if !input.rest.is_empty() {
         return Err("it is too long");
     }
-    let inverse_norms = codes.chunks_exact(dims).map(code::inverse_norm).collect();
+    let inverse_norms = codes.chunks_exact(dims).map(inverse_norm).collect();
     Ok(Graph { dims, codes, inverse_norms, chunks, layers, entry: entry as u32 })
 }
 

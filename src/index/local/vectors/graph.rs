@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::code::CodedQuery;
+use super::kernel::CodedQuery;
 
 /// A hierarchical navigable small world graph over the codes of a version of the vectors.
 ///
@@ -60,10 +60,6 @@ impl<T: Copy> Lists<T> {
     pub(super) fn get(&self, at: usize) -> &[T] {
         &self.items[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
-
-    fn memory_bytes(&self) -> usize {
-        self.starts.capacity() * size_of::<u32>() + self.items.capacity() * size_of::<T>()
-    }
 }
 
 impl Layer {
@@ -93,16 +89,6 @@ impl Graph {
     /// Counts the rows the graph was built over.
     pub fn rows(&self) -> usize {
         self.chunks.items.len()
-    }
-
-    /// The memory of the graph, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        let layers =
-            self.layers.iter().map(|layer| layer.links.memory_bytes() + layer.nodes.capacity() * size_of::<u32>());
-        self.codes.capacity()
-            + self.inverse_norms.capacity() * size_of::<f32>()
-            + self.chunks.memory_bytes()
-            + layers.sum::<usize>()
     }
 
     pub(super) fn nodes(&self) -> usize {

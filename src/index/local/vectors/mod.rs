@@ -31,10 +31,7 @@
 //! Memory: 1,168 bytes a row (int8 and f16 codes), 500–580 more with a graph, 3.2 KB more while one is built. An edit of one
 //! row takes 0.04 ms. A graph on disk is as large as in memory.
 
-mod best;
 mod build;
-mod code;
-mod error;
 mod file;
 mod graph;
 mod kernel;
@@ -44,7 +41,6 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::VectorError;
 pub use graph::Graph;
 pub use segment::Row;
 pub use set::VectorSet;

@@ -2,13 +2,10 @@
 
 use half::slice::HalfFloatSliceExt;
 
-use super::best::{BestRows, RowCandidate};
-use super::code::CodedQuery;
-use super::error::VectorError;
-use super::kernel::ones;
+use super::kernel::{CodedQuery, ones};
 use super::segment::{Rows, VectorSegment};
-use super::set::{VectorSet, too_many_dead};
-use crate::index::engine::{FileSet, QueryVector, QueryVectorError};
+use super::set::{VectorError, VectorSet, too_many_dead};
+use crate::index::engine::{FileSet, QueryVector, ScoredChunk};
 
 /// How many candidates the codes give for each result that is asked for, to be scored at full precision. int8 changes the
 /// order of neighbours a little; with 50 for the first 10, recall was 1.000 on every set that was measured. Only where more
@@ -28,15 +25,6 @@ const SCANNED_ROWS_PER_EF: usize = 100;
 /// scanned.
 const MIN_ALLOWED_SHARE: f64 = 0.2;
 
-/// A row of the answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScoredRow {
-    /// The chunk's row id.
-    pub chunk: u64,
-    /// The cosine of the angle between query and chunk, -1 to 1 but for rounding (the vectors are f16: ±0.001).
-    pub score: f32,
-}
-
 impl VectorSet {
     /// Finds the `k` chunks nearest to a query among the files of `allow` (all of them without one), best first, equal scores
     /// in ascending order of chunk id.
@@ -46,22 +34,17 @@ impl VectorSet {
     /// breaking them here, by chunk id, would make an index that grew edit by edit answer unlike a rebuilt one. Ten thousand
     /// copies of one text that are the best answer come back as ten thousand rows, in about 1.5 ms.
     ///
-    /// Without a graph in use, the answer depends only on the live rows. The query need not be of unit length.
+    /// Without a graph in use, the answer depends only on the live rows.
     ///
     /// # Errors
     ///
-    /// When the query has other dimensions, a component that is not finite, or the length zero.
-    pub fn search(&self, query: &[f32], k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredRow>, VectorError> {
-        self.nearest(&query_vector(query)?, k, allow)
-    }
-
-    /// As [`search`](Self::search), for a query at unit length.
-    pub(in super::super) fn nearest(
+    /// When the query has other dimensions.
+    pub fn nearest(
         &self,
         query: &QueryVector,
         k: usize,
         allow: Option<&FileSet>,
-    ) -> Result<Vec<ScoredRow>, VectorError> {
+    ) -> Result<Vec<ScoredChunk>, VectorError> {
         let query = self.coded(query)?;
         if k == 0 {
             return Ok(Vec::new());
@@ -75,21 +58,16 @@ impl VectorSet {
         Ok(self.rescore(&query, best, k))
     }
 
-    /// Scores chunks exactly, as [`search`](Self::search) does; those without a vector get none.
+    /// Scores chunks exactly, as [`nearest`](Self::nearest) does; those without a vector get none.
     ///
     /// # Errors
     ///
-    /// As for [`search`](Self::search).
-    pub fn score(&self, query: &[f32], chunks: &[u64]) -> Result<Vec<Option<f32>>, VectorError> {
-        self.cosines(&query_vector(query)?, chunks)
-    }
-
-    /// As [`score`](Self::score), for a query at unit length.
+    /// As for [`nearest`](Self::nearest).
     pub(in super::super) fn cosines(
         &self,
         query: &QueryVector,
         chunks: &[u64],
-    ) -> Result<Vec<Option<f32>>, VectorError> {
+    ) -> Result<Vec<Option<f64>>, VectorError> {
         let query = self.coded(query)?;
         let mut floats = vec![0.0; self.dims];
         let score = |&chunk: &u64| {
@@ -182,14 +160,15 @@ impl VectorSet {
     }
 
     /// Scores the candidates at full precision and cuts after the `k`-th and its ties.
-    fn rescore(&self, query: &CodedQuery, best: BestRows, k: usize) -> Vec<ScoredRow> {
+    fn rescore(&self, query: &CodedQuery, best: BestRows, k: usize) -> Vec<ScoredChunk> {
         let mut floats = vec![0.0; self.dims];
         let score = |candidate: &RowCandidate| {
             let (segment, row) = (&self.segments[candidate.segment as usize], candidate.row as usize);
-            ScoredRow { chunk: segment.columns.chunks[row], score: exact_score(query, segment, row, &mut floats) }
+            let (chunk, file) = (segment.columns.chunks[row], segment.columns.files[row]);
+            ScoredChunk { row: chunk, file, score: exact_score(query, segment, row, &mut floats) }
         };
-        let mut scored: Vec<ScoredRow> = best.into_candidates().iter().map(score).collect();
-        scored.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+        let mut scored: Vec<ScoredChunk> = best.into_candidates().iter().map(score).collect();
+        scored.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
         if let Some(last) = scored.get(k - 1) {
             let floor = last.score;
             scored.truncate(scored.partition_point(|scored| scored.score >= floor));
@@ -198,14 +177,69 @@ impl VectorSet {
     }
 }
 
-fn query_vector(query: &[f32]) -> Result<QueryVector, VectorError> {
-    QueryVector::new(query).map_err(|error| match error {
-        QueryVectorError::NotFinite => VectorError::NotFinite { what: "the query".into() },
-        QueryVectorError::NoDirection => VectorError::NoDirection,
-    })
+/// The cosine, -1 to 1 but for rounding (the vectors are f16: ±0.001).
+fn exact_score(query: &CodedQuery, segment: &VectorSegment, row: usize, floats: &mut [f32]) -> f64 {
+    segment.columns.vector(row).convert_to_f32_slice(floats);
+    f64::from(query.exact.cosine(floats))
 }
 
-fn exact_score(query: &CodedQuery, segment: &VectorSegment, row: usize, floats: &mut [f32]) -> f32 {
-    segment.columns.vector(row).convert_to_f32_slice(floats);
-    query.exact.cosine(floats)
+/// A row that may be among the answers, and its estimated score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct RowCandidate {
+    estimate: f32,
+    segment: u32,
+    row: u32,
+}
+
+/// Keeps the best `wanted` candidates and every one that ties with the last of them.
+///
+/// Rows that tie are kept or dropped together. If a tie were broken here, it could only be by chunk id or position, and
+/// those differ between an index that grew edit by edit and one that was rebuilt: the two would answer differently.
+pub(super) struct BestRows {
+    wanted: usize,
+    floor: f32,
+    kept: Vec<RowCandidate>,
+    trim_at: usize,
+}
+
+impl BestRows {
+    fn new(wanted: usize) -> Self {
+        Self { wanted, floor: f32::NEG_INFINITY, kept: Vec::new(), trim_at: trim_at(wanted, 0) }
+    }
+
+    #[inline]
+    fn push(&mut self, candidate: RowCandidate) {
+        if candidate.estimate >= self.floor {
+            self.kept.push(candidate);
+            if self.kept.len() >= self.trim_at {
+                self.trim();
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The candidates, in no order.
+    fn into_candidates(mut self) -> Vec<RowCandidate> {
+        self.trim();
+        self.kept
+    }
+
+    fn trim(&mut self) {
+        if self.wanted > 0 && self.kept.len() > self.wanted {
+            let by_estimate = |a: &RowCandidate, b: &RowCandidate| b.estimate.total_cmp(&a.estimate);
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.wanted - 1, by_estimate);
+            let floor = last.estimate;
+            self.kept.retain(|candidate| candidate.estimate >= floor);
+            self.floor = floor;
+        }
+        self.trim_at = trim_at(self.wanted, self.kept.len());
+    }
+}
+
+/// Twice what a trim leaves at least, so that trimming costs each candidate a constant, ten thousand ties or none.
+fn trim_at(wanted: usize, kept: usize) -> usize {
+    wanted.max(kept).saturating_mul(2).max(256)
 }

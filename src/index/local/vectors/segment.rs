@@ -5,9 +5,8 @@ use std::sync::Arc;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::code::Code;
-use super::error::VectorError;
-use super::kernel::{RowBits, ones};
+use super::kernel::{Code, RowBits, ones};
+use super::set::VectorError;
 use crate::index::engine::FileSet;
 
 /// A chunk's embedding.
@@ -40,13 +39,13 @@ impl Columns {
         let mut ascending = true;
         let mut floats = vec![0.0; dims];
         for row in rows {
-            let what = || format!("chunk {}", row.chunk);
             if row.vector.len() != dims {
-                return Err(VectorError::Dimensions { what: what(), expected: dims, got: row.vector.len() });
+                let (what, got) = (format!("chunk {}", row.chunk), row.vector.len());
+                return Err(VectorError::Dimensions { what, expected: dims, got });
             }
             row.vector.convert_to_f32_slice(&mut floats);
             if floats.iter().any(|value| !value.is_finite()) {
-                return Err(VectorError::NotFinite { what: what() });
+                return Err(VectorError::NotFinite(row.chunk));
             }
             let code = Code::new(&floats);
             ascending &= columns.chunks.last().is_none_or(|&last| last < row.chunk);
@@ -110,14 +109,6 @@ impl Columns {
     pub(super) fn vector(&self, row: usize) -> &[f16] {
         let dims = self.vectors.len() / self.len();
         &self.vectors[row * dims..(row + 1) * dims]
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<u64>()
-            + self.files.capacity() * size_of::<u32>()
-            + self.codes.capacity()
-            + self.inverse_norms.capacity() * size_of::<f32>()
-            + self.vectors.capacity() * size_of::<f16>()
     }
 }
 
@@ -235,10 +226,6 @@ impl VectorSegment {
             }
             (bits != 0).then_some((start, bits))
         })
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.columns.memory_bytes() + self.dead.memory_bytes() + self.graphed.memory_bytes()
     }
 }
 

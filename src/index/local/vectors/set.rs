@@ -2,9 +2,33 @@
 
 use std::sync::Arc;
 
-use super::error::VectorError;
 use super::graph::Graph;
 use super::segment::{Columns, Row, VectorSegment};
+use crate::index::engine::EngineError;
+
+/// A vector that cannot be compared with the others.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum VectorError {
+    /// A vector of another length: it comes from another model.
+    #[error("{what} has {got} dimensions and the index has {expected}; vectors of different models cannot be compared")]
+    Dimensions {
+        /// Which vector: "the query" or "chunk 17".
+        what: String,
+        /// The dimensions of the set.
+        expected: usize,
+        /// The dimensions of the vector.
+        got: usize,
+    },
+    /// The vector of a chunk that holds an infinity or a NaN.
+    #[error("chunk {0} has a vector with a component that is not a finite number; embed it again")]
+    NotFinite(u64),
+}
+
+impl From<VectorError> for EngineError {
+    fn from(error: VectorError) -> Self {
+        Self::other(error)
+    }
+}
 
 /// Maximum number of dimensions of a vector. Integer dot products are certain not to overflow up to here.
 pub(crate) const MAX_DIMENSIONS: usize = 1 << 16;
@@ -130,18 +154,6 @@ impl VectorSet {
     /// Tells whether a chunk has a vector.
     pub fn contains(&self, chunk: u64) -> bool {
         self.find(chunk).is_some()
-    }
-
-    /// The file that an embedded chunk belongs to.
-    pub fn file_of(&self, chunk: u64) -> Option<u32> {
-        let (at, row) = self.find(chunk)?;
-        Some(self.segments[at].columns.files[row])
-    }
-
-    /// The memory of the rows and the graph, in bytes. Versions share most of it.
-    pub fn memory_bytes(&self) -> usize {
-        let rows: usize = self.segments.iter().map(VectorSegment::memory_bytes).sum();
-        rows + self.graph.as_ref().map_or(0, |graph| graph.memory_bytes())
     }
 
     /// Finds a chunk's live row: the place of its segment, and its own in there.

@@ -10,15 +10,34 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::error::GraphError;
-use super::search::ScoredRow;
+use super::file::GraphError;
 use super::segment::VectorSegment;
+use super::set::VectorError;
 use super::*;
 use crate::base::chance::proptest_config;
-use crate::index::engine::{FileSet, QueryVector};
+use crate::index::engine::{FileSet, QueryVector, QueryVectorError};
 
 /// A threshold that no test reaches.
 const NEVER: usize = usize::MAX;
+
+/// A row of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ScoredRow {
+    chunk: u64,
+    score: f32,
+}
+
+impl VectorSet {
+    fn search(&self, query: &[f32], k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredRow>, VectorError> {
+        let found = self.nearest(&QueryVector::new(query).unwrap(), k, allow)?.into_iter();
+        Ok(found.map(|found| ScoredRow { chunk: found.row, score: found.score as f32 }).collect())
+    }
+
+    fn score(&self, query: &[f32], chunks: &[u64]) -> Result<Vec<Option<f32>>, VectorError> {
+        let scores = self.cosines(&QueryVector::new(query).unwrap(), chunks)?.into_iter();
+        Ok(scores.map(|score| score.map(|score| score as f32)).collect())
+    }
+}
 
 /// Random numbers that are the same on every run.
 struct Random(u64);
@@ -139,11 +158,11 @@ fn vectors_that_cannot_be_compared_are_errors() {
     let set = VectorSet::new(2, NEVER).apply(&[], [row(1, &[1.0, 0.0])]).unwrap();
     let error = set.search(&[1.0], 5, None).unwrap_err();
     assert_eq!(error, VectorError::Dimensions { what: "the query".into(), expected: 2, got: 1 });
-    assert_eq!(set.score(&[f32::NAN, 1.0], &[1]), Err(VectorError::NotFinite { what: "the query".into() }));
-    assert_eq!(set.search(&[0.0, -0.0], 5, None), Err(VectorError::NoDirection));
+    assert_eq!(QueryVector::new(&[f32::NAN, 1.0]), Err(QueryVectorError::NotFinite));
+    assert_eq!(QueryVector::new(&[0.0, -0.0]), Err(QueryVectorError::NoDirection));
     let error = set.apply(&[1], [row(17, &[1.0, 0.0, 0.0])]).unwrap_err();
     assert_eq!(error, VectorError::Dimensions { what: "chunk 17".into(), expected: 2, got: 3 });
-    assert!(matches!(set.apply(&[1], [row(17, &[f32::INFINITY, 0.0])]), Err(VectorError::NotFinite { .. })));
+    assert!(matches!(set.apply(&[1], [row(17, &[f32::INFINITY, 0.0])]), Err(VectorError::NotFinite(17))));
     assert!(set.contains(1));
 }
 
@@ -193,7 +212,6 @@ fn deleted_rows_do_not_pile_up() {
         assert!(set.segments.len() <= 9, "{} segments", set.segments.len());
     }
     assert_eq!(set.len(), 200);
-    assert!(set.memory_bytes() < 200 * 100);
 }
 
 #[test]

@@ -208,12 +208,12 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     ];
     let filters = [
         Filter::default(),
-        Filter { tags: vec!["x".into()], ..Filter::default() },
-        Filter { tags: vec!["X".into(), "#z".into()], ..Filter::default() },
-        Filter { since_ms: Some(day(2)), ..Filter::default() },
-        Filter { until_ms: Some(day(3)), path: Some("notes/".into()), ..Filter::default() },
-        Filter { collection: Some("work".into()), ..Filter::default() },
-        Filter { path: Some("work/deep".into()), ..Filter::default() },
+        Filter::of([Predicate::Tag("x".into())]),
+        Filter::of(["X", "#z"].map(|tag| Predicate::Tag(tag.into()))),
+        Filter::of([Predicate::Updated(day(2), i64::MAX)]),
+        Filter::of([Predicate::Updated(i64::MIN, day(3)), Predicate::PathPrefix("notes/".into())]),
+        Filter::of([Predicate::Collection("work".into())]),
+        Filter::of([Predicate::PathPrefix("work/deep".into())]),
         Filter { conditions: vec![labelled("Mood", Some("calm"))], ..Filter::default() },
         Filter { conditions: vec![labelled("mood", None)], ..Filter::default() },
     ];

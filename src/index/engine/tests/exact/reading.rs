@@ -1,7 +1,6 @@
 //! Answers for one state of all, by looking at every chunk of it.
 
-use super::super::super::condition::{has_compared, is_called};
-use super::super::super::layer::entity_labels;
+use super::super::super::filter::{entity_labels, has_compared, is_called};
 use super::*;
 use crate::access::rules::{Globs, Turn};
 use crate::base::config::MemoryLayer;
@@ -171,16 +170,12 @@ impl Reader for ExactReader {
 impl ExactReader {
     /// Whether a file is what a filter asks for, by what is known of it alone.
     fn passes(&self, file: &FileEntry, filter: &Filter) -> bool {
-        let Filter { files, collection, path, tags, since_ms: _, until_ms: _, summaries_since_ms, conditions } = filter;
+        let Filter { files, summaries_since_ms, conditions } = filter;
         let is_wanted = |wanted: &Predicate| match (wanted, summaries_since_ms) {
             (Predicate::Layer(MemoryLayer::Summaries), Some(since)) if file.created_ms < *since => false,
             _ => self.is_wanted(file, wanted),
         };
         files.as_ref().is_none_or(|files| files.contains(file.id))
-            && collection.as_ref().is_none_or(|wanted| file.path.collection() == wanted)
-            && path.as_ref().is_none_or(|prefix| file.path.starts_with(prefix))
-            && tags.iter().all(|tag| has_tag(file, tag))
-            && filter.has_updated(file.updated_ms)
             && conditions
                 .iter()
                 .all(|condition| condition.leaves_all() || is_wanted(&condition.wanted) != condition.negated)
@@ -200,6 +195,7 @@ impl ExactReader {
                 Globs::new(&[folded(text)]).is_ok_and(|globs| globs.is_match(&folded(path)))
             }
             Predicate::Path(text) => folded(path).contains(&folded(text)),
+            Predicate::PathPrefix(prefix) => file.path.starts_with(prefix),
             Predicate::Within(parts) => parts.iter().any(|part| part.holds(path)),
             Predicate::Among(wanted) => wanted.contains(file.id),
             Predicate::Layer(layer) => *layer == layer_of(file),
