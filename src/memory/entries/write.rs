@@ -6,13 +6,14 @@ use crate::access::request::{
 };
 use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
-use crate::memory::items::{EntryEdit, EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
+use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
 use crate::serve::wire::{
     EntriesRewriteParams, EntriesRewritten, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams,
     EntryRemoveParams,
 };
 use crate::text::derive::entries::{
-    EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, one_line,
+    EntryEdit, EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id,
+    one_line,
 };
 use crate::text::derive::facts::Validity;
 use crate::text::note::Note;

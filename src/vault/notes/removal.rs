@@ -10,9 +10,9 @@ use crate::access::request::{ErrorKind, Owner, RequestError, no_chunk, note_path
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
-use crate::memory::items::{EntryEdit, EntryWriter, FactsSnapshot, ItemError};
+use crate::memory::items::{EntryWriter, FactsSnapshot, ItemError};
 use crate::serve::wire::ForgetParams;
-use crate::text::derive::entries::{EntriesFile, EntryFileKind, MemoryEntry, shelf_of};
+use crate::text::derive::entries::{EntriesFile, EntryEdit, EntryFileKind, MemoryEntry, shelf_of};
 use crate::text::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name, split_name};
 use crate::text::derive::generated::GeneratedNote;
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, plain, without_chunk, without_lines};

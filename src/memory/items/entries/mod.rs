@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blake3::Hash;
 pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, Proposed, REMOVED};
-pub(crate) use write::{EntryEdit, EntryWriter};
+pub(crate) use write::EntryWriter;
 
 use super::ItemError;
 use super::store::{ItemSnapshot, ItemStore, ReadStamps, source};

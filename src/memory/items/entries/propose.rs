@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::write::EntryEdit;
 use super::{EntryStore, EntryWriter};
 use crate::base::config::MemoryConfig;
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntryFileKind, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
-    verify,
+    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id,
+    source_path, traced, verify,
 };
 use crate::vault::disk::CheckpointId;
 use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};

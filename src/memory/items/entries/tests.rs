@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::config::MemoryKind;
 use crate::text::derive::ItemEditError;
-use crate::text::derive::entries::{EntryStatus, MemoryEntry};
+use crate::text::derive::entries::{EntryEdit, EntryStatus, MemoryEntry};
 use crate::vault::disk::{Action, Files, Outside};
 
 fn vault() -> (tempfile::TempDir, Files, EntryStore) {

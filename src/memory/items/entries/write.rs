@@ -7,8 +7,7 @@ use crate::memory::items::ItemError;
 use crate::memory::items::store::edit;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntriesFile, EntryFileKind, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries, with_sources,
-    without_entries, without_source,
+    EntriesFile, EntryEdit, EntryFileKind, MemoryHolder, edited, lost_entries, with_sources,
 };
 use crate::text::note::{Note, with_property};
 use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit};
@@ -22,26 +21,6 @@ pub(crate) struct EntryWriter<'a> {
     pub(crate) act: Act<'a>,
     /// Whether it is no person, so that it may not drop more than a quarter of the entries at once.
     pub(crate) is_program: bool,
-}
-
-/// What becomes of a line.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum EntryEdit {
-    /// It is added; where its name is taken by an entry of the same text, it is there already.
-    Add(MemoryEntry),
-    /// An entry says something else; refused where its line is not as it was read.
-    Change {
-        /// As it was read.
-        was: MemoryEntry,
-        /// What it says from now on.
-        now: Box<MemoryEntry>,
-    },
-    /// The entry of that name goes; it is no error where it is gone.
-    Remove(String),
-    /// An entry goes, after it was put into another file; one whose line is not as it was read stays.
-    Move(MemoryEntry),
-    /// The list of sources names that note no more, unless an entry cites it.
-    Unlist(String),
 }
 
 /// What became of a file of entries.
@@ -135,55 +114,6 @@ fn may_lose(path: &VaultPath, shelf: EntryFileKind, before: &str, now: &str, mov
     let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
     let of = before.entries.len();
     if lost.len() * 4 > of { Err(ItemError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
-}
-
-/// The text after all edits, and the names of what was added.
-fn edited(text: &str, shelf: EntryFileKind, edits: &[EntryEdit]) -> Result<(String, Vec<String>), ItemEditError> {
-    let (mut text, mut added) = (text.to_owned(), Vec::new());
-    let mut rest = edits;
-    while let Some(first) = rest.first() {
-        // What comes or goes together is one change: a file of thousands is read once for all of them.
-        let together = |edit: &&EntryEdit| match first {
-            EntryEdit::Add(_) => matches!(edit, EntryEdit::Add(_)),
-            EntryEdit::Remove(_) | EntryEdit::Move(_) => matches!(edit, EntryEdit::Remove(_) | EntryEdit::Move(_)),
-            EntryEdit::Change { .. } | EntryEdit::Unlist(_) => false,
-        };
-        let length = rest.iter().take_while(together).count().max(1);
-        let (run, after) = rest.split_at(length);
-        rest = after;
-        match first {
-            EntryEdit::Add(_) => {
-                let adds =
-                    run.iter().filter_map(|edit| if let EntryEdit::Add(entry) = edit { Some(entry) } else { None });
-                let (now, names) = with_entries(&text, shelf, adds)?;
-                text = now;
-                added.extend(names);
-            }
-            EntryEdit::Remove(_) | EntryEdit::Move(_) => {
-                let file = EntriesFile::read(&text, shelf);
-                let goes = run.iter().filter_map(|edit| match edit {
-                    EntryEdit::Remove(id) => file.get(id).map(|entry| entry.id.as_str()),
-                    EntryEdit::Move(was) => file.get(&was.id).filter(|is| is_as_read(is, was)).map(|is| is.id.as_str()),
-                    _ => None,
-                });
-                text = without_entries(&text, shelf, &goes.collect())?;
-            }
-            EntryEdit::Unlist(path) => text = without_source(&text, shelf, path)?,
-            EntryEdit::Change { was, now } => {
-                if EntriesFile::read(&text, shelf).get(&was.id).is_some_and(|is| !is_as_read(is, was)) {
-                    return Err(ItemEditError::Changed);
-                }
-                text = with_changed(&text, shelf, &was.id, now)?;
-            }
-        }
-    }
-    Ok((text, added))
-}
-
-/// Whether an entry says what it said, wherever in the file it stands.
-fn is_as_read(is: &MemoryEntry, was: &MemoryEntry) -> bool {
-    let placed = MemoryEntry { line_start: is.line_start, line_end: is.line_end, ..was.clone() };
-    *is == placed
 }
 
 /// What a new file begins with.

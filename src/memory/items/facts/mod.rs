@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use blake3::Hash;
 pub(crate) use snapshot::FactsSnapshot;
 pub(crate) use task::{FactsParts, FactsSeen};
-pub(crate) use write::{FactEdit, FactWriter, NoticedFacts};
+pub(crate) use write::{FactWriter, NoticedFacts};
 
 use super::ItemError;
 use super::store::{ItemStore, stamp_of};

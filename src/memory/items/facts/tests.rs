@@ -3,6 +3,7 @@ use std::fs;
 use jiff::Timestamp;
 
 use super::*;
+use crate::text::derive::facts::FactEdit;
 use crate::vault::disk::{Files, Outside};
 
 struct Desk {

@@ -14,8 +14,8 @@ use crate::memory::items::ItemError;
 use crate::memory::items::store::edit;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::facts::{
-    FactChange, FactChangeKind, FactsFile, FactsHistory, NewFact, NoticedBy, Validity, lines_after, read_value,
-    with_fact, with_retraction, without_changes, without_fact, without_sources,
+    FactChange, FactChangeKind, FactEdit, FactsFile, FactsHistory, NoticedBy, edited, lines_after, read_value,
+    without_changes, without_sources,
 };
 use crate::vault::disk::{
     Act, Action, CheckpointId, Files, NoteEdit, WriteError, committed_at, git_is_busy, until_written,
@@ -54,20 +54,6 @@ pub(crate) enum NoticedFacts {
     Waits,
 }
 
-/// What becomes of a fact.
-pub(crate) enum FactEdit<'a> {
-    /// It has this value from now on.
-    Set(NewFact<'a>),
-    /// It is true no more, and goes out of the file.
-    Unset,
-    /// It was never true, and is struck out.
-    Retract,
-    /// It had another value in a span that is over. The file stays as it is.
-    Was { text: String, window: Validity },
-    /// What is known of it in a span that is over was never true. The file stays as it is.
-    WasNot { span: Validity },
-}
-
 impl FactStore {
     /// Changes a fact, and notes it. `expected` is the value that it is to have before, as written; `Some(None)` is none.
     ///
@@ -82,30 +68,24 @@ impl FactStore {
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, ItemError> {
         let _one = self.store.one_change();
-        let kinds_of = |history: &FactsHistory| match fact_edit {
-            FactEdit::Was { text, window } => {
-                vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
+        let kinds_of = |history: &FactsHistory| -> Vec<(Option<String>, FactChangeKind)> {
+            match fact_edit {
+                FactEdit::Was { text, window } => {
+                    vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
+                }
+                FactEdit::WasNot { span } => {
+                    let known = history.values_in(namespace, key, span).into_iter();
+                    known.map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
+                }
+                FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
             }
-            FactEdit::WasNot { span } => {
-                let known = history.values_in(namespace, key, span).into_iter();
-                known.map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
-            }
-            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
         };
-        match fact_edit {
-            FactEdit::Was { .. } | FactEdit::WasNot { .. } => {}
-            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => {
-                let change = |text: &str, book: &FactsSnapshot| {
-                    is_as_expected(book, namespace, key, expected)?;
-                    let now = match fact_edit {
-                        FactEdit::Set(new) => with_fact(text, &book.facts, namespace, key, new),
-                        FactEdit::Unset => without_fact(text, &book.facts, namespace, key),
-                        _ => with_retraction(text, &book.facts, namespace, key),
-                    };
-                    now.map_err(|source| ItemError::edit(&book.path, source))
-                };
-                return self.change(writer, scope, (namespace, key), change);
-            }
+        if matches!(fact_edit, FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract) {
+            return self.change(writer, scope, (namespace, key), |text, book| {
+                is_as_expected(book, namespace, key, expected)?;
+                let now = edited(text, &book.facts, (namespace, key), fact_edit);
+                now.map_err(|source| ItemError::edit(&book.path, source))
+            });
         }
         self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;

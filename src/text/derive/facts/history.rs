@@ -12,8 +12,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::file::{Fact, FactsFile};
-use super::item::{FactPhase, Validity, full_name, split_name};
+use super::file::FactsFile;
+use super::item::{Fact, FactPhase, Validity, full_name, split_name};
 use super::timeline::{FactWindow, windows};
 use crate::text::derive::list_items::line_ending;
 
