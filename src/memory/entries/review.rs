@@ -3,10 +3,11 @@
 use super::read::view;
 use super::write::{entry_text, holder_named, settle};
 use crate::access::request::{MeaningAlike, Owner, RequestError, limit};
+use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::memory::items::{Acceptance, EntriesSnapshot, EntryWriter};
 use crate::serve::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
-use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
+use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, Verdict, source_path};
 use crate::vault::disk::Action;
 use crate::vault::forgotten::TombstoneScope;
 
@@ -54,7 +55,7 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
 
 fn proposal(
     owner: &Owner,
-    holder: &MemoryHolder,
+    holder: &MemoryScope,
     entry: &MemoryEntry,
     (known, pending): (&EntriesSnapshot, &EntriesSnapshot),
     verdict: Verdict,
@@ -114,7 +115,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
     }
     let (workspace, entry_store) = (owner.workspace(), owner.workspace().entry_store());
     let mut done = Reviewed { ok: true, ..Reviewed::default() };
-    let mut all: Vec<(MemoryHolder, Decided)> = Vec::new();
+    let mut all: Vec<(MemoryScope, Decided)> = Vec::new();
     for decision in &params.decisions {
         let holder = holder_named(owner, decision.agent.as_deref())?;
         let waiting = entry_store.waiting(&holder)?;
@@ -150,9 +151,9 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         let decided = &mut all[at].1;
         if decision.accept {
             decided.accepts.extend(ids.into_iter().map(|id| Acceptance {
+                id,
                 text: text.clone(),
                 supersedes: decision.supersedes.clone(),
-                ..Acceptance::of(id)
             }));
         } else {
             decided.rejects.push((reason.to_owned(), ids));

@@ -4,7 +4,7 @@
 use crate::access::request::{
     MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, moment, note_path, tags, text, trust_of_place,
 };
-use crate::base::config::MemoryKind;
+use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::redact::redact;
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
 use crate::serve::wire::{
@@ -12,8 +12,7 @@ use crate::serve::wire::{
     EntryRemoveParams,
 };
 use crate::text::derive::entries::{
-    EntryEdit, EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id,
-    one_line,
+    EntryEdit, EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, TrustLevel, Verdict, made_id, one_line,
 };
 use crate::text::derive::facts::Validity;
 use crate::text::note::Note;
@@ -71,7 +70,7 @@ fn trust_at_most(viewer: &Viewer, entry: &MemoryEntry, own: TrustLevel) -> Resul
 fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntry) -> Result<EntryAdded, RequestError> {
     let workspace = viewer.workspace();
     let holder = holder_named(viewer, params.agent.as_deref())?;
-    if let MemoryHolder::Agent(slug) = &holder
+    if let MemoryScope::Agent(slug) = &holder
         && workspace.agents().policy(slug).is_none()
     {
         return Err(RequestError::not_found(format!("there is no agent `{slug}`")));
@@ -106,20 +105,20 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     }
     edits.insert(0, EntryEdit::Add(entry));
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
-    let written = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
-    added.id = written.added.into_iter().next().unwrap_or_default();
+    let (written, names) = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
+    added.id = names.into_iter().next().unwrap_or_default();
     let max = workspace.config().memory.max_entries;
     let new = [added.id.clone()];
     let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
     added.archived = archived;
-    added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
+    added.checkpoint_ids = undone.iter().chain(&written).map(ToString::to_string).collect();
     settle(workspace, &holder, EntryFileKind::Known);
     Ok(added)
 }
 
 fn propose_as_agent(
     agent: &MemoryWriter,
-    holder: &MemoryHolder,
+    holder: &MemoryScope,
     entry: MemoryEntry,
 ) -> Result<EntryAdded, RequestError> {
     let workspace = agent.workspace();
@@ -190,9 +189,9 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
     }
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     let change = EntryEdit::Change { was: before.clone(), now: Box::new(entry) };
-    let written = entry_store.change(&writer, &holder, shelf, &[change])?;
+    let (written, _) = entry_store.change(&writer, &holder, shelf, &[change])?;
     settle(workspace, &holder, shelf);
-    Ok(changed(&params.id, written.checkpoint))
+    Ok(changed(&params.id, written))
 }
 
 /// Takes an entry away, or sets it aside. What is taken away leaves a mark in the archive; taken away there as well, it is gone.
@@ -204,7 +203,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let holder = holder_named(owner, params.agent.as_deref())?;
     let entry_store = workspace.entry_store();
     let mut shelf = None;
-    for candidate in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
+    for candidate in EntryFileKind::ALL {
         // A shelf behind it need not be readable.
         if entry_store.book(&holder, candidate)?.get(&params.id).is_some() {
             shelf = Some(candidate);
@@ -225,7 +224,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
         }
         EntryFileKind::Archive => {
             let edits = [EntryEdit::Remove(params.id.clone())];
-            entry_store.change(&writer, &holder, shelf, &edits)?.checkpoint.into_iter().collect()
+            entry_store.change(&writer, &holder, shelf, &edits)?.0.into_iter().collect()
         }
     };
     if let Ok(path) = entries_path(&holder, shelf) {
@@ -252,8 +251,8 @@ pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<En
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
     let written = workspace.entry_store().rewrite(&writer, &holder, EntryFileKind::Known, &params.content)?;
     settle(workspace, &holder, EntryFileKind::Known);
-    let entries = workspace.entry_store().entries(&holder)?.entries().len();
-    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.checkpoint.map(|id| id.to_string()) })
+    let entries = workspace.entry_store().entries(&holder)?.entries.len();
+    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.map(|id| id.to_string()) })
 }
 
 fn absent(id: &str) -> RequestError {
@@ -274,22 +273,22 @@ const MAX_SOURCE_BYTES: usize = 1_000;
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
 /// Waits until the index has a file of entries as it is.
-pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryFileKind) {
+pub(super) fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
     if let Ok(path) = entries_path(holder, shelf) {
         workspace.settled_in_time(&path);
     }
 }
 
 /// The memory of an agent, or the person's.
-pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryHolder, RequestError> {
-    let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryHolder::Person) };
+pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryScope, RequestError> {
+    let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryScope::User) };
     if viewer.agent().is_some_and(|own| own != slug) {
         return Err(RequestError::forbidden("an agent can use only its own memory"));
     }
     if !is_folder_name(slug) {
         return Err(RequestError::invalid(format!("`agent` is {slug:?}, which is not an agent's folder")));
     }
-    Ok(MemoryHolder::Agent(slug.to_owned()))
+    Ok(MemoryScope::Agent(slug.to_owned()))
 }
 
 /// What an entry says, on one line, and whether secrets were taken out of it.

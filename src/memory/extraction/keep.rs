@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
+use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed};
-use crate::text::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{EntryStatus, MemoryEntry, TrustLevel};
 use crate::text::derive::extraction::{CheckedEntry, Voice};
 use crate::text::derive::facts::{Moment, Validity};
 use crate::text::derive::words::fold;
@@ -32,7 +33,7 @@ pub(super) fn trust_of(note: &Note) -> TrustLevel {
 /// What was found, for a memory.
 pub(super) struct Proposals {
     /// Whose memory.
-    pub(super) holder: MemoryHolder,
+    pub(super) holder: MemoryScope,
     /// As whom it is written.
     pub(super) who: &'static str,
     /// What the person is told of what was left out.
@@ -51,7 +52,7 @@ pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[Checked
         EntryProposal { entry: MemoryEntry { trust: entry.trust.min(trust), ..entry }, evidence: evidence_of(found) }
     };
     let proposals = found.iter().map(proposal).collect();
-    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: None, proposals }
+    Proposals { holder: MemoryScope::User, who: WHO, into: path.to_string(), reach: None, proposals }
 }
 
 /// How it is known that its lines say it.

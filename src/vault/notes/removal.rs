@@ -368,7 +368,7 @@ impl Removal {
         let mut edits = vec![EntryEdit::Remove(entry.id.clone())];
         // Nor is the list of sources to name what goes.
         edits.extend(entry.source_paths().filter(|_| purge).map(|path| EntryEdit::Unlist(path.to_owned())));
-        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.checkpoint)
+        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.0)
     }
 }
 

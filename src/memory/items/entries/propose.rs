@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{EntryStore, EntryWriter};
-use crate::base::config::MemoryConfig;
+use crate::base::config::{MemoryConfig, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id,
-    source_path, traced, verify,
+    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, TrustLevel, Verdict, made_id, source_path, traced,
+    verify,
 };
 use crate::vault::disk::CheckpointId;
 use crate::vault::forgotten::{ForgottenLookup, TombstoneScope};
@@ -97,7 +97,7 @@ impl EntryStore {
     pub(crate) fn propose(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
     ) -> Result<ProposedAll, ItemError> {
@@ -115,7 +115,7 @@ impl EntryStore {
     fn propose_once(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
     ) -> Result<ProposedAll, ItemError> {
@@ -125,10 +125,10 @@ impl EntryStore {
         let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
         let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
         let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
-            archive.entries().iter().partition(is_rejected);
+            archive.entries.iter().partition(is_rejected);
         let not_wanted: Vec<&MemoryEntry> = rejected.iter().filter(|entry| !is_removed(entry)).copied().collect();
         // What was set aside, or something else has taken the place of, does not come back by itself.
-        let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
+        let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
         let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
         let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
         let mut waiting = pending;
@@ -199,10 +199,11 @@ impl EntryStore {
                 all.outcomes.push(Proposed::Pending(id));
             }
         }
-        let written = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
-        all.checkpoints.extend(written.checkpoint);
+        let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
+        all.checkpoints.extend(written);
         if !accepted.is_empty() {
-            let choices: Vec<Acceptance> = accepted.into_iter().map(Acceptance::of).collect();
+            let choice = |id| Acceptance { id, text: None, supersedes: None };
+            let choices: Vec<Acceptance> = accepted.into_iter().map(choice).collect();
             all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
         }
         all.checkpoints.reverse();
@@ -219,14 +220,14 @@ impl EntryStore {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub(crate) fn waiting(&self, holder: &MemoryHolder) -> Result<Vec<MemoryEntry>, ItemError> {
+    pub(crate) fn waiting(&self, holder: &MemoryScope) -> Result<Vec<MemoryEntry>, ItemError> {
         let (known, pending, archive) = (self.entries(holder)?, self.pending(holder)?, self.archive(holder)?);
         let is_decided = |entry: &&MemoryEntry| {
             let same = |other: Option<&MemoryEntry>| other.is_some_and(|other| other.text == entry.text);
             same(known.get(&entry.id))
                 || same(archive.get(&entry.id).filter(|other| matches!(other.status, EntryStatus::Rejected(_))))
         };
-        Ok(pending.entries().iter().filter(|entry| !is_decided(entry)).cloned().collect())
+        Ok(pending.entries.iter().filter(|entry| !is_decided(entry)).cloned().collect())
     }
 
     /// Accepts proposals; those that are not there any more are left out. What each takes the place of stays, and says so.
@@ -236,7 +237,7 @@ impl EntryStore {
     pub(crate) fn accept(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         choices: &[Acceptance],
         rules: &ProposeRules<'_>,
     ) -> Result<Vec<CheckpointId>, ItemError> {
@@ -250,7 +251,6 @@ impl EntryStore {
                 // The person's own words.
                 entry.text = crate::text::derive::entries::one_line(text);
             }
-            entry.confidence = choice.confidence.unwrap_or(entry.confidence);
             let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
                 Verdict::Supersedes(id) => Some(id),
                 _ => None,
@@ -265,9 +265,9 @@ impl EntryStore {
             active.push(entry);
             done.push(EntryEdit::Move(waits.clone()));
         }
-        let known = self.change(writer, holder, EntryFileKind::Known, &edits)?.checkpoint;
+        let (known, _) = self.change(writer, holder, EntryFileKind::Known, &edits)?;
         crate::base::fs::crash::point("entries-accepted");
-        let pending = self.change(writer, holder, EntryFileKind::Pending, &done)?.checkpoint;
+        let (pending, _) = self.change(writer, holder, EntryFileKind::Pending, &done)?;
         Ok(pending.into_iter().chain(known).collect())
     }
 
@@ -279,7 +279,7 @@ impl EntryStore {
     pub(crate) fn set_aside(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         from: EntryFileKind,
         ids: &[String],
         rejected: Option<&str>,
@@ -302,29 +302,20 @@ impl EntryStore {
         };
         let adds: Vec<EntryEdit> = there.iter().map(add).collect();
         let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
-        let archive = self.change(writer, holder, EntryFileKind::Archive, &adds)?.checkpoint;
+        let (archive, _) = self.change(writer, holder, EntryFileKind::Archive, &adds)?;
         crate::base::fs::crash::point("entries-set-aside");
-        let left = self.change(writer, holder, from, &moves)?.checkpoint;
+        let (left, _) = self.change(writer, holder, from, &moves)?;
         Ok(left.into_iter().chain(archive).collect())
     }
 }
 
 /// A proposal that is accepted.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acceptance {
     /// Its name.
     pub(crate) id: String,
     /// What it is to say instead.
     pub(crate) text: Option<String>,
-    /// How sure it is from now on.
-    pub(crate) confidence: Option<f64>,
     /// The entry whose place it takes; else the one that it refines or corrects, if there is one.
     pub(crate) supersedes: Option<String>,
-}
-
-impl Acceptance {
-    /// As it is.
-    pub(crate) fn of(id: String) -> Self {
-        Self { id, ..Self::default() }
-    }
 }

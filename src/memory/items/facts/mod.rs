@@ -16,7 +16,7 @@ pub(crate) use task::{FactsParts, FactsSeen};
 pub(crate) use write::{FactWriter, NoticedFacts};
 
 use super::ItemError;
-use super::store::{ItemStore, stamp_of};
+use super::store::{ItemStore, names_in, stamp_of};
 use crate::base::config::{AGENT_TYPES, MemoryScope, PROJECTS};
 use crate::base::path::VaultPath;
 use crate::base::state::{SeenTable, State};
@@ -94,14 +94,10 @@ impl FactStore {
     /// The memory scopes that have facts, or had some.
     pub(crate) fn scopes(&self) -> Vec<MemoryScope> {
         let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
-        let names = |folder: &str| {
-            let entries = std::fs::read_dir(self.root().join(folder)).into_iter().flatten().flatten();
-            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-            names.filter(|name| !name.starts_with('.')).collect::<Vec<_>>()
-        };
-        scopes.extend(names(PROJECTS).into_iter().map(MemoryScope::Project));
-        scopes.extend(names(AGENT_TYPES).into_iter().map(MemoryScope::AgentType));
-        scopes.extend(names("agents").into_iter().map(MemoryScope::Agent));
+        let names = |folder: &str| names_in(self.root(), folder).into_iter();
+        scopes.extend(names(PROJECTS).map(MemoryScope::Project));
+        scopes.extend(names(AGENT_TYPES).map(MemoryScope::AgentType));
+        scopes.extend(names("agents").map(MemoryScope::Agent));
         scopes.retain(|scope| {
             self.path(scope).is_ok_and(|path| self.is_there(&path) || self.is_there(&history_of(&path)))
         });
@@ -125,7 +121,7 @@ impl FactStore {
     pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsSnapshot>, ItemError> {
         let path = self.path(scope)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| FactsSnapshot::read(root, &path, *max_file_bytes, known))
+        self.store.get(&path, |known, stamps| FactsSnapshot::read(root, &path, *max_file_bytes, known, stamps))
     }
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
@@ -201,8 +197,7 @@ fn facts_beside(path: &VaultPath) -> Option<VaultPath> {
 fn copies_of_history(root: &Path, facts: &VaultPath) -> Vec<VaultPath> {
     let history = history_of(facts);
     let folder = history.as_str().strip_suffix(HISTORY_FILE).unwrap_or_default();
-    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = names_in(root, folder).into_iter();
     let begin = HISTORY_FILE.strip_suffix("md").unwrap_or_default().trim_end_matches('.');
     let paths = names.filter(|name| name.starts_with(begin)).map(|name| VaultPath::new(format!("{folder}{name}")));
     let mut copies: Vec<VaultPath> =

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{copies_of_history, history_of};
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
-use crate::memory::items::store::{ItemSnapshot, ReadStamps, if_there, source, stamp_of};
+use crate::memory::items::store::{ReadStamps, if_there, source, stamp_of};
 use crate::text::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, NoticedBy};
 use crate::vault::disk::{Stamp, read_lines};
 
@@ -20,7 +20,7 @@ const MAX_HISTORY_BYTES: u64 = 1 << 30;
 const AHEAD_MS: i64 = 3_600_000;
 
 /// The facts of one memory scope and their history.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FactsSnapshot {
     /// The file of the facts.
     pub(crate) path: VaultPath,
@@ -38,17 +38,21 @@ pub(crate) struct FactsSnapshot {
     copies: Vec<VaultPath>,
     /// What is wrong with the history and its copies: in which file, which line, and what.
     strange: Vec<(VaultPath, Option<usize>, String)>,
-    stamps: ReadStamps,
     /// Whether the history has all that the file says.
-    pub(super) is_noticed: AtomicBool,
+    pub(super) is_noticed: Arc<AtomicBool>,
     /// Whether all but facts that have gone only just is noted, and no commit has taken those away.
-    pub(super) waits: AtomicBool,
+    pub(super) waits: Arc<AtomicBool>,
 }
 
 impl FactsSnapshot {
     /// Reads the files; what has not changed since `known` is taken from there.
-    pub(super) fn read(root: &Path, path: &VaultPath, max: u64, known: Option<&Self>) -> Result<Self, ItemError> {
-        let mut stamps = ReadStamps::now();
+    pub(super) fn read(
+        root: &Path,
+        path: &VaultPath,
+        max: u64,
+        known: Option<&Self>,
+        stamps: &mut ReadStamps,
+    ) -> Result<Self, ItemError> {
         let found = source(root, path, max)?;
         let (stamp, hash) = (found.as_ref().map(|source| source.stamp), found.as_ref().map(|source| source.hash));
         let on_disk = path.on_disk(root);
@@ -100,7 +104,7 @@ impl FactsSnapshot {
         }
         strange.extend(of_copies);
         if !history.ahead.is_empty() {
-            stamps = ReadStamps::now();
+            *stamps = ReadStamps::default();
         }
         let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
         Ok(Self {
@@ -112,27 +116,16 @@ impl FactsSnapshot {
             history_hash,
             copies,
             strange,
-            stamps,
-            is_noticed: AtomicBool::new(is_noticed),
-            waits: AtomicBool::new(false),
+            is_noticed: Arc::new(is_noticed.into()),
+            waits: Arc::default(),
         })
     }
 
-    /// The same once its file says something else. Its stamps are not known, so that who asks next reads the files.
+    /// The same once its file says something else.
     pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
-        Self {
-            path: self.path.clone(),
-            facts: Arc::new(facts),
-            history: Arc::clone(&self.history),
-            stamp: None,
-            hash: Some(hash),
-            history_hash: self.history_hash,
-            copies: self.copies.clone(),
-            strange: Vec::new(),
-            stamps: ReadStamps::now(),
-            is_noticed: AtomicBool::new(false),
-            waits: AtomicBool::new(false),
-        }
+        let (facts, hash, strange) = (Arc::new(facts), Some(hash), Vec::new());
+        let (is_noticed, waits) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        Self { facts, hash, strange, stamp: None, is_noticed, waits, ..self.clone() }
     }
 
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
@@ -173,29 +166,11 @@ impl FactsSnapshot {
 
     /// The same for who sees the file and not its history.
     pub(crate) fn without_history(&self) -> Self {
-        Self {
-            path: self.path.clone(),
-            facts: Arc::clone(&self.facts),
-            history: Arc::default(),
-            stamp: self.stamp,
-            hash: self.hash,
-            history_hash: self.history_hash,
-            copies: self.copies.clone(),
-            strange: self.strange.clone(),
-            stamps: ReadStamps::default(),
-            is_noticed: AtomicBool::default(),
-            waits: AtomicBool::default(),
-        }
+        Self { history: Arc::default(), ..self.clone() }
     }
 
     /// The files that the history was read of, those included that sync services made; one may not be there.
     pub(crate) fn history_paths(&self) -> impl Iterator<Item = VaultPath> {
         std::iter::once(history_of(&self.path)).chain(self.copies.iter().cloned())
-    }
-}
-
-impl ItemSnapshot for FactsSnapshot {
-    fn stamps(&self) -> &ReadStamps {
-        &self.stamps
     }
 }

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::base::config::MemoryKind;
+use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::text::derive::facts::{FactPhase, Validity};
 
@@ -123,15 +123,6 @@ impl TrustLevel {
     }
 }
 
-/// Whose memory it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum MemoryHolder {
-    /// The person's.
-    Person,
-    /// That of the agent with this folder.
-    Agent(String),
-}
-
 /// Which of a memory's three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum EntryFileKind {
@@ -143,31 +134,28 @@ pub(crate) enum EntryFileKind {
     Archive,
 }
 
-const PERSONS: [(EntryFileKind, &str); 3] = [
-    (EntryFileKind::Known, "memories/user.md"),
-    (EntryFileKind::Pending, "memories/pending.md"),
-    (EntryFileKind::Archive, "memories/archive.md"),
-];
-const AGENTS: [(EntryFileKind, &str); 3] = [
-    (EntryFileKind::Known, "entries.md"),
-    (EntryFileKind::Pending, "pending.md"),
-    (EntryFileKind::Archive, "archive.md"),
-];
+impl EntryFileKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Known, Self::Pending, Self::Archive];
 
-/// The name of a memory's file, within the vault for the person's, within its folder for an agent's.
-pub(crate) fn shelf_name(holder: &MemoryHolder, shelf: EntryFileKind) -> &'static str {
-    let names = if *holder == MemoryHolder::Person { PERSONS } else { AGENTS };
-    names.into_iter().find(|(of, _)| *of == shelf).map(|(_, name)| name).unwrap_or_default()
+    /// Its name: within the vault for the person's, within its folder for an agent's.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Known => ("memories/user.md", "entries.md"),
+            Self::Pending => ("memories/pending.md", "pending.md"),
+            Self::Archive => ("memories/archive.md", "archive.md"),
+        }
+    }
 }
 
-/// Whose entries a file has, and which.
-pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryHolder, EntryFileKind)> {
-    if let Some((shelf, _)) = PERSONS.into_iter().find(|(_, name)| *name == path.as_str()) {
-        return Some((MemoryHolder::Person, shelf));
+/// Whose entries a file has, the person's or an agent's, and which.
+pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryScope, EntryFileKind)> {
+    if let Some(shelf) = EntryFileKind::ALL.into_iter().find(|shelf| shelf.names().0 == path.as_str()) {
+        return Some((MemoryScope::User, shelf));
     }
     let (slug, name) = path.as_str().strip_prefix("agents/")?.split_once('/')?;
-    let (shelf, _) = AGENTS.into_iter().find(|(_, file)| *file == name)?;
-    Some((MemoryHolder::Agent(slug.to_owned()), shelf))
+    let shelf = EntryFileKind::ALL.into_iter().find(|shelf| shelf.names().1 == name)?;
+    Some((MemoryScope::Agent(slug.to_owned()), shelf))
 }
 
 /// The number under which an entry is counted that was given by itself, by its name (`memories/user.md#^e-1`). It says nothing of the entry,

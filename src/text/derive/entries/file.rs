@@ -122,6 +122,11 @@ impl EntriesFile {
         self.problems.push(Problem { line: Some(line), message });
     }
 
+    /// Those that count.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &MemoryEntry> {
+        self.entries.iter().filter(|entry| entry.status == EntryStatus::Active)
+    }
+
     /// The entry of a name.
     pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
         self.by_id.get(id).map(|at| &self.entries[*at])
