@@ -18,7 +18,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::checked;
 use super::read::{find, own_file};
-use super::write::{MemoryEdit, TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
+use super::write::{TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
 use crate::access::request::{Budget, MemoryWriter, RequestError, no_chunk, text};
 use crate::access::rules::WriteMode;
 use crate::base::fence::fence;
@@ -27,7 +27,7 @@ use crate::models::ChatRequest;
 use crate::serve::wire::{MemoryCandidate, MemoryChange, MemoryForgetParams, MemoryForgotten, citation};
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::text::note::{BlockKind, Note};
-use crate::vault::disk::{Action, CheckpointId};
+use crate::vault::disk::{Action, CheckpointId, NoteEdit};
 
 /// Maximum number of candidates that are shown.
 const MAX_CANDIDATES: usize = 6;
@@ -148,14 +148,14 @@ fn edit_without(
     existing: &str,
     note: &Note,
     left: Result<Remainder, RemoveError>,
-) -> Result<MemoryEdit, RequestError> {
+) -> Result<NoteEdit, RequestError> {
     let left = left.map_err(|error| RequestError {
         hint: Some("nothing was written".into()),
         ..RequestError::conflict(format!("`{path}`: {error}"))
     })?;
     let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
     let (left, empty) = checked(existing, note, left).map_err(|error| refused(path, error))?;
-    Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
+    Ok(if empty { NoteEdit::Gone } else { NoteEdit::Text(left) })
 }
 
 fn shown(writer: &MemoryWriter, place: &ForgettableItem) -> MemoryCandidate {

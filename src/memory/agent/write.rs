@@ -25,16 +25,6 @@ use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, NoteEdit, WriteError, is_folder_name, slug};
 use crate::vault::forgotten::{ForgottenLookup, TombstoneScope, WithoutForgotten};
 
-/// What becomes of a file.
-pub(super) enum MemoryEdit {
-    /// It says this.
-    Text(String),
-    /// It stays as it is, where it was to say this.
-    Left(String),
-    /// It goes to the trash.
-    Gone,
-}
-
 /// Adds a text to a file of an agent's own memory, or replaces what it says. Returns when it can be found.
 ///
 /// # Errors
@@ -68,7 +58,14 @@ pub(super) fn saved(
         // What is refused is so whether it was forgotten or not.
         let all = with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?;
         let kept = brought.and_then(|kept| with_content(existing, kept, append, &made).ok());
-        Ok(kept.map_or_else(|| MemoryEdit::Left(would.insert(all).clone()), MemoryEdit::Text))
+        match kept {
+            Some(text) => Ok(NoteEdit::Text(text)),
+            None => {
+                may_be_long(writer, &path, &all)?;
+                would = Some(all);
+                Ok(NoteEdit::Left)
+            }
+        }
     })?;
     drop(asked);
     if let Some(WithoutForgotten { tombstone, .. }) = left {
@@ -100,12 +97,12 @@ pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Resu
     let mut matches = None;
     let id = rewrite(writer, &path, Action::Forget, 0, |existing| {
         let existing = existing.ok_or_else(|| gone(&path))?;
-        let Some(text) = text else { return Ok(MemoryEdit::Gone) };
+        let Some(text) = text else { return Ok(NoteEdit::Gone) };
         let left = without_text(existing, text, params.all_matches.unwrap_or(false));
         let left = left.map_err(|error| refused(&path, error))?;
         matches = Some(left.matches);
         let goes = left.empty && params.delete_if_empty.unwrap_or(true);
-        Ok(if goes { MemoryEdit::Gone } else { MemoryEdit::Text(left.text) })
+        Ok(if goes { NoteEdit::Gone } else { NoteEdit::Text(left.text) })
     })?;
     Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id) })
 }
@@ -238,7 +235,7 @@ pub(super) fn rewrite(
     path: &VaultPath,
     action: Action,
     written: usize,
-    mut change: impl FnMut(Option<&str>) -> Result<MemoryEdit, RequestError>,
+    mut change: impl FnMut(Option<&str>) -> Result<NoteEdit, RequestError>,
 ) -> Result<CheckpointId, RequestError> {
     let workspace = writer.workspace();
     let files = workspace.files()?;
@@ -252,16 +249,13 @@ pub(super) fn rewrite(
     let done = files.edit(path, act, |bytes| {
         let existing = bytes.map(|bytes| as_text(path, bytes)).transpose()?;
         let edit = change(existing)?;
-        let (edit, after) = match edit {
-            MemoryEdit::Text(text) | MemoryEdit::Left(text)
-                if text.len() as u64 > workspace.config().index.max_file_bytes =>
-            {
-                return Err(too_long(path, text.len()));
+        let after = match &edit {
+            NoteEdit::Gone if existing.is_none() => return Err(gone(path)),
+            NoteEdit::Text(text) => {
+                may_be_long(writer, path, text)?;
+                Some(text.clone())
             }
-            MemoryEdit::Gone if existing.is_none() => return Err(gone(path)),
-            MemoryEdit::Text(text) => (NoteEdit::Text(text.clone()), Some(text)),
-            MemoryEdit::Left(text) => (NoteEdit::Left, Some(text)),
-            MemoryEdit::Gone => (NoteEdit::Gone, None),
+            _ => None,
         };
         if existing.is_none() {
             may_make(writer)?;
@@ -325,10 +319,13 @@ fn gone(path: &VaultPath) -> RequestError {
     RequestError::no_note(path)
 }
 
-fn too_long(path: &VaultPath, bytes: usize) -> RequestError {
+fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {
+    if text.len() as u64 <= writer.workspace().config().index.max_file_bytes {
+        return Ok(());
+    }
     let hint = Some("nothing was written; use another file, or delete what you no longer need".into());
-    let message = format!("`{path}` would have {bytes} bytes, more than are indexed");
-    RequestError { hint, ..RequestError::invalid(message) }
+    let message = format!("`{path}` would have {} bytes, more than are indexed", text.len());
+    Err(RequestError { hint, ..RequestError::invalid(message) })
 }
 
 /// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and

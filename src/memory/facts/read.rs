@@ -16,8 +16,7 @@ use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, Validity, full_name, has_tag, read_value, split_name,
-    windows,
+    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, full_name, has_tag, read_value, split_name, windows,
 };
 
 /// Facts when nobody says how many.
@@ -258,7 +257,8 @@ impl<'a> FactQuestion<'a> {
             FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
         };
         if with_history {
-            history(&mut view, book, moments.known_at);
+            view.history = known().map(change_view).collect();
+            view.windows = windows(known()).iter().map(window_view).collect();
         }
         is_asked_for.then_some(view)
     }
@@ -279,8 +279,11 @@ impl<'a> FactQuestion<'a> {
             let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
             return Some(of_file(name, book, fact, moments.as_of));
         }
+        // It was over at that moment, or had not begun.
         let other = other_window(&windows, moments.as_of)?;
-        Some(of_other_window(name, book, (namespace, key), other, moments.as_of))
+        let is_over = other.until.is_some_and(|until| until <= moments.as_of);
+        let state = if is_over { FactState::Expired } else { FactState::Future };
+        Some(FactView { state, ..of_window(name, book, (namespace, key), other) })
     }
 }
 
@@ -289,12 +292,9 @@ fn other_window<'w, 'h>(windows: &'w [FactWindow<'h>], at: i64) -> Option<&'w Fa
     let mut true_ones = windows.iter().filter(|window| !window.is_retracted);
     let over = true_ones.clone().rev().find(|window| window.until.is_some_and(|until| until <= at));
     // One that another value ended, or that was taken away, is not over by itself.
-    let over = over.filter(|window| window.change.kind.window().and_then(Validity::end) == window.until);
+    let over = over.filter(|window| window.change.window.end() == window.until);
     over.or_else(|| {
-        true_ones.find(|window| {
-            let says_from = window.change.kind.window().is_some_and(|said| said.from.is_some());
-            says_from && window.from.is_some_and(|from| at < from)
-        })
+        true_ones.find(|window| window.change.window.from.is_some() && window.from.is_some_and(|from| at < from))
     })
 }
 
@@ -427,9 +427,7 @@ fn value(text: Option<&str>) -> Value {
 /// A fact as its file has it at a moment.
 fn of_file(scope: &str, book: &FactsSnapshot, fact: &Fact, at: i64) -> FactView {
     let known = book.history.of(&fact.namespace, &fact.key);
-    let change = known
-        .rev()
-        .find(|change| change.kind.is_said() && change.kind.value().is_some_and(|(text, _)| text == fact.text));
+    let change = known.rev().find(|change| change.kind.is_said() && change.new.as_deref() == Some(&fact.text));
     let state = match fact.phase(at) {
         None => FactState::Retracted,
         Some(FactPhase::Current) => FactState::Current,
@@ -482,13 +480,6 @@ fn of_standing(scope: &str, book: &FactsSnapshot, fact: &Fact, window: &FactWind
     FactView { next, ..of_window(scope, book, (&fact.namespace, &fact.key), window) }
 }
 
-/// What had been true of a fact in a window that was over at a moment, or was to be true in one that had not begun.
-fn of_other_window(scope: &str, book: &FactsSnapshot, name: Name<'_>, window: &FactWindow<'_>, at: i64) -> FactView {
-    let is_over = window.until.is_some_and(|until| until <= at);
-    let state = if is_over { FactState::Expired } else { FactState::Future };
-    FactView { state, ..of_window(scope, book, name, window) }
-}
-
 /// A fact that has no value since a change.
 fn gone(scope: &str, book: &FactsSnapshot, (namespace, key): Name<'_>, change: Option<&FactChange>) -> FactView {
     let is_retracted = change.is_some_and(|change| change.kind == FactChangeKind::Retracted);
@@ -506,31 +497,22 @@ fn gone(scope: &str, book: &FactsSnapshot, (namespace, key): Name<'_>, change: O
     }
 }
 
-/// The changes of a fact, and what was true when by those that were known.
-fn history(view: &mut FactView, book: &FactsSnapshot, known_at: Option<i64>) {
-    let changes = book.history.of(&view.namespace, &view.key);
-    let known: Vec<&FactChange> = changes.filter(|change| known_at.is_none_or(|at| change.learned <= at)).collect();
-    view.history = known.iter().map(|change| change_view(change)).collect();
-    view.windows = windows(known.into_iter()).iter().map(window_view).collect();
-}
-
 fn change_view(change: &FactChange) -> FactChangeView {
-    let (new, window) = (change.kind.value(), change.kind.window());
     let name = match change.kind {
-        FactChangeKind::Set { .. } => "set",
-        FactChangeKind::Corrected { .. } => "corrected",
-        FactChangeKind::Was { .. } => "was",
+        FactChangeKind::Set => "set",
+        FactChangeKind::Corrected => "corrected",
+        FactChangeKind::Was => "was",
         FactChangeKind::Unset => "unset",
         FactChangeKind::Retracted => "retracted",
-        FactChangeKind::WasNot { .. } => "was-not",
+        FactChangeKind::WasNot => "was-not",
     };
     FactChangeView {
         learned: rfc3339(change.learned),
         change: name.to_owned(),
         old: value(change.old.as_deref()),
-        new: value(new.map(|(text, _)| text)),
-        from: window.and_then(|window| window.from.as_ref()).map(|from| from.text.clone()),
-        until: window.and_then(|window| window.until.as_ref()).map(|until| until.text.clone()),
+        new: value(change.new.as_deref()),
+        from: change.window.from.as_ref().map(|from| from.text.clone()),
+        until: change.window.until.as_ref().map(|until| until.text.clone()),
         by: change.by.clone(),
         source: change.source.clone(),
         id: change.id.clone(),

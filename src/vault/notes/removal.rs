@@ -239,7 +239,7 @@ impl Removal {
             let is_meant =
                 |change: &&FactChange| change.source.as_deref().is_some_and(|source| is_of(source, of, of_lines));
             let meant = book.history.of(&namespace, key).filter(is_meant);
-            let meant: BTreeSet<&str> = meant.filter_map(|change| change.kind.value()).map(|(text, _)| text).collect();
+            let meant: BTreeSet<&str> = meant.filter_map(|change| change.new.as_deref()).collect();
             let now = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
             if now.is_none_or(|now| !meant.contains(now)) {
                 if !purge {
@@ -504,8 +504,7 @@ fn said_by(fact: &Fact) -> impl Iterator<Item = String> {
 /// What a fact ever was, by its history.
 fn ever(book: &FactsSnapshot, namespace: &str, key: &str) -> impl Iterator<Item = String> {
     let changes = book.history.of(namespace, key);
-    changes
-        .flat_map(|change| change.old.clone().into_iter().chain(change.kind.value().map(|(text, _)| text.to_owned())))
+    changes.flat_map(|change| change.old.iter().chain(&change.new).cloned())
 }
 
 /// Whether a note's frontmatter has a title that is words of what was removed.

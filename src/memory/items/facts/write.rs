@@ -68,17 +68,14 @@ impl FactStore {
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, ItemError> {
         let _one = self.store.one_change();
-        let kinds_of = |history: &FactsHistory| -> Vec<(Option<String>, FactChangeKind)> {
-            match fact_edit {
-                FactEdit::Was { text, window } => {
-                    vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
-                }
-                FactEdit::WasNot { span } => {
-                    let known = history.values_in(namespace, key, span).into_iter();
-                    known.map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
-                }
-                FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
+        // What it says of a span that is over: of which value, what, and which value it brings.
+        let past = |history: &FactsHistory| match fact_edit {
+            FactEdit::Was { text, window } => vec![(None, FactChangeKind::Was, (Some(text.as_str()), window))],
+            FactEdit::WasNot { span } => {
+                let known = history.values_in(namespace, key, span).into_iter();
+                known.map(|text| (Some(text), FactChangeKind::WasNot, (None, span))).collect()
             }
+            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
         };
         if matches!(fact_edit, FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract) {
             return self.change(writer, scope, (namespace, key), |text, book| {
@@ -90,21 +87,21 @@ impl FactStore {
         self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
-        let kinds = kinds_of(&book.history);
-        if kinds.is_empty() {
+        let said = past(&book.history);
+        if said.is_empty() {
             return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
         }
         let noticed = noticed_by(writer);
         self.append(writer.files, scope, &book, writer.act, |history| {
             let (mut history, mut changes) = (history.clone(), Vec::new());
-            for (old, kind) in kinds_of(&history) {
-                let change = history.change(namespace, key, old.as_deref(), kind, &noticed);
+            for (old, kind, new) in past(&history) {
+                let change = history.change((namespace, key), old.as_deref(), kind, new, &noticed);
                 history = history.with(std::slice::from_ref(&change));
                 changes.push(change);
             }
             changes
         })?;
-        let taken_back: Vec<String> = kinds.into_iter().filter_map(|(old, _)| old).collect();
+        let taken_back: Vec<String> = said.into_iter().filter_map(|(old, ..)| old).collect();
         let before = if taken_back.is_empty() { value_of(&book, namespace, key) } else { Some(taken_back.join(", ")) };
         Ok(FactWritten { checkpoint: None, before })
     }

@@ -1,7 +1,6 @@
 //! What was true when, as far as it was known at some moment: the windows of a fact, worked out of its changes.
 
 use super::history::{FactChange, FactChangeKind};
-use super::item::Validity;
 
 /// A value, and the half-open span in which it was true.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,12 +67,14 @@ struct FactTimeline<'h> {
 
 impl<'h> FactTimeline<'h> {
     fn learn(&mut self, change: &'h FactChange) {
-        let text = change.kind.value().map_or("", |(text, _)| text);
-        let (from, until) = bounds(change);
+        let text = change.new.as_deref().unwrap_or_default();
+        // From when, if that is said, and until when its value is true.
+        let from = change.window.from.as_ref().map(|from| from.ms);
+        let until = change.window.end();
         let noticed = Some(change.learned);
         let step = |kind, from| TimelineStep { kind, text, from, until, change };
-        match &change.kind {
-            FactChangeKind::Set { .. } => {
+        match change.kind {
+            FactChangeKind::Set => {
                 let is_better = change.old.as_deref() == Some(text);
                 let known = is_better.then(|| self.last_said(Some(text), StepKind::Said)).flatten();
                 // The same value again says better when it was true; without a beginning it has the one that it had, if that has come.
@@ -86,7 +87,7 @@ impl<'h> FactTimeline<'h> {
                     self.steps.push(said);
                 }
             }
-            FactChangeKind::Corrected { .. } => {
+            FactChangeKind::Corrected => {
                 let wrong = self.strike(change.old.as_deref());
                 let said = step(StepKind::Said, from.unwrap_or(wrong.map_or(noticed, |at| self.steps[at].from)));
                 match wrong.filter(|at| self.is_last_said(*at)) {
@@ -96,8 +97,8 @@ impl<'h> FactTimeline<'h> {
             }
             FactChangeKind::Retracted => drop(self.strike(change.old.as_deref())),
             FactChangeKind::Unset => self.steps.push(step(StepKind::Ended, noticed)),
-            FactChangeKind::Was { .. } => self.steps.push(step(StepKind::Was, from.flatten())),
-            FactChangeKind::WasNot { .. } => self.take_back(change, from.flatten(), until),
+            FactChangeKind::Was => self.steps.push(step(StepKind::Was, from.flatten())),
+            FactChangeKind::WasNot => self.take_back(change, from.flatten(), until),
         }
     }
 
@@ -164,13 +165,6 @@ impl<'h> FactTimeline<'h> {
     }
 }
 
-/// From when, if that is said, and until when a change says that its value is true.
-fn bounds(change: &FactChange) -> (Option<Option<i64>>, Option<i64>) {
-    let window = change.kind.window();
-    let from = window.and_then(|window| window.from.as_ref()).map(|from| from.ms);
-    (from, window.and_then(Validity::end))
-}
-
 /// A half-open span: `None` is always at its beginning, and until further notice at its end.
 type FactSpan = (Option<i64>, Option<i64>);
 
@@ -216,6 +210,7 @@ mod tests {
 
     use super::super::file::FactsFile;
     use super::super::history::{FactsHistory, NoticedBy, with_changes};
+    use super::super::item::Validity;
     use super::*;
     use crate::base::chance::proptest_config;
 
@@ -282,12 +277,8 @@ mod tests {
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         text = with_changes(&text, &FactsHistory::read(&text).unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(1)));
         let history = FactsHistory::read(&text);
-        let window =
-            crate::text::derive::facts::Validity::at_end("- (from 2026-03-01T00:00:00Z, until 2026-05-01T00:00:00Z)")
-                .unwrap()
-                .unwrap()
-                .1;
-        let was = history.change("", "a", None, FactChangeKind::Was { text: "y".into(), window }, &by(7));
+        let window = Validity::at_end("- (from 2026-03-01T00:00:00Z, until 2026-05-01T00:00:00Z)").unwrap().unwrap().1;
+        let was = history.change(("", "a"), None, FactChangeKind::Was, (Some("y"), &window), &by(7));
         let history = FactsHistory::read(&with_changes(&text, &[was]));
         assert_eq!(year(&history, 12), ["x", "x", "y", "y", "x", "x", "x", "x"]);
         assert_eq!(history.unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(8)), []);
@@ -298,10 +289,10 @@ mod tests {
         let by =
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         let mut text = with_changes("", &FactsHistory::default().unnoticed(&FactsFile::read("- a: x\n"), &by(2)));
-        let window =
-            crate::text::derive::facts::Validity::at_end("- (from 2020-01-01, until 2021-01-01)").unwrap().unwrap().1;
-        let kind = FactChangeKind::Was { text: "x".into(), window };
-        text = with_changes(&text, &[FactsHistory::read(&text).change("", "a", None, kind, &by(3))]);
+        let window = Validity::at_end("- (from 2020-01-01, until 2021-01-01)").unwrap().unwrap().1;
+        let said = (Some("x"), &window);
+        let was = FactsHistory::read(&text).change(("", "a"), None, FactChangeKind::Was, said, &by(3));
+        text = with_changes(&text, &[was]);
         let taken = FactsHistory::read(&text).unnoticed(&FactsFile::read("- a: ~~x~~\n"), &by(4));
         let history = FactsHistory::read(&with_changes(&text, &taken));
         assert_eq!(year(&history, 12), [""; 8]);
@@ -326,29 +317,29 @@ mod tests {
 
     #[test]
     fn a_span_that_is_taken_back_leaves_what_is_known_without_it() {
-        let span = |text: &str| crate::text::derive::facts::Validity::at_end(text).unwrap().unwrap().1;
+        let span = |text: &str| Validity::at_end(text).unwrap().unwrap().1;
         let by =
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         let mut text =
             with_changes("", &FactsHistory::default().unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(1)));
-        let mut note = |old: Option<&str>, kind: FactChangeKind, month: u8| {
+        let mut note = |old: Option<&str>, new: Option<&str>, window: &Validity, month: u8| {
             let history = FactsHistory::read(&text);
-            text = with_changes(&text, &[history.change("", "a", old, kind, &by(month))]);
+            let kind = if new.is_some() { FactChangeKind::Was } else { FactChangeKind::WasNot };
+            text = with_changes(&text, &[history.change(("", "a"), old, kind, (new, window), &by(month))]);
             let history = FactsHistory::read(&text);
             assert_eq!(history.unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(12)), []);
             history
         };
         let spring = span("- (from 2026-03-01, until 2026-06-01)");
-        let said = FactChangeKind::Was { text: "y".into(), window: spring.clone() };
-        assert_eq!(year(&note(None, said.clone(), 7), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
-        let april = FactChangeKind::WasNot { window: span("- (from 2026-04-01, until 2026-05-01)") };
-        let history = note(Some("y"), april, 8);
+        assert_eq!(year(&note(None, Some("y"), &spring, 7), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
+        let april = span("- (from 2026-04-01, until 2026-05-01)");
+        let history = note(Some("y"), None, &april, 8);
         assert_eq!(year(&history, 12), ["x", "x", "y", "x", "y", "x", "x", "x"]);
         assert_eq!(year(&history, 7), ["x", "x", "y", "y", "y", "x", "x", "x"], "known in July");
         assert_eq!(history.values_in("", "a", &spring), ["y", "x"]);
-        assert_eq!(year(&note(Some("y"), FactChangeKind::WasNot { window: spring.clone() }, 9), 12), ["x"; 8]);
+        assert_eq!(year(&note(Some("y"), None, &spring, 9), 12), ["x"; 8]);
         // Of what stood in the file there is nothing left in it, until it is said again.
-        let history = note(Some("x"), FactChangeKind::WasNot { window: spring }, 10);
+        let history = note(Some("x"), None, &spring, 10);
         assert_eq!(year(&history, 12), ["x", "x", "", "", "", "x", "x", "x"]);
         assert_eq!(year(&note(None, said, 11), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
     }
