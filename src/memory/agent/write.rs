@@ -96,7 +96,7 @@ pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Resu
     let path = file_to_write(writer, params.file.as_deref())?;
     let mut matches = None;
     let id = rewrite(writer, &path, Action::Forget, 0, |existing| {
-        let existing = existing.ok_or_else(|| gone(&path))?;
+        let existing = existing.ok_or_else(|| RequestError::no_note(&path))?;
         let Some(text) = text else { return Ok(NoteEdit::Gone) };
         let left = without_text(existing, text, params.all_matches.unwrap_or(false));
         let left = left.map_err(|error| refused(&path, error))?;
@@ -250,7 +250,7 @@ pub(super) fn rewrite(
         let existing = bytes.map(|bytes| as_text(path, bytes)).transpose()?;
         let edit = change(existing)?;
         let after = match &edit {
-            NoteEdit::Gone if existing.is_none() => return Err(gone(path)),
+            NoteEdit::Gone if existing.is_none() => return Err(RequestError::no_note(path)),
             NoteEdit::Text(text) => {
                 may_be_long(writer, path, text)?;
                 Some(text.clone())
@@ -264,7 +264,7 @@ pub(super) fn rewrite(
         went = existing.map(|before| (before.to_owned(), after));
         Ok(edit)
     });
-    let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| gone(path))?;
+    let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| RequestError::no_note(path))?;
     if let (Action::Forget, Some((before, after))) = (action, went) {
         workspace.forget_given(path, &before, after.as_deref());
     }
@@ -315,10 +315,6 @@ pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
     RequestError { kind, message: format!("`{path}`: {error}"), hint: Some("nothing was written".into()) }
 }
 
-fn gone(path: &VaultPath) -> RequestError {
-    RequestError::no_note(path)
-}
-
 fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {
     if text.len() as u64 <= writer.workspace().config().index.max_file_bytes {
         return Ok(());
@@ -354,11 +350,11 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
     };
     let (MemoryChange { path, chunks, redacted, searchable, checkpoint_id, .. }, would) = change;
     // It is written, whatever became of the file since.
-    let last = match would {
-        Some(text) => last_of(&path, &text),
-        None => last_chunk(writer.workspace(), &path),
-    };
-    let hash = last.unwrap_or_else(|| ChunkId::from_bits(0).to_string());
+    let last = VaultPath::new(&path).ok().and_then(|path| {
+        let text = would.or_else(|| Some(writer.workspace().source(&path).ok()?.text))?;
+        chunk(&path, &Note::parse(&text, path.stem()), &text).pop()
+    });
+    let hash = last.map_or(ChunkId::from_bits(0), |chunk| chunk.id).to_string();
     let checkpoint_id = Some(checkpoint_id);
     Ok(Saved {
         ok: true,
@@ -385,18 +381,6 @@ pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChan
     let file = passage.path.strip_prefix(&own).ok_or_else(|| RequestError::forbidden("this is not your memory"))?;
     let id = hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
     delete_chunk(writer, file, id)
-}
-
-fn last_chunk(workspace: &Workspace, path: &str) -> Option<String> {
-    let path = VaultPath::new(path).ok()?;
-    let source = workspace.source(&path).ok()?;
-    last_of(path.as_str(), &source.text)
-}
-
-fn last_of(path: &str, text: &str) -> Option<String> {
-    let path = VaultPath::new(path).ok()?;
-    let chunks = chunk(&path, &Note::parse(text, path.stem()), text);
-    chunks.last().map(|chunk| chunk.id.to_string())
 }
 
 /// Adds lines to the agent's memory of the day, `memory/2026-11-23.md`, or to `MEMORY.md` where it may write that alone. What the file has

@@ -451,7 +451,7 @@ impl RemovedFacts {
             values.insert((namespace.to_owned(), key.to_owned(), text));
         };
         for fact in FactsFile::read(before).facts() {
-            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let (namespace, key) = fact.name();
             let stays = left.get(namespace, key);
             let goes = |text: &String| stays.is_none_or(|left| left.text != *text && !left.retracted.contains(text));
             said_by(fact).filter(goes).for_each(|text| add(namespace, key, text));

@@ -276,7 +276,7 @@ impl EntryStore {
                 Some(uses) => uses[*at],
                 None => EntryUse::Never,
             };
-            let since = entry.window.from.as_ref().and_then(|from| from.ms).unwrap_or(0);
+            let since = entry.window.begin().unwrap_or(0);
             (used, (entry.confidence * 1000.0) as i64, since, *at)
         };
         let mut order: Vec<usize> = (0..active.len()).collect();

@@ -4,8 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, one_line};
-use super::item::{EntryItem, written};
+use super::entry::{EntryFileKind, EntryItem, EntryStatus, MemoryEntry, one_line, written};
 use crate::text::derive::list_items::{
     CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, with_parts, without_conflict_marks,
 };

@@ -8,7 +8,6 @@
 
 mod entry;
 mod file;
-mod item;
 mod verify;
 
 pub(crate) use entry::{

@@ -264,7 +264,7 @@ fn others<'f>(
     namespace: &'f str,
     key: &'f str,
 ) -> impl Iterator<Item = (&'f str, &'f str, &'f str)> {
-    let others = file.facts().filter(move |fact| (fact.namespace.as_str(), fact.key.as_str()) != (namespace, key));
+    let others = file.facts().filter(move |fact| fact.name() != (namespace, key));
     others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
 }
 

@@ -332,7 +332,7 @@ impl FactsHistory {
     /// What is true at a moment that is now, or to come, though the file says of the fact what begins later, is over or was never true: a
     /// value that stood there before. Nothing where the file has the answer itself.
     pub(crate) fn standing(&self, fact: &Fact, at: i64) -> Option<FactWindow<'_>> {
-        let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+        let (namespace, key) = fact.name();
         let is_known = match fact.phase(at) {
             Some(FactPhase::Current) => return None,
             // What begins later changes nothing about what is there before, whether it is noted yet or not.
@@ -345,7 +345,7 @@ impl FactsHistory {
 
     /// The values that are known of a fact in a span, each once, the earliest first.
     pub(crate) fn values_in(&self, namespace: &str, key: &str, span: &Validity) -> Vec<String> {
-        let (from, until) = (span.from.as_ref().and_then(|from| from.ms), span.end());
+        let (from, until) = (span.begin(), span.end());
         let is_in = |window: &FactWindow<'_>| {
             !window.is_retracted
                 && until.is_none_or(|until| window.from.is_none_or(|begin| begin < until))
@@ -365,7 +365,7 @@ impl FactsHistory {
         }
         let none = Validity::default();
         for fact in file.facts() {
-            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let (namespace, key) = fact.name();
             let last = self.last(namespace, key);
             if fact.text.is_empty() {
                 let Some((old, _)) = last else { continue };

@@ -72,6 +72,11 @@ impl Fact {
         Some((Self { key, text, retracted, window, tags, said: range, ..Self::default() }, problem))
     }
 
+    /// Namespace and key.
+    pub(crate) fn name(&self) -> (&str, &str) {
+        (&self.namespace, &self.key)
+    }
+
     /// Whether it says a value, or strikes it out.
     pub(crate) fn says(&self, value: &str) -> bool {
         self.retracted.iter().chain([&self.text]).any(|text| text == value)
@@ -268,6 +273,11 @@ impl Validity {
         self.from.is_none() && self.until.is_none()
     }
 
+    /// The moment at which it begins, in milliseconds since 1970.
+    pub(crate) fn begin(&self) -> Option<i64> {
+        self.from.as_ref().and_then(|from| from.ms)
+    }
+
     /// The moment at which it ends, in milliseconds since 1970.
     pub(crate) fn end(&self) -> Option<i64> {
         self.until.as_ref().and_then(|until| until.ms)
@@ -275,13 +285,12 @@ impl Validity {
 
     /// Whether it ends before it begins.
     pub(crate) fn is_empty_span(&self) -> bool {
-        let from = self.from.as_ref().and_then(|from| from.ms);
-        from.zip(self.end()).is_some_and(|(from, until)| until <= from)
+        self.begin().zip(self.end()).is_some_and(|(from, until)| until <= from)
     }
 
     /// Where a moment lies: before it, in it, or after it. What is not said does not bound it.
     pub(crate) fn phase(&self, at: i64) -> FactPhase {
-        if self.from.as_ref().and_then(|from| from.ms).is_some_and(|from| at < from) {
+        if self.begin().is_some_and(|from| at < from) {
             FactPhase::Future
         } else if self.end().is_some_and(|until| at >= until) {
             FactPhase::Expired
