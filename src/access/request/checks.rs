@@ -186,7 +186,7 @@ impl MeaningAlike {
         reach: TombstoneScope<'a>,
     ) -> ProposeRules<'a> {
         let likeness = |one: &str, other: &str| self.likeness(one, other);
-        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Some(Box::new(likeness)) }
+        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Box::new(likeness) }
     }
 
     fn vector(&self, model: &dyn Embedder, text: &str) -> Option<Vec<f32>> {

@@ -9,9 +9,7 @@ use crate::access::request::{
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::memory::items::{
-    Acceptance, EntriesSnapshot, EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path,
-};
+use crate::memory::items::{Acceptance, EntriesSnapshot, EntryProposal, EntryWriter, Evidence, REMOVED, entries_path};
 use crate::serve::wire::{
     EntriesRewriteParams, EntriesRewritten, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams,
     EntryRemoveParams, EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote,
@@ -144,7 +142,7 @@ fn propose_as_agent(
     let all = workspace.entry_store().propose(&writer, holder, proposals, &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
     let all = all.inspect_err(|_| agent.turn().rest())?;
-    if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
+    if let Some(tombstone) = all.forgotten.first() {
         forgotten.note(&format!("agent {}", agent.slug()), path.as_str(), true, *tombstone);
     }
     if all.checkpoints.is_empty() {

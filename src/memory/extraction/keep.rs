@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
-use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed};
+use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
 use crate::text::derive::entries::{EntryStatus, MemoryEntry, TrustLevel};
 use crate::text::derive::extraction::{CheckedEntry, Voice};
 use crate::text::derive::facts::{Moment, Validity};
@@ -86,16 +86,12 @@ pub(super) fn propose(
     let all = entry_store.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
-    let accepted = |outcome: &Proposed| if let Proposed::Accepted(id) = outcome { Some(id.clone()) } else { None };
-    let accepted: Vec<String> = all.outcomes.iter().filter_map(accepted).collect();
-    if !accepted.is_empty() {
+    if !all.accepted.is_empty() {
         let max = workspace.config().memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &accepted, max, workspace.usage())?;
+        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, workspace.usage())?;
     }
-    for outcome in &all.outcomes {
-        if let Proposed::Forgotten(tombstone) = outcome {
-            forgotten.note(who, &into, true, *tombstone);
-        }
+    for tombstone in all.forgotten {
+        forgotten.note(who, &into, true, tombstone);
     }
     Ok(true)
 }

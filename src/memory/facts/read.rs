@@ -206,7 +206,7 @@ impl<'a> FactQuestion<'a> {
 
     /// What is to be said of a fact; nothing where it has no answer at that moment.
     fn answer(&self, namespace: &str, key: &str) -> Option<FactView> {
-        let Self { params, moments, name, book, .. } = self;
+        let Self { params, moments, book, .. } = self;
         let known =
             || book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.learned <= at));
         if let Some(since) = moments.changed_since {
@@ -225,16 +225,26 @@ impl<'a> FactQuestion<'a> {
                     Some(view) => view,
                     None if with_history || moments.changed_since.is_some() => {
                         let last = known().rfind(|change| change.kind.is_said());
-                        gone(name, book, (namespace, key), Some(last?))
+                        self.gone((namespace, key), Some(last?))
                     }
                     None => return None,
                 }
             }
             Some(fact) => match book.history.standing(fact, moments.as_of) {
-                Some(window) => of_standing(name, book, fact, &window, moments.as_of),
-                None => of_file(name, book, fact, moments.as_of),
+                // The file says what begins later, is over or was never true; until further notice, or until that begins, this is true.
+                Some(window) => {
+                    let is_to_come = fact.phase(moments.as_of) == Some(FactPhase::Future);
+                    let next = is_to_come.then(|| FactWindowView {
+                        value: fact.value.clone(),
+                        valid_from: fact.window.begin().map(rfc3339),
+                        valid_to: fact.window.end().map(rfc3339),
+                        retracted: false,
+                    });
+                    FactView { next, ..self.of_window((namespace, key), &window) }
+                }
+                None => self.of_file(fact),
             },
-            None => gone(name, book, (namespace, key), book.history.last_said(namespace, key)),
+            None => self.gone((namespace, key), book.history.last_said(namespace, key)),
         };
         let is_asked_for = match view.state {
             FactState::Current => true,
@@ -256,21 +266,79 @@ impl<'a> FactQuestion<'a> {
         (namespace, key): (&str, &str),
         known: impl Iterator<Item = &'h FactChange>,
     ) -> Option<FactView> {
-        let Self { moments, name, book, .. } = self;
+        let Self { moments, book, .. } = self;
         let windows = windows(known);
         if let Some(window) = windows.iter().find(|window| window.holds(moments.as_of)) {
-            return Some(of_window(name, book, (namespace, key), window));
+            return Some(self.of_window((namespace, key), window));
         }
         // A file whose changes nobody notes says by itself when it is true.
         if book.history.of(namespace, key).next().is_none() && moments.known_at.is_none() {
             let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
-            return Some(of_file(name, book, fact, moments.as_of));
+            return Some(self.of_file(fact));
         }
         // It was over at that moment, or had not begun.
         let other = other_window(&windows, moments.as_of)?;
         let is_over = other.until.is_some_and(|until| until <= moments.as_of);
         let state = if is_over { FactState::Expired } else { FactState::Future };
-        Some(FactView { state, ..of_window(name, book, (namespace, key), other) })
+        Some(FactView { state, ..self.of_window((namespace, key), other) })
+    }
+
+    /// A fact as its file has it.
+    fn of_file(&self, fact: &Fact) -> FactView {
+        let known = self.book.history.of(&fact.namespace, &fact.key);
+        let is_it = |change: &&FactChange| change.kind.is_said() && change.new.as_deref() == Some(&fact.text);
+        let change = known.clone().rev().find(is_it);
+        let state = match fact.phase(self.moments.as_of) {
+            None => FactState::Retracted,
+            Some(FactPhase::Current) => FactState::Current,
+            Some(FactPhase::Expired) => FactState::Expired,
+            Some(FactPhase::Future) => FactState::Future,
+        };
+        let known = windows(known);
+        let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
+        let from = match fact.window.from {
+            Some(_) => fact.window.begin(),
+            None => window.and_then(|window| window.from),
+        };
+        FactView {
+            value: if fact.text.is_empty() { Value::Null } else { fact.value.clone() },
+            state,
+            valid_from: from.map(rfc3339),
+            valid_to: fact.window.end().map(rfc3339),
+            tags: fact.tags.clone(),
+            citation: line_citation(self.book, fact),
+            ..self.gone(fact.name(), change)
+        }
+    }
+
+    /// What was true of a fact in a window.
+    fn of_window(&self, (namespace, key): (&str, &str), window: &FactWindow<'_>) -> FactView {
+        let fact = self.book.facts.get(namespace, key);
+        FactView {
+            value: value(Some(window.text)),
+            state: FactState::Current,
+            valid_from: window.from.map(rfc3339),
+            valid_to: window.until.map(rfc3339),
+            tags: fact.map(|fact| fact.tags.clone()).unwrap_or_default(),
+            ..self.gone((namespace, key), Some(window.change))
+        }
+    }
+
+    /// A fact that has no value since a change.
+    fn gone(&self, (namespace, key): (&str, &str), change: Option<&FactChange>) -> FactView {
+        let is_retracted = change.is_some_and(|change| change.kind == FactChangeKind::Retracted);
+        FactView {
+            scope: self.name.to_owned(),
+            namespace: namespace.to_owned(),
+            key: key.to_owned(),
+            state: if is_retracted { FactState::Retracted } else { FactState::Unset },
+            learned: change.map(|change| rfc3339(change.learned)),
+            by: change.map(|change| change.by.clone()),
+            source: change.and_then(|change| change.source.clone()),
+            path: self.book.path.to_string(),
+            citation: self.book.path.to_string(),
+            ..FactView::default()
+        }
     }
 }
 
@@ -403,85 +471,14 @@ fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<Facts
     Ok(is_seen.then(|| if sees_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
 }
 
-/// The name of a fact within a scope.
-type Name<'a> = (&'a str, &'a str);
-
 /// A value as written, read.
 fn value(text: Option<&str>) -> Value {
     text.map_or(Value::Null, |text| read_value(text).unwrap_or_else(|_| Value::String(text.to_owned())))
 }
 
-/// A fact as its file has it at a moment.
-fn of_file(scope: &str, book: &FactsSnapshot, fact: &Fact, at: i64) -> FactView {
-    let known = book.history.of(&fact.namespace, &fact.key);
-    let change = known.rev().find(|change| change.kind.is_said() && change.new.as_deref() == Some(&fact.text));
-    let state = match fact.phase(at) {
-        None => FactState::Retracted,
-        Some(FactPhase::Current) => FactState::Current,
-        Some(FactPhase::Expired) => FactState::Expired,
-        Some(FactPhase::Future) => FactState::Future,
-    };
-    let known = windows(book.history.of(&fact.namespace, &fact.key));
-    let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
-    let said = fact.window.begin();
-    let from = if fact.window.from.is_some() { said } else { window.and_then(|window| window.from) };
-    FactView {
-        value: if fact.text.is_empty() { Value::Null } else { fact.value.clone() },
-        state,
-        valid_from: from.map(rfc3339),
-        valid_to: fact.window.end().map(rfc3339),
-        tags: fact.tags.clone(),
-        citation: line_citation(book, fact),
-        ..gone(scope, book, (&fact.namespace, &fact.key), change)
-    }
-}
-
 /// Where a fact stands.
 fn line_citation(book: &FactsSnapshot, fact: &Fact) -> String {
     citation(book.path.as_str(), fact.line as u32, fact.line as u32)
-}
-
-/// What was true of a fact in a window.
-fn of_window(scope: &str, book: &FactsSnapshot, name: Name<'_>, window: &FactWindow<'_>) -> FactView {
-    let fact = book.facts.get(name.0, name.1);
-    FactView {
-        value: value(Some(window.text)),
-        state: FactState::Current,
-        valid_from: window.from.map(rfc3339),
-        valid_to: window.until.map(rfc3339),
-        tags: fact.map(|fact| fact.tags.clone()).unwrap_or_default(),
-        ..gone(scope, book, name, Some(window.change))
-    }
-}
-
-/// A fact of which the file says what begins later, is over or was never true, and what is true of it until further notice, or until that
-/// begins.
-fn of_standing(scope: &str, book: &FactsSnapshot, fact: &Fact, window: &FactWindow<'_>, at: i64) -> FactView {
-    let is_to_come = fact.phase(at) == Some(FactPhase::Future);
-    let next = is_to_come.then(|| FactWindowView {
-        value: fact.value.clone(),
-        valid_from: fact.window.begin().map(rfc3339),
-        valid_to: fact.window.end().map(rfc3339),
-        retracted: false,
-    });
-    FactView { next, ..of_window(scope, book, (&fact.namespace, &fact.key), window) }
-}
-
-/// A fact that has no value since a change.
-fn gone(scope: &str, book: &FactsSnapshot, (namespace, key): Name<'_>, change: Option<&FactChange>) -> FactView {
-    let is_retracted = change.is_some_and(|change| change.kind == FactChangeKind::Retracted);
-    FactView {
-        scope: scope.to_owned(),
-        namespace: namespace.to_owned(),
-        key: key.to_owned(),
-        state: if is_retracted { FactState::Retracted } else { FactState::Unset },
-        learned: change.map(|change| rfc3339(change.learned)),
-        by: change.map(|change| change.by.clone()),
-        source: change.and_then(|change| change.source.clone()),
-        path: book.path.to_string(),
-        citation: book.path.to_string(),
-        ..FactView::default()
-    }
 }
 
 fn change_view(change: &FactChange) -> FactChangeView {

@@ -313,7 +313,7 @@ const MAX_TRACE_BYTES_PER_DAY: u64 = 10_000_000_000;
 
 /// The facts of a vault.
 fn fact_store(home: &Home, config: &Config, state: &Arc<State>) -> FactStore {
-    FactStore::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes).remembering(state)
+    FactStore::new(home.root().to_owned(), config.facts.history, config.index.max_file_bytes, Some(state))
 }
 
 /// The engine of this process, for a vault.

@@ -50,7 +50,7 @@ pub(crate) struct ProposeRules<'a> {
     /// Whose tombstones count.
     pub(crate) reach: TombstoneScope<'a>,
     /// How alike two texts are, where a model that was measured is at work.
-    pub(crate) likeness: Option<Box<Likeness<'a>>>,
+    pub(crate) likeness: Box<Likeness<'a>>,
 }
 
 impl ProposeRules<'_> {
@@ -60,31 +60,17 @@ impl ProposeRules<'_> {
             let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
             return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
         }
-        let likeness = self.likeness.as_deref();
-        verify(entry, known, |new, known| Some(likeness?(new, known)? >= self.config.duplicate_meaning))
+        verify(entry, known, |new, known| Some((self.likeness)(new, known)? >= self.config.duplicate_meaning))
     }
 }
 
-/// What became of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Proposed {
-    /// It waits under that name, new or again.
-    Pending(String),
-    /// It counts from now on, under that name.
-    Accepted(String),
-    /// The entry of that name says it already.
-    Duplicate(String),
-    /// The person did not want it.
-    Rejected,
-    /// It was forgotten for good; the tombstone.
-    Forgotten(i64),
-}
-
-/// What became of several, in their order, and what undoes it.
+/// What became of proposals. Of the others, each waits, or was left out.
 #[derive(Debug, Default)]
-pub(crate) struct ProposedAll {
-    /// Of each.
-    pub(crate) outcomes: Vec<Proposed>,
+pub(crate) struct Proposed {
+    /// The names of those that count from now on.
+    pub(crate) accepted: Vec<String>,
+    /// The tombstones of those that were forgotten for good.
+    pub(crate) forgotten: Vec<i64>,
     /// What undoes the changes, the last first.
     pub(crate) checkpoints: Vec<CheckpointId>,
 }
@@ -100,7 +86,7 @@ impl EntryStore {
         holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
-    ) -> Result<ProposedAll, ItemError> {
+    ) -> Result<Proposed, ItemError> {
         let _one = self.one_proposes();
         for _ in 0..TRIES {
             match self.propose_once(writer, holder, proposals.clone(), rules) {
@@ -118,9 +104,9 @@ impl EntryStore {
         holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
-    ) -> Result<ProposedAll, ItemError> {
-        let mut all = ProposedAll::default();
-        let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
+    ) -> Result<Proposed, ItemError> {
+        let mut all = Proposed::default();
+        let (known, mut waiting) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;
         let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
         let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
@@ -131,26 +117,16 @@ impl EntryStore {
         let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
         let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
         let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
-        let mut waiting = pending;
-        let (mut edits, mut accepted) = (Vec::new(), Vec::new());
+        let mut edits = Vec::new();
         for EntryProposal { mut entry, evidence } in proposals {
             if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
-                all.outcomes.push(Proposed::Forgotten(left.tombstone));
+                all.forgotten.push(left.tombstone);
                 continue;
             }
             entry.status = EntryStatus::Pending;
-            let is_same = |verdict: &Verdict| matches!(verdict, Verdict::Duplicate(_));
-            if let Verdict::Duplicate(id) = rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
-                all.outcomes.push(Proposed::Duplicate(id));
-                continue;
-            }
             let left_out = if evidence == Evidence::Claimed { &not_wanted } else { &rejected };
-            if is_same(&rules.verdict(&entry, left_out)) {
-                all.outcomes.push(Proposed::Rejected);
-                continue;
-            }
-            if let Verdict::Duplicate(id) = rules.verdict(&entry, &over) {
-                all.outcomes.push(Proposed::Duplicate(id));
+            let there: Vec<&MemoryEntry> = active.iter().chain(left_out.iter().chain(&over).copied()).collect();
+            if matches!(rules.verdict(&entry, &there), Verdict::Duplicate(_)) {
                 continue;
             }
             let may = |entry: &MemoryEntry| {
@@ -174,10 +150,7 @@ impl EntryStore {
                 let sessions: BTreeSet<&str> = sources.map(|source| source_path(source)).collect();
                 if sessions.len() >= 2 && may(there) {
                     active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
-                    accepted.push(id.clone());
-                    all.outcomes.push(Proposed::Accepted(id.clone()));
-                } else {
-                    all.outcomes.push(Proposed::Pending(id.clone()));
+                    all.accepted.push(id);
                 }
                 if *there != before {
                     edits.push(EntryEdit::Change { was: before, now: Box::new(there.clone()) });
@@ -188,22 +161,19 @@ impl EntryStore {
                 waiting.iter().chain(&active).any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
             };
             entry.id = made_id(&entry.text, is_taken);
-            let id = entry.id.clone();
             edits.push(EntryEdit::Add(entry.clone()));
             if evidence == Evidence::Quoted && entry.confidence >= SURE && may(&entry) {
-                accepted.push(id.clone());
+                all.accepted.push(entry.id.clone());
                 active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
-                all.outcomes.push(Proposed::Accepted(id));
             } else {
                 waiting.push(entry);
-                all.outcomes.push(Proposed::Pending(id));
             }
         }
         let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
         all.checkpoints.extend(written);
-        if !accepted.is_empty() {
-            let choice = |id| Acceptance { id, text: None, supersedes: None };
-            let choices: Vec<Acceptance> = accepted.into_iter().map(choice).collect();
+        if !all.accepted.is_empty() {
+            let choice = |id: &String| Acceptance { id: id.clone(), text: None, supersedes: None };
+            let choices: Vec<Acceptance> = all.accepted.iter().map(choice).collect();
             all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
         }
         all.checkpoints.reverse();

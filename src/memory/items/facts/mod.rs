@@ -47,21 +47,15 @@ pub(crate) struct FactStore {
 }
 
 impl FactStore {
-    /// The facts of the vault at `root`.
-    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64) -> Self {
+    /// The facts of the vault at `root`, which remembers in its state, where it is given, which files it has seen.
+    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64, state: Option<&Arc<State>>) -> Self {
         Self {
             store: ItemStore::new(root, max_file_bytes),
             keeps_history,
             seen: Mutex::default(),
-            seen_before: None,
+            seen_before: state.map(SeenTable::new),
             writing: Mutex::default(),
         }
-    }
-
-    /// The same, which remembers in a vault's state which files it has seen.
-    #[must_use]
-    pub(crate) fn remembering(self, state: &Arc<State>) -> Self {
-        Self { seen_before: Some(SeenTable::new(state)), ..self }
     }
 
     /// The file of a scope's facts.

@@ -327,15 +327,27 @@ impl FactStore {
     }
 }
 
-/// Refuses where the value is another than the one who writes believes.
+/// Refuses where the value is another than the one who writes believes, who may have it in other words that read the same.
+///
+/// Where what the file says is still to begin, what is true until then is its value, too.
 fn is_as_expected(
     book: &FactsSnapshot,
     namespace: &str,
     key: &str,
     expected: Option<Option<&str>>,
 ) -> Result<(), ItemError> {
+    let Some(expected) = expected else { return Ok(()) };
     let now = value_of(book, namespace, key);
-    if expected.is_none_or(|expected| is_value(book, (namespace, key), expected)) {
+    let standing = book.facts.get(namespace, key);
+    let standing = standing.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
+    let mut values = now.as_deref().into_iter().chain(standing.map(|window| window.text));
+    let is_so = match expected {
+        Some(text) => {
+            values.any(|value| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value)))
+        }
+        None => values.next().is_none(),
+    };
+    if is_so {
         return Ok(());
     }
     let (path, now) = (book.path.clone(), now.map_or_else(|| "not there".to_owned(), |now| format!("`{now}`")));
@@ -344,23 +356,6 @@ fn is_as_expected(
 
 fn value_of(book: &FactsSnapshot, namespace: &str, key: &str) -> Option<String> {
     book.facts.get(namespace, key).map(|fact| fact.text.clone()).filter(|text| !text.is_empty())
-}
-
-/// Whether a fact has a value, as it is written or in other words that read the same.
-///
-/// Where what the file says is still to begin, what is true until then is its value, too.
-fn is_value(book: &FactsSnapshot, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
-    let fact = book.facts.get(namespace, key);
-    let standing = fact.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
-    let said = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
-    let mut values = said.into_iter().chain(standing.map(|window| window.text));
-    match expected {
-        Some(text) => {
-            let is_it = |value: &str| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value));
-            values.any(is_it)
-        }
-        None => values.next().is_none(),
-    }
 }
 
 fn noticed_by<'a>(writer: &FactWriter<'a>) -> NoticedBy<'a> {

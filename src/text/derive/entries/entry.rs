@@ -202,17 +202,6 @@ pub(crate) fn is_trace_of(source: &str, agent: &str) -> bool {
     path.strip_prefix(TRACES) == Some(agent)
 }
 
-/// What an item says.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct EntryItem {
-    /// The entry, without lines.
-    pub(super) entry: MemoryEntry,
-    /// The name that stands in the line.
-    pub(super) own_id: Option<String>,
-    /// What of its details cannot be read, as sentences.
-    pub(super) problems: Vec<String>,
-}
-
 /// A part of the details.
 enum Detail {
     Confidence(f64),
@@ -228,12 +217,13 @@ enum Detail {
     Other,
 }
 
-impl EntryItem {
-    /// Reads the text of an item, without its marker; `None` where it says nothing.
-    pub(super) fn read(text: &str, shelf: EntryFileKind) -> Option<Self> {
-        let (rest, tags, own_id) = without_tail(text.trim());
+impl MemoryEntry {
+    /// Reads the text of an item, without its marker: an entry without lines, and without a name where none stands there, and what of its details
+    /// cannot be read, as sentences. `None` where it says nothing.
+    pub(super) fn read(text: &str, shelf: EntryFileKind) -> Option<(Self, Vec<String>)> {
+        let (rest, tags, id) = without_tail(text.trim());
         let (kind, rest) = without_kind(rest);
-        let mut entry = MemoryEntry { tags, ..MemoryEntry::new(kind, "") };
+        let mut entry = Self { id: id.unwrap_or_default(), tags, ..Self::new(kind, "") };
         let mut problems = Vec::new();
         let (mut superseded, mut rejected) = (None, None);
         let said = match details(rest) {
@@ -280,8 +270,7 @@ impl EntryItem {
             (EntryFileKind::Archive, None, None) => EntryStatus::Archived,
             (EntryFileKind::Known, ..) => EntryStatus::Active,
         };
-        entry.id = own_id.clone().unwrap_or_default();
-        Some(Self { entry, own_id, problems })
+        Some((entry, problems))
     }
 }
 
@@ -470,15 +459,15 @@ mod tests_of_items {
     use super::*;
     use crate::base::chance::proptest_config;
 
-    fn read(text: &str) -> EntryItem {
-        EntryItem::read(text, EntryFileKind::Known).unwrap()
+    fn read(text: &str) -> (MemoryEntry, Vec<String>) {
+        MemoryEntry::read(text, EntryFileKind::Known).unwrap()
     }
 
     #[test]
     fn an_item_says_what_it_says() {
         let line = "[preference] Prefers tabs over spaces (confidence 0.9, from 2026-03-02, source conversations/2026-03-02.md#L12-L14) \
             #editor ^e-7f3a2b9c";
-        let EntryItem { entry, problems, .. } = read(line);
+        let (entry, problems) = read(line);
         assert_eq!((entry.kind, entry.text.as_str()), (MemoryKind::Preference, "Prefers tabs over spaces"));
         assert_eq!((entry.confidence, entry.id.as_str()), (0.9, "e-7f3a2b9c"));
         assert_eq!((entry.tags.as_slice(), problems.len()), (&["editor".to_owned()][..], 0));
@@ -494,21 +483,20 @@ mod tests_of_items {
             "Prefers tabs", "喜歡用 Tab 縮排", "[ ] buy milk", "Likes f(x) (a lot)", "Met her (from Jonas)",
             "Away (until further notice)", "Gained a lot (confidence in oneself)",
         ] {
-            let item = read(text);
-            assert_eq!((item.entry.text.as_str(), item.entry.kind), (text, MemoryKind::Fact));
-            assert_eq!((item.entry.confidence, item.problems.len()), (1.0, 0), "{text}");
+            let (entry, problems) = read(text);
+            assert_eq!((entry.text.as_str(), entry.kind), (text, MemoryKind::Fact));
+            assert_eq!((entry.confidence, problems.len()), (1.0, 0), "{text}");
         }
-        assert!(EntryItem::read("[fact]", EntryFileKind::Known).is_none());
-        assert!(EntryItem::read("  ", EntryFileKind::Known).is_none());
+        assert!(MemoryEntry::read("[fact]", EntryFileKind::Known).is_none());
+        assert!(MemoryEntry::read("  ", EntryFileKind::Known).is_none());
     }
 
     #[test]
     fn nonsense_is_told_and_kept_and_trusted_least() {
-        let EntryItem { entry, problems, .. } =
-            read("Tea (confidence 7, from 2026-13-40, source notes/a.md#L1, trust lots)");
+        let (entry, problems) = read("Tea (confidence 7, from 2026-13-40, source notes/a.md#L1, trust lots)");
         assert_eq!((entry.text.as_str(), entry.sources.as_slice()), ("Tea", &["notes/a.md#L1".to_owned()][..]));
         assert_eq!((entry.trust, entry.confidence, problems.len()), (TrustLevel::Web, 0.0, 3));
-        let again = read(&written(&entry)).entry;
+        let again = read(&written(&entry)).0;
         assert_eq!(again.unread, entry.unread);
         assert_eq!((again.trust, again.confidence), (TrustLevel::Web, 0.0));
     }
@@ -528,10 +516,10 @@ mod tests_of_items {
             ("Tea (confidence 0.4, trust wbe)", "Tea", 0.4),
             ("Tea (confidence 0.4, in winter)", "Tea", 0.0),
         ] {
-            let EntryItem { entry, problems, .. } = read(text);
+            let (entry, problems) = read(text);
             let found = (entry.text.as_str(), entry.trust, entry.confidence, problems.len());
             assert_eq!(found, (says, TrustLevel::Web, confidence, 1), "{text}");
-            let again = read(&written(&entry)).entry;
+            let again = read(&written(&entry)).0;
             assert_eq!((&again.unread, again.trust), (&entry.unread, TrustLevel::Web), "{text}");
             assert_eq!((&again.text, again.confidence), (&entry.text, confidence), "{text}");
         }
@@ -539,7 +527,7 @@ mod tests_of_items {
 
     #[test]
     fn a_shelf_says_what_became_of_it() {
-        let of = |text: &str, shelf| EntryItem::read(text, shelf).unwrap().entry.status;
+        let of = |text: &str, shelf| MemoryEntry::read(text, shelf).unwrap().0.status;
         let superseded = "Tea (superseded by e-1)";
         assert_eq!(of(superseded, EntryFileKind::Known), EntryStatus::Superseded("e-1".into()));
         assert_eq!(of(superseded, EntryFileKind::Archive), EntryStatus::Superseded("e-1".into()));
@@ -572,9 +560,9 @@ mod tests_of_items {
             if let Some(id) = superseded {
                 entry.status = EntryStatus::Superseded(id);
             }
-            let item = EntryItem::read(&written(&entry), EntryFileKind::Known).unwrap();
-            prop_assert_eq!(item.problems, Vec::<String>::new());
-            prop_assert_eq!(item.entry, entry);
+            let (read, problems) = MemoryEntry::read(&written(&entry), EntryFileKind::Known).unwrap();
+            prop_assert_eq!(problems, Vec::<String>::new());
+            prop_assert_eq!(read, entry);
         }
     }
 }

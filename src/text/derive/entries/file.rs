@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::entry::{EntryFileKind, EntryItem, EntryStatus, MemoryEntry, one_line, written};
+use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, one_line, written};
 use crate::text::derive::list_items::{
     CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, with_parts, without_conflict_marks,
 };
@@ -48,23 +48,22 @@ impl EntriesFile {
                 file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, so it is not an entry"));
                 continue;
             }
-            let Some(EntryItem { mut entry, own_id, problems }) = EntryItem::read(text, shelf) else { continue };
+            let Some((mut entry, problems)) = MemoryEntry::read(text, shelf) else { continue };
             problems.into_iter().for_each(|problem| file.report(line, problem));
             (entry.line_start, entry.line_end) = (line, item.last_line);
-            found.push((entry, own_id, item.block.span.clone(), item.is_mixed()));
+            found.push((entry, item.block.span.clone(), item.is_mixed()));
         }
         // Names that stand there go first, so that none that is made is taken for one of them.
-        for (at, (entry, own_id, ..)) in found.iter().enumerate() {
-            let Some(id) = own_id else { continue };
-            if let Some(first) = file.by_id.insert(id.clone(), at) {
-                file.by_id.insert(id.clone(), first);
+        for (at, (entry, ..)) in found.iter().enumerate().filter(|(_, (entry, ..))| !entry.id.is_empty()) {
+            let id = &entry.id;
+            let first = *file.by_id.entry(id.clone()).or_insert(at);
+            if first != at {
                 let message = format!("`^{id}` is also at line {}, which keeps the name", found[first].0.line_start);
                 file.report(entry.line_start, message);
             }
         }
-        for (at, (mut entry, own_id, span, is_mixed)) in found.into_iter().enumerate() {
-            let keeps = own_id.is_some_and(|id| file.by_id.get(&id) == Some(&at));
-            if !keeps {
+        for (at, (mut entry, span, is_mixed)) in found.into_iter().enumerate() {
+            if file.by_id.get(&entry.id) != Some(&at) {
                 entry.id = made_id(&entry.text, |id| file.by_id.contains_key(id));
                 file.by_id.insert(entry.id.clone(), at);
             }

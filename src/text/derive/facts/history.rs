@@ -461,58 +461,57 @@ pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
 /// The name of a line is made of what it says and of the names before it, so that a value could be guessed by them: from the first line of a
 /// fact that says another thing, its lines are named anew.
 pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange, &str) -> bool) -> String {
-    let mut text = String::with_capacity(source.len());
     // Of each fact the name of the line before, and whether it is another than it was.
     let mut before: HashMap<(String, String), (String, bool)> = HashMap::new();
-    for line in source.split_inclusive('\n') {
-        let said = line.trim_end_matches(['\r', '\n']);
-        let Some(mut change) = read_line(said) else {
-            text += line;
-            continue;
-        };
+    with_lines(source, |mut change| {
         let (last, is_other) = before.entry((change.namespace.clone(), change.key.clone())).or_default();
         let is_old = change.old.as_deref().is_some_and(|old| is_meant(&change, old));
         let is_new = change.new.as_deref().is_some_and(|new| is_meant(&change, new));
         *is_other |= is_old || is_new;
-        if !*is_other {
-            *last = change.id;
-            text += line;
-            continue;
+        if *is_other {
+            if is_old {
+                change.old = None;
+            }
+            if is_new {
+                change.kind = match change.kind {
+                    FactChangeKind::Set => FactChangeKind::Unset,
+                    FactChangeKind::Corrected => FactChangeKind::Retracted,
+                    _ => return None,
+                };
+                (change.new, change.window) = (None, Validity::default());
+            }
+            // Of none became none.
+            if (is_old || is_new) && change.old.is_none() && change.new.is_none() {
+                return None;
+            }
+            change.name_after(last);
         }
-        if is_old {
-            change.old = None;
-        }
-        if is_new {
-            change.kind = match change.kind {
-                FactChangeKind::Set => FactChangeKind::Unset,
-                FactChangeKind::Corrected => FactChangeKind::Retracted,
-                _ => continue,
-            };
-            (change.new, change.window) = (None, Validity::default());
-        }
-        // Of none became none.
-        if (is_old || is_new) && change.old.is_none() && change.new.is_none() {
-            continue;
-        }
-        change.name_after(last);
         change.id.clone_into(last);
-        text += &change.to_string();
-        text += &line[said.len()..];
-    }
-    text
+        Some(change)
+    })
 }
 
 /// The text of a history without the places that are meant: where something was learned is not said there any more.
 pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    with_lines(source, |mut change| {
+        change.source = change.source.filter(|source| !is_meant(source));
+        Some(change)
+    })
+}
+
+/// The text of a history with what `edit` makes of each of its changes; the lines of those of which it makes nothing go.
+fn with_lines(source: &str, mut edit: impl FnMut(FactChange) -> Option<FactChange>) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.split_inclusive('\n') {
         let said = line.trim_end_matches(['\r', '\n']);
-        match read_line(said).filter(|change| change.source.as_deref().is_some_and(&is_meant)) {
-            Some(change) => {
-                text += &FactChange { source: None, ..change }.to_string();
-                text += &line[said.len()..];
-            }
-            None => text += line,
+        let Some(was) = read_line(said) else {
+            text += line;
+            continue;
+        };
+        match edit(was.clone()) {
+            Some(now) if now == was => text += line,
+            Some(now) => text += &format!("{now}{}", &line[said.len()..]),
+            None => {}
         }
     }
     text
