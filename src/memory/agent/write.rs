@@ -38,10 +38,7 @@ pub(crate) fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<M
 ///
 /// What the person has forgotten for good is left out of what the agent brings, as far as the agent could have read it. It hears success
 /// in any case: a refusal would tell it what was forgotten.
-pub(super) fn saved(
-    writer: &MemoryWriter,
-    params: &MemorySaveParams,
-) -> Result<(MemoryChange, Option<String>), RequestError> {
+fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChange, Option<String>), RequestError> {
     let path = file_to_write(writer, params.file.as_deref())?;
     let given = text("content", &params.content)?;
     let content = if writer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
@@ -467,7 +464,7 @@ fn allowed(mode: WriteMode) -> &'static str {
 }
 
 /// Where a text goes when nobody says.
-pub(super) fn default_file(mode: WriteMode) -> &'static str {
+fn default_file(mode: WriteMode) -> &'static str {
     match mode {
         WriteMode::SearchOnly => "memory/notes.md",
         WriteMode::Hybrid | WriteMode::PromptOnly | WriteMode::Off => "MEMORY.md",

@@ -117,7 +117,7 @@ pub(crate) fn count(viewer: &Viewer, slug: &str) -> Result<usize, RequestError> 
     Ok(book.entries.iter().filter(|entry| entry.counts_at(now) && visibility.sees_derived(&entry.sources)).count())
 }
 
-pub(super) fn state_of(status: &EntryStatus) -> EntryState {
+fn state_of(status: &EntryStatus) -> EntryState {
     match status {
         EntryStatus::Pending => EntryState::Pending,
         EntryStatus::Active => EntryState::Active,
@@ -157,7 +157,7 @@ pub(super) fn view(holder: &MemoryScope, book: &EntriesSnapshot, entry: &MemoryE
 }
 
 /// A file of entries, where it is seen by itself: an agent sees it as it is in the index, and none of what waits.
-pub(super) fn book(
+fn book(
     visibility: &Visibility,
     holder: &MemoryScope,
     shelf: EntryFileKind,
@@ -191,7 +191,7 @@ pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
 }
 
 /// That a memory has more entries than may count, before some of them are moved.
-pub(super) fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
+fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
     let max = workspace.config().memory.max_entries;
     let active = book.active().count();
     let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;

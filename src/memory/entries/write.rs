@@ -277,7 +277,7 @@ const MAX_SOURCE_BYTES: usize = 1_000;
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
 /// Waits until the index has a file of entries as it is.
-pub(super) fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
+fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
     if let Ok(path) = entries_path(holder, shelf) {
         workspace.settled_in_time(&path);
     }
@@ -296,7 +296,7 @@ pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<Memor
 }
 
 /// What an entry says, on one line, and whether secrets were taken out of it.
-pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
+fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
     let given = one_line(&text("text", given)?);
     if given.len() > MAX_TEXT_BYTES {
         return Err(RequestError::invalid(format!("`text` has {} bytes; it takes {MAX_TEXT_BYTES}", given.len())));
@@ -310,7 +310,7 @@ pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool),
     Ok((kept, redacted))
 }
 
-pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
+fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
     match given {
         Some(given) if !(0.0..=1.0).contains(&given) => {
             Err(RequestError::invalid(format!("`confidence` is {given}; it takes 0 to 1")))
@@ -320,14 +320,14 @@ pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError
     }
 }
 
-pub(super) fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
+fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
     let some = |name: &str, text: Option<&str>| moment(name, text.filter(|text| !text.trim().is_empty()));
     let window = Validity { from: some("from", from)?, until: some("until", until)? };
     if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
 }
 
 /// Places in the vault: `notes/api.md#L12`.
-pub(super) fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
+fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
     if given.len() > MAX_SOURCES {
         return Err(RequestError::invalid(format!("`sources` has {} places; it takes {MAX_SOURCES}", given.len())));
     }

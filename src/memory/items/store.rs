@@ -22,7 +22,7 @@ pub(super) struct ItemStore<S> {
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
     /// Each as it was read, and what it was read of.
-    known: Mutex<HashMap<VaultPath, (Arc<S>, ReadStamps)>>,
+    known: Mutex<HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>>,
     changing: Mutex<()>,
 }
 
@@ -38,19 +38,21 @@ impl<S> ItemStore<S> {
         path: &VaultPath,
         read: impl FnOnce(Option<&S>, &mut ReadStamps) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
-        let known = self.known().get(path).map(|(known, stamps)| (Arc::clone(known), stamps.are_as_on_disk()));
-        if let Some((known, true)) = known {
-            return Ok(known);
+        let known = self.known().get(path).cloned();
+        if let Some((known, stamps)) = &known
+            && stamps.are_as_on_disk()
+        {
+            return Ok(Arc::clone(known));
         }
         let mut stamps = ReadStamps::now();
         let now = Arc::new(read(known.as_ref().map(|(known, _)| &**known), &mut stamps)?);
-        self.known().insert(path.clone(), (Arc::clone(&now), stamps));
+        self.known().insert(path.clone(), (Arc::clone(&now), Arc::new(stamps)));
         Ok(now)
     }
 
     /// A file as it was written just now; who asks next reads it.
     pub(super) fn put(&self, path: &VaultPath, written: Arc<S>) {
-        self.known().insert(path.clone(), (written, ReadStamps::default()));
+        self.known().insert(path.clone(), (written, Arc::default()));
     }
 
     /// Nothing of a file is known any more.
@@ -58,7 +60,7 @@ impl<S> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, (Arc<S>, ReadStamps)>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

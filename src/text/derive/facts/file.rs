@@ -97,20 +97,10 @@ impl FactsFile {
     pub(crate) fn times(&self, namespace: &str, key: &str) -> usize {
         self.facts.iter().filter(|fact| fact.namespace == namespace && fact.key == key).count()
     }
-
-    /// What each line says of a key, those that do not count, too.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &Fact> {
-        self.facts.iter()
-    }
-
-    /// The last fact of a namespace in the file.
-    pub(super) fn last_of(&self, namespace: &str) -> Option<&Fact> {
-        self.facts.iter().rev().find(|fact| fact.namespace == namespace)
-    }
 }
 
 /// The headings above a block, but for those of level 1.
-pub(super) fn namespace(note: &Note, section: Option<usize>) -> String {
+fn namespace(note: &Note, section: Option<usize>) -> String {
     let mut names = Vec::new();
     let mut at = section.and_then(|index| note.headings.get(index));
     while let Some(heading) = at {
@@ -225,7 +215,8 @@ fn tags_of(new: &NewFact<'_>) -> String {
 pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
     let file = FactsFile::read(source);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for fact in file.lines() {
+    // Those that do not count, too.
+    for fact in &file.facts {
         let struck: Vec<&str> = fact.retracted.iter().map(String::as_str).filter(|was| is_meant(fact, was)).collect();
         let item = || fact.span.start..item_end(source, &fact.span);
         if !fact.text.is_empty() && is_meant(fact, &fact.text) {
@@ -289,7 +280,7 @@ pub(crate) fn is_namespace(namespace: &str) -> bool {
 
 /// Where a line at the end of a namespace comes, and its text.
 fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usize>, String) {
-    if let Some(last) = file.last_of(wanted) {
+    if let Some(last) = file.facts.iter().rev().find(|fact| fact.namespace == wanted) {
         return added_after(source, &last.span, &[line.to_owned()]);
     }
     let end = line_ending(source);
