@@ -14,6 +14,9 @@ use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, 
 /// A file that changed so short before it was read may change again without another stamp.
 const CLOCK_STEP_NS: i64 = 50_000_000;
 
+/// Files, each as it was read, and what it was read of.
+type ReadFiles<S> = HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>;
+
 /// Files of items of one kind.
 #[derive(Debug)]
 pub(super) struct ItemStore<S> {
@@ -21,8 +24,7 @@ pub(super) struct ItemStore<S> {
     pub(super) root: PathBuf,
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
-    /// Each as it was read, and what it was read of.
-    known: Mutex<HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>>,
+    known: Mutex<ReadFiles<S>>,
     changing: Mutex<()>,
 }
 
@@ -60,7 +62,7 @@ impl<S> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>> {
+    fn known(&self) -> MutexGuard<'_, ReadFiles<S>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

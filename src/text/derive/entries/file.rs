@@ -191,7 +191,7 @@ pub(crate) fn edited(
         match edit {
             EntryEdit::Add(entry) => {
                 let (mut entry, there) = (entry.clone(), by_id.get(&entry.id));
-                if !there.is_some_and(|at| lines[*at].0.text == entry.text) {
+                if there.is_none_or(|at| lines[*at].0.text != entry.text) {
                     if entry.id.is_empty() || there.is_some() {
                         entry.id = made_id(&entry.text, |id| by_id.contains_key(id) || file.is_taken(id));
                     }
