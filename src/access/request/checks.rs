@@ -168,7 +168,7 @@ impl MeaningAlike {
         reach: &'a Scope,
     ) -> ProposeRules<'a> {
         let likeness = |one: &str, other: &str| self.likeness(one, other);
-        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Some(Box::new(likeness)) }
+        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Box::new(likeness) }
     }
 
     fn vector(&self, model: &dyn Embedder, text: &str) -> Option<Vec<f32>> {

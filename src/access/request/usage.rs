@@ -89,8 +89,7 @@ impl Workspace {
         for holder in self.entry_store().holders() {
             // Of what cannot be read nothing is known to be there.
             let Ok(book) = self.entry_store().entries(&holder) else { continue };
-            let Some(path) = &book.path else { continue };
-            there.extend(book.entries().iter().map(|entry| entry_key(path, &entry.id)));
+            there.extend(book.entries.iter().map(|entry| entry_key(&book.path, &entry.id)));
         }
         let kept = self.usage().keep(|given| there.contains(&given));
         kept.err().map(|error| {

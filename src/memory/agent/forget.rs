@@ -18,7 +18,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::checked;
 use super::read::{find, own_file};
-use super::write::{MemoryEdit, TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
+use super::write::{TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
 use crate::access::request::{Budget, MemoryWriter, RequestError, no_chunk, text};
 use crate::access::rules::MemoryMode;
 use crate::base::fence::fence;
@@ -27,7 +27,7 @@ use crate::models::ChatRequest;
 use crate::serve::wire::{MemoryCandidate, MemoryChange, MemoryForgetParams, MemoryForgotten, citation};
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::text::note::{BlockKind, Note};
-use crate::vault::disk::{Action, CheckpointId};
+use crate::vault::disk::{Action, CheckpointId, NoteEdit};
 
 /// Maximum number of candidates that are shown.
 const MAX_CANDIDATES: usize = 6;
@@ -148,14 +148,14 @@ fn edit_without(
     existing: &str,
     note: &Note,
     left: Result<Remainder, RemoveError>,
-) -> Result<MemoryEdit, RequestError> {
+) -> Result<NoteEdit, RequestError> {
     let left = left.map_err(|error| RequestError {
         hint: Some("nothing was written".into()),
         ..RequestError::conflict(format!("`{path}`: {error}"))
     })?;
     let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
     let (left, empty) = checked(existing, note, left).map_err(|error| refused(path, error))?;
-    Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
+    Ok(if empty { NoteEdit::Gone } else { NoteEdit::Text(left) })
 }
 
 fn shown(writer: &MemoryWriter, place: &ForgettableItem) -> MemoryCandidate {
@@ -175,21 +175,21 @@ fn shown(writer: &MemoryWriter, place: &ForgettableItem) -> MemoryCandidate {
 
 /// What can be forgotten by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ForgettableItem {
+struct ForgettableItem {
     /// The file.
-    pub path: VaultPath,
+    path: VaultPath,
     /// Names it.
-    pub hash: ChunkId,
+    hash: ChunkId,
     /// Its text, without comments.
-    pub text: String,
+    text: String,
     /// First and last line, from 1.
-    pub lines: (usize, usize),
+    lines: (usize, usize),
     /// Its words, folded, in order.
     words: Vec<String>,
 }
 
 /// The places of a file, in order.
-pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettableItem> {
+fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettableItem> {
     let mut seen = HashMap::new();
     let mut places = Vec::new();
     for block in &note.blocks {
@@ -228,7 +228,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// What is meant by a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ForgetMatch {
+enum ForgetMatch {
     /// This one.
     One(usize),
     /// One of these, the likeliest first, or none.
@@ -236,7 +236,7 @@ pub(super) enum ForgetMatch {
 }
 
 /// Which places a request means. `near` are those that a search found, the best first.
-pub(super) fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -> ForgetMatch {
+fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -> ForgetMatch {
     if let Ok(hash) = query.trim().parse::<ChunkId>()
         && let Some(at) = places.iter().position(|place| place.hash == hash)
     {
@@ -292,7 +292,7 @@ struct ForgetChoice {
 
 /// The place that a model says is meant; `None` where there is no model that may be given an agent's memory, where it fails or takes too long,
 /// and where it is not sure.
-pub(super) fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettableItem]) -> Option<usize> {
+fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettableItem]) -> Option<usize> {
     let model = writer.workspace().chat().model()?.ok()?;
     let patience = writer.patience();
     if places.len() < 2 || patience.is_zero() || !model.takes_private() {

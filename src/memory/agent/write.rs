@@ -25,16 +25,6 @@ use crate::text::note::Note;
 use crate::vault::disk::{Action, CheckpointId, NoteEdit, WriteError, is_folder_name, slug};
 use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
-/// What becomes of a file.
-pub(super) enum MemoryEdit {
-    /// It says this.
-    Text(String),
-    /// It stays as it is, where it was to say this.
-    Left(String),
-    /// It goes to the trash.
-    Gone,
-}
-
 /// Adds a text to a file of an agent's own memory, or replaces what it says. Returns when it can be found.
 ///
 /// # Errors
@@ -48,10 +38,7 @@ pub(crate) fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<M
 ///
 /// What the person has forgotten for good is left out of what the agent brings, as far as the agent could have read it. It hears success
 /// in any case: a refusal would tell it what was forgotten.
-pub(super) fn saved(
-    writer: &MemoryWriter,
-    params: &MemorySaveParams,
-) -> Result<(MemoryChange, Option<String>), RequestError> {
+fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChange, Option<String>), RequestError> {
     let path = file_to_write(writer, params.file.as_deref())?;
     let given = text("content", &params.content)?;
     let content = if writer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
@@ -68,7 +55,14 @@ pub(super) fn saved(
         // What is refused is so whether it was forgotten or not.
         let all = with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?;
         let kept = brought.and_then(|kept| with_content(existing, kept, append, &made).ok());
-        Ok(kept.map_or_else(|| MemoryEdit::Left(would.insert(all).clone()), MemoryEdit::Text))
+        match kept {
+            Some(text) => Ok(NoteEdit::Text(text)),
+            None => {
+                may_be_long(writer, &path, &all)?;
+                would = Some(all);
+                Ok(NoteEdit::Left)
+            }
+        }
     })?;
     drop(asked);
     if let Some(WithoutForgotten { tombstone, .. }) = left {
@@ -99,13 +93,13 @@ pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Resu
     let path = file_to_write(writer, params.file.as_deref())?;
     let mut matches = None;
     let id = rewrite(writer, &path, Action::Forget, 0, |existing| {
-        let existing = existing.ok_or_else(|| gone(&path))?;
-        let Some(text) = text else { return Ok(MemoryEdit::Gone) };
+        let existing = existing.ok_or_else(|| RequestError::no_note(&path))?;
+        let Some(text) = text else { return Ok(NoteEdit::Gone) };
         let left = without_text(existing, text, params.all_matches.unwrap_or(false));
         let left = left.map_err(|error| refused(&path, error))?;
         matches = Some(left.matches);
         let goes = left.empty && params.delete_if_empty.unwrap_or(true);
-        Ok(if goes { MemoryEdit::Gone } else { MemoryEdit::Text(left.text) })
+        Ok(if goes { NoteEdit::Gone } else { NoteEdit::Text(left.text) })
     })?;
     Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id) })
 }
@@ -243,7 +237,7 @@ pub(super) fn rewrite(
     path: &VaultPath,
     action: Action,
     written: usize,
-    mut change: impl FnMut(Option<&str>) -> Result<MemoryEdit, RequestError>,
+    mut change: impl FnMut(Option<&str>) -> Result<NoteEdit, RequestError>,
 ) -> Result<CheckpointId, RequestError> {
     let workspace = writer.workspace();
     let files = workspace.files()?;
@@ -257,16 +251,13 @@ pub(super) fn rewrite(
     let done = files.edit(path, act, |bytes| {
         let existing = bytes.map(|bytes| as_text(path, bytes)).transpose()?;
         let edit = change(existing)?;
-        let (edit, after) = match edit {
-            MemoryEdit::Text(text) | MemoryEdit::Left(text)
-                if text.len() as u64 > workspace.config().index.max_file_bytes =>
-            {
-                return Err(too_long(path, text.len()));
+        let after = match &edit {
+            NoteEdit::Gone if existing.is_none() => return Err(RequestError::no_note(path)),
+            NoteEdit::Text(text) => {
+                may_be_long(writer, path, text)?;
+                Some(text.clone())
             }
-            MemoryEdit::Gone if existing.is_none() => return Err(gone(path)),
-            MemoryEdit::Text(text) => (NoteEdit::Text(text.clone()), Some(text)),
-            MemoryEdit::Left(text) => (NoteEdit::Left, Some(text)),
-            MemoryEdit::Gone => (NoteEdit::Gone, None),
+            _ => None,
         };
         if existing.is_none() {
             may_make(writer)?;
@@ -275,7 +266,7 @@ pub(super) fn rewrite(
         went = existing.map(|before| (before.to_owned(), after));
         Ok(edit)
     });
-    let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| gone(path))?;
+    let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| RequestError::no_note(path))?;
     if let (Action::Forget, Some((before, after))) = (action, went) {
         workspace.forget_given(path, &before, after.as_deref());
     }
@@ -326,14 +317,13 @@ pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
     RequestError { kind, message: format!("`{path}`: {error}"), hint: Some("nothing was written".into()) }
 }
 
-fn gone(path: &VaultPath) -> RequestError {
-    RequestError::no_note(path)
-}
-
-fn too_long(path: &VaultPath, bytes: usize) -> RequestError {
+fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {
+    if text.len() as u64 <= writer.workspace().config().index.max_file_bytes {
+        return Ok(());
+    }
     let hint = Some("nothing was written; use another file, or delete what you no longer need".into());
-    let message = format!("`{path}` would have {bytes} bytes, more than are indexed");
-    RequestError { hint, ..RequestError::invalid(message) }
+    let message = format!("`{path}` would have {} bytes, more than are indexed", text.len());
+    Err(RequestError { hint, ..RequestError::invalid(message) })
 }
 
 /// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and
@@ -362,11 +352,11 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
     };
     let (MemoryChange { path, chunks, redacted, searchable, checkpoint_id, .. }, would) = change;
     // It is written, whatever became of the file since.
-    let last = match would {
-        Some(text) => last_of(&path, &text),
-        None => last_chunk(writer.workspace(), &path),
-    };
-    let hash = last.unwrap_or_else(|| ChunkId::from_bits(0).to_string());
+    let last = VaultPath::new(&path).ok().and_then(|path| {
+        let text = would.or_else(|| Some(writer.workspace().source(&path).ok()?.text))?;
+        chunk(&path, &Note::parse(&text, path.stem()), &text).pop()
+    });
+    let hash = last.map_or(ChunkId::from_bits(0), |chunk| chunk.id).to_string();
     let checkpoint_id = Some(checkpoint_id);
     Ok(Saved {
         ok: true,
@@ -393,18 +383,6 @@ pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChan
     let file = passage.path.strip_prefix(&own).ok_or_else(|| RequestError::forbidden("this is not your memory"))?;
     let id = hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
     delete_chunk(writer, file, id)
-}
-
-fn last_chunk(workspace: &Workspace, path: &str) -> Option<String> {
-    let path = VaultPath::new(path).ok()?;
-    let source = workspace.source(&path).ok()?;
-    last_of(path.as_str(), &source.text)
-}
-
-fn last_of(path: &str, text: &str) -> Option<String> {
-    let path = VaultPath::new(path).ok()?;
-    let chunks = chunk(&path, &Note::parse(text, path.stem()), text);
-    chunks.last().map(|chunk| chunk.id.to_string())
 }
 
 /// Adds lines to the agent's memory of the day, `memory/2026-11-23.md`, or to `MEMORY.md` where it may write that alone. What the file has

@@ -57,7 +57,7 @@ impl EntriesAsOf {
     }
 
     fn began_later(&self, entry: &MemoryEntry) -> bool {
-        entry.window.from.as_ref().and_then(|from| from.ms).is_some_and(|from| from > self.at)
+        entry.window.begin().is_some_and(|from| from > self.at)
     }
 }
 

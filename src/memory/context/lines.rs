@@ -10,11 +10,12 @@ use super::talks::{without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources,
 };
+use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{HitView, citation};
-use crate::text::derive::entries::{EntryFileKind, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{EntryFileKind, MemoryEntry, TrustLevel};
 use crate::text::derive::generated::is_generated;
 use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
@@ -183,7 +184,7 @@ impl NoteLines {
     }
 
     /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
-    pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
+    pub(super) fn entries(&self, holder: &MemoryScope, at: i64) -> Vec<(MemoryEntry, String)> {
         let Ok(path) = entries_path(holder, EntryFileKind::Known) else { return Vec::new() };
         self.look_at(&path);
         let Ok(book) = self.given().workspace().entry_store().entries(holder) else { return Vec::new() };
@@ -203,7 +204,7 @@ impl NoteLines {
             counted && entry.sources.iter().all(|source| self.shows(source))
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
-        book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
+        book.entries.iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
     }
 
     /// What the person writes about themselves in `profile/`, beside what is said in any case and the page that is made.

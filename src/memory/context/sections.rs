@@ -13,12 +13,12 @@ use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
 use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
 };
-use crate::base::config::{MemoryConfig, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
+use crate::base::config::{MemoryConfig, MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{HitView, citation};
 use crate::text::derive::citations::CitedPaths;
-use crate::text::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, shelf_of, source_path};
+use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
 use crate::text::derive::{CONVERSATIONS, without_machinery};
 
 /// What has a section of its own, or is no memory of what is so now.
@@ -143,14 +143,14 @@ impl<'a> Sections<'a> {
     /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest.
     pub(super) fn entries(&mut self, query: &str, wanted: EntrySelection) -> BlockSection {
         let mut words = self.words_of(query);
-        let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
+        let own = self.viewer.agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
         let (mut known, mut withheld) = (Vec::new(), 0);
         let files = self.notes.given().reader().files();
         // What was learned from a page is trusted no more than the page, whoever accepted it.
         let trust = |entry: &MemoryEntry| {
             entry.sources.iter().map(|place| trust_of_place(files, place)).fold(entry.trust, Ord::min)
         };
-        for holder in std::iter::once(MemoryHolder::Person).chain(own) {
+        for holder in std::iter::once(MemoryScope::User).chain(own) {
             for (entry, place) in self.notes.entries(&holder, self.viewer.at().as_millisecond()) {
                 match trust(&entry) {
                     TrustLevel::Person | TrustLevel::Agent => known.push((words.in_entry(&entry), entry, place)),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::write::holder_named;
 use crate::access::request::{Owner, RequestError, Viewer, Visibility, Workspace, limit};
+use crate::base::config::MemoryScope;
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::{EntriesParams, EntriesView, EntryState, EntryView, Skipped, citation};
-use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, traced};
+use crate::text::derive::entries::{EntryFileKind, EntryStatus, MemoryEntry, traced};
 use crate::text::derive::facts::has_tag;
 
 /// Entries when nobody says how many.
@@ -35,8 +36,8 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
     match (params.agent.as_deref(), viewer.agent()) {
         (Some(named), Some(own)) if named != own => {}
         (Some(named), _) => holders.push(holder_named(viewer, Some(named))?),
-        (None, Some(own)) => holders.extend([MemoryHolder::Agent(own.to_owned()), MemoryHolder::Person]),
-        (None, None) => holders.push(MemoryHolder::Person),
+        (None, Some(own)) => holders.extend([MemoryScope::Agent(own.to_owned()), MemoryScope::User]),
+        (None, None) => holders.push(MemoryScope::User),
     }
     let visibility = Visibility::of(viewer)?;
     let limit = visibility.given().results(limit);
@@ -50,8 +51,8 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         }
         let Some(book) = book(&visibility, holder, shelf)? else { continue };
         if !visibility.is_agents() {
-            let path = book.path.as_ref().map(ToString::to_string).unwrap_or_default();
-            found.problems.extend(book.file.problems.iter().map(|problem| {
+            let path = &book.path;
+            found.problems.extend(book.problems.iter().map(|problem| {
                 let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
                 format!("{path}{line}: {}", problem.message)
             }));
@@ -62,7 +63,7 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
             EntryFileKind::Pending => viewer.workspace().entry_store().waiting(holder)?,
             EntryFileKind::Known | EntryFileKind::Archive => Vec::new(),
         };
-        let all = if shelf == EntryFileKind::Pending { waiting.as_slice() } else { book.entries() };
+        let all = if shelf == EntryFileKind::Pending { waiting.as_slice() } else { &book.entries };
         for entry in all {
             visibility.given().go_on()?;
             let is_meant = state_of(&entry.status) == status
@@ -95,8 +96,8 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         let holders = viewer.workspace().entry_store().holders().into_iter();
         found.agents = holders
             .filter_map(|holder| match holder {
-                MemoryHolder::Person => None,
-                MemoryHolder::Agent(slug) => Some(slug),
+                MemoryScope::Agent(slug) => Some(slug),
+                _ => None,
             })
             .collect();
     }
@@ -109,14 +110,14 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
 /// When a file cannot be read.
 pub(crate) fn count(viewer: &Viewer, slug: &str) -> Result<usize, RequestError> {
     let visibility = Visibility::of(viewer)?;
-    let Some(book) = book(&visibility, &MemoryHolder::Agent(slug.to_owned()), EntryFileKind::Known)? else {
+    let Some(book) = book(&visibility, &MemoryScope::Agent(slug.to_owned()), EntryFileKind::Known)? else {
         return Ok(0);
     };
     let now = viewer.at().as_millisecond();
-    Ok(book.entries().iter().filter(|entry| entry.counts_at(now) && visibility.sees_derived(&entry.sources)).count())
+    Ok(book.entries.iter().filter(|entry| entry.counts_at(now) && visibility.sees_derived(&entry.sources)).count())
 }
 
-pub(super) fn state_of(status: &EntryStatus) -> EntryState {
+fn state_of(status: &EntryStatus) -> EntryState {
     match status {
         EntryStatus::Pending => EntryState::Pending,
         EntryStatus::Active => EntryState::Active,
@@ -127,8 +128,7 @@ pub(super) fn state_of(status: &EntryStatus) -> EntryState {
 }
 
 /// An entry of a file.
-pub(super) fn view(holder: &MemoryHolder, book: &EntriesSnapshot, entry: &MemoryEntry) -> EntryView {
-    let path = book.path.as_ref().map_or("", |path| path.as_str());
+pub(super) fn view(holder: &MemoryScope, book: &EntriesSnapshot, entry: &MemoryEntry) -> EntryView {
     let (superseded_by, reason) = match &entry.status {
         EntryStatus::Superseded(id) => (Some(id.clone()), None),
         EntryStatus::Rejected(reason) => (None, Some(reason.clone())),
@@ -149,17 +149,17 @@ pub(super) fn view(holder: &MemoryHolder, book: &EntriesSnapshot, entry: &Memory
         reason,
         trust: entry.trust.word().to_owned(),
         agent: match holder {
-            MemoryHolder::Person => None,
-            MemoryHolder::Agent(slug) => Some(slug.clone()),
+            MemoryScope::Agent(slug) => Some(slug.clone()),
+            _ => None,
         },
-        citation: citation(path, entry.line_start as u32, entry.line_end as u32),
+        citation: citation(book.path.as_str(), entry.line_start as u32, entry.line_end as u32),
     }
 }
 
 /// A file of entries, where it is seen by itself: an agent sees it as it is in the index, and none of what waits.
-pub(super) fn book(
+fn book(
     visibility: &Visibility,
-    holder: &MemoryHolder,
+    holder: &MemoryScope,
     shelf: EntryFileKind,
 ) -> Result<Option<Arc<EntriesSnapshot>>, RequestError> {
     let entry_store = visibility.viewer().workspace().entry_store();
@@ -176,23 +176,22 @@ pub(super) fn book(
 pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
     let (workspace, mut found) = (owner.workspace(), Vec::new());
     for holder in workspace.entry_store().holders() {
-        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
+        for shelf in EntryFileKind::ALL {
             // One that cannot be read at all is told by the index.
             let Ok(book) = workspace.entry_store().book(&holder, shelf) else { continue };
-            let path = book.path.as_ref().map(ToString::to_string).unwrap_or_default();
-            let unclear = book.file.problems.iter().map(|problem| {
+            let unclear = book.problems.iter().map(|problem| {
                 let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
                 format!("{line}{}", problem.message)
             });
             let over = (shelf == EntryFileKind::Known).then(|| over_the_cap(workspace, &book)).flatten();
-            found.extend(unclear.chain(over).map(|reason| Skipped { path: path.clone(), reason }));
+            found.extend(unclear.chain(over).map(|reason| Skipped { path: book.path.to_string(), reason }));
         }
     }
     found
 }
 
 /// That a memory has more entries than may count, before some of them are moved.
-pub(super) fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
+fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
     let max = workspace.config().memory.max_entries;
     let active = book.active().count();
     let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;

@@ -1,19 +1,23 @@
 //! Adding entries, changing them and taking them away: what the person adds counts at once, what an agent adds waits, and the rest is the
-//! person's alone.
+//! person's alone, as is the queue of what waits: what it has, beside what is known, and what is decided.
 
+use super::read::view;
 use crate::access::request::{
-    MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, moment, note_path, tags, text, trust_of_place,
+    MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, limit, moment, note_path, tags, text,
+    trust_of_place,
 };
 use crate::access::rules::Scope;
-use crate::base::config::MemoryKind;
+use crate::base::config::{MemoryKind, MemoryScope};
+use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::memory::items::{EntryEdit, EntryProposal, EntryWriter, Evidence, Proposed, REMOVED, entries_path};
+use crate::memory::items::{Acceptance, EntriesSnapshot, EntryProposal, EntryWriter, Evidence, REMOVED, entries_path};
 use crate::serve::wire::{
     EntriesRewriteParams, EntriesRewritten, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams,
-    EntryRemoveParams,
+    EntryRemoveParams, EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote,
 };
 use crate::text::derive::entries::{
-    EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, one_line,
+    EntryEdit, EntryFileKind, EntryStatus, MAX_ENTRY_BYTES, MemoryEntry, TrustLevel, Verdict, made_id, one_line,
+    source_path,
 };
 use crate::text::derive::facts::Validity;
 use crate::text::note::Note;
@@ -70,7 +74,7 @@ fn trust_at_most(viewer: &Viewer, entry: &MemoryEntry, own: TrustLevel) -> Resul
 fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntry) -> Result<EntryAdded, RequestError> {
     let workspace = viewer.workspace();
     let holder = holder_named(viewer, params.agent.as_deref())?;
-    if let MemoryHolder::Agent(slug) = &holder
+    if let MemoryScope::Agent(slug) = &holder
         && workspace.agents().policy(slug).is_none()
     {
         return Err(RequestError::not_found(format!("there is no agent `{slug}`")));
@@ -105,20 +109,20 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     }
     edits.insert(0, EntryEdit::Add(entry));
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
-    let written = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
-    added.id = written.added.into_iter().next().unwrap_or_default();
+    let (written, names) = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
+    added.id = names.into_iter().next().unwrap_or_default();
     let max = workspace.config().memory.max_entries;
     let new = [added.id.clone()];
     let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
     added.archived = archived;
-    added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
+    added.checkpoint_ids = undone.iter().chain(&written).map(ToString::to_string).collect();
     settle(workspace, &holder, EntryFileKind::Known);
     Ok(added)
 }
 
 fn propose_as_agent(
     agent: &MemoryWriter,
-    holder: &MemoryHolder,
+    holder: &MemoryScope,
     entry: MemoryEntry,
 ) -> Result<EntryAdded, RequestError> {
     let workspace = agent.workspace();
@@ -137,7 +141,7 @@ fn propose_as_agent(
     let all = workspace.entry_store().propose(&writer, holder, proposals, &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
     let all = all.inspect_err(|_| agent.turn().rest())?;
-    if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
+    if let Some(tombstone) = all.forgotten.first() {
         forgotten.note(&format!("agent {}", agent.slug()), path.as_str(), true, *tombstone);
     }
     if all.checkpoints.is_empty() {
@@ -188,9 +192,9 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
     }
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     let change = EntryEdit::Change { was: before.clone(), now: Box::new(entry) };
-    let written = entry_store.change(&writer, &holder, shelf, &[change])?;
+    let (written, _) = entry_store.change(&writer, &holder, shelf, &[change])?;
     settle(workspace, &holder, shelf);
-    Ok(changed(&params.id, written.checkpoint))
+    Ok(changed(&params.id, written))
 }
 
 /// Takes an entry away, or sets it aside. What is taken away leaves a mark in the archive; taken away there as well, it is gone.
@@ -202,7 +206,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
     let holder = holder_named(owner, params.agent.as_deref())?;
     let entry_store = workspace.entry_store();
     let mut shelf = None;
-    for candidate in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
+    for candidate in EntryFileKind::ALL {
         // A shelf behind it need not be readable.
         if entry_store.book(&holder, candidate)?.get(&params.id).is_some() {
             shelf = Some(candidate);
@@ -223,7 +227,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
         }
         EntryFileKind::Archive => {
             let edits = [EntryEdit::Remove(params.id.clone())];
-            entry_store.change(&writer, &holder, shelf, &edits)?.checkpoint.into_iter().collect()
+            entry_store.change(&writer, &holder, shelf, &edits)?.0.into_iter().collect()
         }
     };
     if let Ok(path) = entries_path(&holder, shelf) {
@@ -250,8 +254,8 @@ pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<En
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
     let written = workspace.entry_store().rewrite(&writer, &holder, EntryFileKind::Known, &params.content)?;
     settle(workspace, &holder, EntryFileKind::Known);
-    let entries = workspace.entry_store().entries(&holder)?.entries().len();
-    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.checkpoint.map(|id| id.to_string()) })
+    let entries = workspace.entry_store().entries(&holder)?.entries.len();
+    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.map(|id| id.to_string()) })
 }
 
 fn absent(id: &str) -> RequestError {
@@ -272,26 +276,26 @@ const MAX_SOURCE_BYTES: usize = 1_000;
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
 /// Waits until the index has a file of entries as it is.
-pub(super) fn settle(workspace: &Workspace, holder: &MemoryHolder, shelf: EntryFileKind) {
+fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
     if let Ok(path) = entries_path(holder, shelf) {
         workspace.settled_in_time(&path);
     }
 }
 
 /// The memory of an agent, or the person's.
-pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryHolder, RequestError> {
-    let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryHolder::Person) };
+pub(super) fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryScope, RequestError> {
+    let Some(slug) = agent.filter(|slug| !slug.is_empty()) else { return Ok(MemoryScope::User) };
     if viewer.agent().is_some_and(|own| own != slug) {
         return Err(RequestError::forbidden("an agent can use only its own memory"));
     }
     if !is_folder_name(slug) {
         return Err(RequestError::invalid(format!("`agent` is {slug:?}, which is not an agent's folder")));
     }
-    Ok(MemoryHolder::Agent(slug.to_owned()))
+    Ok(MemoryScope::Agent(slug.to_owned()))
 }
 
 /// What an entry says, on one line, and whether secrets were taken out of it.
-pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
+fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
     let given = one_line(&text("text", given)?);
     if given.len() > MAX_TEXT_BYTES {
         return Err(RequestError::invalid(format!("`text` has {} bytes; it takes {MAX_TEXT_BYTES}", given.len())));
@@ -305,7 +309,7 @@ pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool),
     Ok((kept, redacted))
 }
 
-pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
+fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
     match given {
         Some(given) if !(0.0..=1.0).contains(&given) => {
             Err(RequestError::invalid(format!("`confidence` is {given}; it takes 0 to 1")))
@@ -315,14 +319,14 @@ pub(super) fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError
     }
 }
 
-pub(super) fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
+fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
     let some = |name: &str, text: Option<&str>| moment(name, text.filter(|text| !text.trim().is_empty()));
     let window = Validity { from: some("from", from)?, until: some("until", until)? };
     if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
 }
 
 /// Places in the vault: `notes/api.md#L12`.
-pub(super) fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
+fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
     if given.len() > MAX_SOURCES {
         return Err(RequestError::invalid(format!("`sources` has {} places; it takes {MAX_SOURCES}", given.len())));
     }
@@ -339,4 +343,178 @@ pub(super) fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
         if is_well { Ok(text.clone()) } else { Err(invalid()) }
     };
     given.iter().map(check).collect()
+}
+
+/// Maximum length of what is quoted of a source, in characters.
+const MAX_QUOTE_CHARS: usize = 1_000;
+/// Maximum number of decisions at a time.
+const MAX_DECISIONS: usize = 1_000;
+/// Maximum length of a reason.
+const MAX_REASON_CHARS: usize = 300;
+/// Proposals that are given when nobody says how many.
+const USUAL_PROPOSALS: usize = 100;
+
+/// The proposals that wait, each beside what is known.
+///
+/// # Errors
+/// When a parameter makes no sense, or a file cannot be read.
+pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView, RequestError> {
+    let most = limit(params.limit, USUAL_PROPOSALS)?;
+    let entry_store = owner.workspace().entry_store();
+    let holders = match params.agent.as_deref() {
+        Some(agent) => vec![holder_named(owner, Some(agent))?],
+        None => entry_store.holders(),
+    };
+    let asked = owner.workspace().forgotten().look()?;
+    let meaning = MeaningAlike::of(owner.workspace());
+    let rules = meaning.rules(owner.workspace(), &asked, &Scope::Everything);
+    let mut found = ReviewView::default();
+    for holder in &holders {
+        let (known, pending) = (entry_store.entries(holder)?, entry_store.pending(holder)?);
+        let active: Vec<&MemoryEntry> = known.active().collect();
+        for entry in entry_store.waiting(holder)? {
+            if params.source.as_deref().is_some_and(|source| !entry.source_paths().any(|path| path == source)) {
+                continue;
+            }
+            if found.proposals.len() == most {
+                found.more += 1;
+                continue;
+            }
+            found.proposals.push(proposal(owner, holder, &entry, (&known, &pending), rules.verdict(&entry, &active)));
+        }
+    }
+    found.degraded = meaning.degraded();
+    Ok(found)
+}
+
+fn proposal(
+    owner: &Owner,
+    holder: &MemoryScope,
+    entry: &MemoryEntry,
+    (known, pending): (&EntriesSnapshot, &EntriesSnapshot),
+    verdict: Verdict,
+) -> ProposalView {
+    let (word, id) = match verdict {
+        Verdict::New => ("new", None),
+        Verdict::Duplicate(id) => ("duplicate", Some(id)),
+        Verdict::Contradicts(id) => ("contradicts", Some(id)),
+        Verdict::Supersedes(id) => ("supersedes", Some(id)),
+    };
+    let other = id.and_then(|id| known.get(&id)).map(|entry| view(holder, known, entry));
+    let entry_view = view(holder, pending, entry);
+    let line = |entry: &EntryView| format!("[{}] {}", entry.kind.word(), entry.text);
+    let diff = other.iter().map(|known| format!("- {}", line(known))).chain([format!("+ {}", line(&entry_view))]);
+    ProposalView {
+        verdict: word.to_owned(),
+        diff: diff.collect(),
+        quotes: entry.sources.iter().map(|source| quote(owner, source)).collect(),
+        known: other,
+        entry: entry_view,
+    }
+}
+
+/// The lines that a source names.
+fn quote(owner: &Owner, source: &str) -> SourceQuote {
+    let lines = source.split_once('#').and_then(|(_, lines)| {
+        let line = |text: &str| text.strip_prefix('L').unwrap_or(text).parse::<usize>().ok().filter(|line| *line > 0);
+        match lines.split_once('-') {
+            Some((first, last)) => line(first).zip(line(last)),
+            None => line(lines).map(|line| (line, line)),
+        }
+    });
+    let text = VaultPath::new(source_path(source)).ok().and_then(|path| owner.workspace().source(&path).ok());
+    let text = text.and_then(|read| {
+        let (first, last) = lines?;
+        let lines: Vec<&str> = read.text.lines().skip(first - 1).take((last + 1).saturating_sub(first)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n").chars().take(MAX_QUOTE_CHARS).collect())
+    });
+    SourceQuote { citation: source.to_owned(), text }
+}
+
+/// What is decided about the proposals of one memory.
+#[derive(Default)]
+struct Decided {
+    accepts: Vec<Acceptance>,
+    rejects: Vec<(String, Vec<String>)>,
+}
+
+/// Accepts and rejects proposals. What makes no sense is refused before anything is written.
+///
+/// # Errors
+/// When a decision makes no sense, or a file cannot be changed.
+pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed, RequestError> {
+    if params.decisions.is_empty() || params.decisions.len() > MAX_DECISIONS {
+        let message = format!("`decisions` has {}; it takes 1 to {MAX_DECISIONS}", params.decisions.len());
+        return Err(RequestError::invalid(message));
+    }
+    let (workspace, entry_store) = (owner.workspace(), owner.workspace().entry_store());
+    let mut done = Reviewed { ok: true, ..Reviewed::default() };
+    let mut all: Vec<(MemoryScope, Decided)> = Vec::new();
+    for decision in &params.decisions {
+        let holder = holder_named(owner, decision.agent.as_deref())?;
+        let waiting = entry_store.waiting(&holder)?;
+        let ids: Vec<String> = match (&decision.id, &decision.all_of) {
+            (Some(id), None) if waiting.iter().any(|entry| entry.id == *id) => vec![id.clone()],
+            (Some(id), None) => {
+                done.absent.push(id.clone());
+                Vec::new()
+            }
+            (None, Some(source)) => {
+                let of = waiting.iter().filter(|entry| entry.source_paths().any(|path| path == source_path(source)));
+                of.map(|entry| entry.id.clone()).collect()
+            }
+            _ => return Err(RequestError::invalid("a decision takes `id`, or `all_of`")),
+        };
+        let reason = decision.reason.as_deref().unwrap_or_default();
+        if reason.chars().count() > MAX_REASON_CHARS {
+            return Err(RequestError::invalid(format!("`reason` takes up to {MAX_REASON_CHARS} characters")));
+        }
+        if (decision.text.is_some() || decision.supersedes.is_some()) && (decision.id.is_none() || !decision.accept) {
+            return Err(RequestError::invalid("`text` and `supersedes` need a single accepted proposal"));
+        }
+        if let Some(id) = &decision.supersedes
+            && entry_store.entries(&holder)?.get(id).is_none_or(|entry| entry.status != EntryStatus::Active)
+        {
+            return Err(RequestError::not_found(format!("there is no active entry `{id}`")));
+        }
+        let text = decision.text.as_deref().map(|text| entry_text(owner, text)).transpose()?.map(|(text, _)| text);
+        let at = all.iter().position(|(known, _)| *known == holder).unwrap_or_else(|| {
+            all.push((holder, Decided::default()));
+            all.len() - 1
+        });
+        let decided = &mut all[at].1;
+        if decision.accept {
+            decided.accepts.extend(ids.into_iter().map(|id| Acceptance {
+                id,
+                text: text.clone(),
+                supersedes: decision.supersedes.clone(),
+            }));
+        } else {
+            decided.rejects.push((reason.to_owned(), ids));
+        }
+    }
+    let asked = workspace.forgotten().look()?;
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, &Scope::Everything);
+    let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
+    for (holder, decided) in &all {
+        let mut undo = Vec::new();
+        if !decided.accepts.is_empty() {
+            undo = entry_store.accept(&writer, holder, &decided.accepts, &rules)?;
+            let accepted: Vec<String> = decided.accepts.iter().map(|choice| choice.id.clone()).collect();
+            let (max, usage) = (workspace.config().memory.max_entries, workspace.usage());
+            let (archived, more) = entry_store.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
+            done.accepted.extend(accepted);
+            done.archived.extend(archived);
+            undo.splice(0..0, more);
+        }
+        for (reason, ids) in decided.rejects.iter().filter(|(_, ids)| !ids.is_empty()) {
+            let reason = if reason.is_empty() { "not wanted" } else { reason };
+            undo.splice(0..0, entry_store.set_aside(&writer, holder, EntryFileKind::Pending, ids, Some(reason))?);
+            done.rejected.extend(ids.iter().cloned());
+        }
+        done.checkpoint_ids.splice(0..0, undo.iter().map(ToString::to_string));
+        settle(workspace, holder, EntryFileKind::Known);
+    }
+    Ok(done)
 }

@@ -10,13 +10,14 @@ use super::lane::{EXTRACTION, Extraction, TURNS, cut};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::base::fs::crash;
 use crate::access::rules::Scope;
+use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{Job, StateError};
 use crate::memory::generated_files::{FileMade, GeneratedError, known_summary};
-use crate::memory::items::{EntryProposal, EntryWriter, Evidence, Proposed};
+use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
 use crate::models::ChatModel;
-use crate::text::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{EntryStatus, MemoryEntry, TrustLevel};
 use crate::text::derive::extraction::{
     CheckedEntry, CheckedLine, EXTRACTION_PROPERTY, ShortSentence, Voice, check_short, short_prompt,
 };
@@ -49,7 +50,7 @@ pub(super) fn trust_of(note: &Note) -> TrustLevel {
 /// What was found, for a memory.
 pub(super) struct Proposals {
     /// Whose memory.
-    pub(super) holder: MemoryHolder,
+    pub(super) holder: MemoryScope,
     /// As whom it is written.
     pub(super) who: &'static str,
     /// What the person is told of what was left out.
@@ -63,7 +64,7 @@ pub(super) struct Proposals {
 pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[CheckedEntry]) -> Proposals {
     let source = |found: &CheckedEntry| vec![cited(path.as_str(), found.lines)];
     let proposals = found.iter().map(|found| proposal_of(found, source(found), trust)).collect();
-    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: Scope::Everything, proposals }
+    Proposals { holder: MemoryScope::User, who: WHO, into: path.to_string(), reach: Scope::Everything, proposals }
 }
 
 /// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is. Says whether what it was
@@ -92,16 +93,12 @@ pub(super) fn propose(
     let all = entry_store.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
-    let accepted = |outcome: &Proposed| if let Proposed::Accepted(id) = outcome { Some(id.clone()) } else { None };
-    let accepted: Vec<String> = all.outcomes.iter().filter_map(accepted).collect();
-    if !accepted.is_empty() {
+    if !all.accepted.is_empty() {
         let max = workspace.config().memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &accepted, max, workspace.usage())?;
+        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, workspace.usage())?;
     }
-    for outcome in &all.outcomes {
-        if let Proposed::Forgotten(tombstone) = outcome {
-            forgotten.note(who, &into, true, *tombstone);
-        }
+    for tombstone in all.forgotten {
+        forgotten.note(who, &into, true, tombstone);
     }
     Ok(true)
 }

@@ -18,13 +18,13 @@ use super::keep::{Proposals, proposal_of};
 use super::lane::{CHECK_INTERVAL, Extraction, cut};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
 use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Scope, Turn};
-use crate::base::config::MemoryKind;
+use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::fs::{FsError, crash};
 use crate::base::state::{Digest, Job, JobState, StateError};
 use crate::memory::trace_files::{TraceFile, TraceFiles};
 use crate::models::ChatModel;
 use crate::serve::wire::LibrarianView;
-use crate::text::derive::entries::{MemoryHolder, TrustLevel, trace_source};
+use crate::text::derive::entries::{TrustLevel, trace_source};
 use crate::text::derive::extraction::CheckedEntry;
 use crate::text::derive::token_estimate;
 use crate::text::note::turn_block;
@@ -167,7 +167,7 @@ impl Extraction {
         // By what is missing it must not see that it guessed right what it could not read.
         let owner = Owner::of(Request::new(Arc::clone(&self.workspace), Principal::Owner, Turn::default())).ok();
         Proposals {
-            holder: MemoryHolder::Agent(agent.to_owned()),
+            holder: MemoryScope::Agent(agent.to_owned()),
             who: LIBRARIAN,
             into: format!("agents/{agent}/"),
             reach: owner.and_then(|owner| owner.reach_of(agent)).unwrap_or(Scope::Everything),

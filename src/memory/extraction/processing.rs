@@ -304,9 +304,7 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
     for holder in workspace.entry_store().holders() {
-        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
-            paths.extend(entries_path(&holder, shelf).ok());
-        }
+        paths.extend(EntryFileKind::ALL.into_iter().filter_map(|shelf| entries_path(&holder, shelf).ok()));
     }
     let scope = owner.now()?;
     let is_one = |file: &&FileEntry| is_generated_place(&file.path) && !file.path.is_document();

@@ -1,6 +1,5 @@
 //! Facts, which have one right answer: look them up, as of any day, and set them.
 
-mod properties;
 mod read;
 mod write;
 

@@ -1,24 +1,27 @@
 //! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::properties::properties;
 use crate::access::request::{
     Budget, Edge, RequestError, Viewer, Visibility, limit, memory_scopes, parse, parse_last, rfc3339,
 };
 use crate::base::config::MemoryScope;
+use crate::base::path::folded;
+use crate::index::engine::FileEntry;
 use crate::memory::items::FactsSnapshot;
 use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, Validity, full_name, has_tag, read_value, split_name,
+    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, full_name, has_tag, inline_fields, read_value, split_name,
     windows,
 };
+use crate::text::derive::{Label, property_as_written, property_line};
+use crate::text::note::Note;
 
 /// Facts when nobody says how many.
 const FACTS: usize = 200;
@@ -70,21 +73,16 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         };
         books.push((scope, book));
     }
-    let winners = match first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
-        true => Some(winners(params, &visibility, &books)?),
-        false => None,
-    };
     if params.scope.as_deref() == Some("*") {
         let there = books.iter().filter(|(_, book)| book.is_some());
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
-    'scopes: for (place, (scope, book)) in books.iter().enumerate() {
+    'scopes: for (scope, book) in &books {
         let book = book.as_deref();
         let most = limit + taken.len();
         for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            let has_lost = winners.as_ref().and_then(|winners| winners.get(&name)).is_some_and(|won| *won != place);
-            if has_lost || first_wins && taken.contains(&name) {
+            if first_wins && taken.contains(&name) {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -95,28 +93,18 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
             taken.insert(name);
             view.facts.push(fact);
         }
+        if first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
+            // What has an answer here hides those of the next scopes, whatever its tags, and whenever it has changed.
+            let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
+            let moments = Moments { changed_since: None, ..moments };
+            let all = of_scope(&all, &moments, &visibility, (scope, book, usize::MAX), &mut Vec::new())?;
+            taken.extend(all.into_iter().map(|fact| (fact.namespace, fact.key)));
+        }
     }
     if let (true, Some(key)) = (view.facts.is_empty() && !view.cut, &params.key) {
         view.near = near(&visibility, key)?;
     }
     Ok(view)
-}
-
-/// Of each name that has an answer in some scope the place of the first that has: whatever its tags, and whenever it has changed.
-fn winners(
-    params: &FactsParams,
-    visibility: &Visibility,
-    books: &[(&MemoryScope, Option<Arc<FactsSnapshot>>)],
-) -> Result<HashMap<(String, String), usize>, RequestError> {
-    let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
-    let moments = Moments::of(&all, visibility.viewer().at())?;
-    let mut winners = HashMap::new();
-    for (place, (scope, book)) in books.iter().enumerate() {
-        for fact in of_scope(&all, &moments, visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
-            winners.entry((fact.namespace, fact.key)).or_insert(place);
-        }
-    }
-    Ok(winners)
 }
 
 /// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
@@ -190,14 +178,12 @@ impl<'a> FactQuestion<'a> {
         if let (Some(namespace), Some(key)) = (self.namespace, &params.key) {
             let known =
                 book.history.of(namespace, key).next().map(|change| (change.namespace.as_str(), change.key.as_str()));
-            let there = book.facts.get(namespace, key).map(|fact| (fact.namespace.as_str(), fact.key.as_str()));
+            let there = book.facts.get(namespace, key).map(Fact::name);
             return there.or(known).into_iter().collect();
         }
         let there: Vec<(&str, &str)> = match self.namespace {
-            Some(namespace) => {
-                book.facts.namespace(namespace).map(|fact| (fact.namespace.as_str(), fact.key.as_str())).collect()
-            }
-            None => book.facts.facts().map(|fact| (fact.namespace.as_str(), fact.key.as_str())).collect(),
+            Some(namespace) => book.facts.namespace(namespace).map(Fact::name).collect(),
+            None => book.facts.facts().map(Fact::name).collect(),
         };
         let needs_gone = self.moments.is_past || self.moments.changed_since.is_some() || params.history == Some(true);
         let known = needs_gone.then(|| book.history.names()).into_iter().flatten();
@@ -220,7 +206,7 @@ impl<'a> FactQuestion<'a> {
 
     /// What is to be said of a fact; nothing where it has no answer at that moment.
     fn answer(&self, namespace: &str, key: &str) -> Option<FactView> {
-        let Self { params, moments, name, book, .. } = self;
+        let Self { params, moments, book, .. } = self;
         let known =
             || book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.learned <= at));
         if let Some(since) = moments.changed_since {
@@ -239,16 +225,26 @@ impl<'a> FactQuestion<'a> {
                     Some(view) => view,
                     None if with_history || moments.changed_since.is_some() => {
                         let last = known().rfind(|change| change.kind.is_said());
-                        gone(name, book, (namespace, key), Some(last?))
+                        self.gone((namespace, key), Some(last?))
                     }
                     None => return None,
                 }
             }
             Some(fact) => match book.history.standing(fact, moments.as_of) {
-                Some(window) => of_standing(name, book, fact, &window, moments.as_of),
-                None => of_file(name, book, fact, moments.as_of),
+                // The file says what begins later, is over or was never true; until further notice, or until that begins, this is true.
+                Some(window) => {
+                    let is_to_come = fact.phase(moments.as_of) == Some(FactPhase::Future);
+                    let next = is_to_come.then(|| FactWindowView {
+                        value: fact.value.clone(),
+                        valid_from: fact.window.begin().map(rfc3339),
+                        valid_to: fact.window.end().map(rfc3339),
+                        retracted: false,
+                    });
+                    FactView { next, ..self.of_window((namespace, key), &window) }
+                }
+                None => self.of_file(fact),
             },
-            None => gone(name, book, (namespace, key), book.history.last_said(namespace, key)),
+            None => self.gone((namespace, key), book.history.last_said(namespace, key)),
         };
         let is_asked_for = match view.state {
             FactState::Current => true,
@@ -258,7 +254,8 @@ impl<'a> FactQuestion<'a> {
             FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
         };
         if with_history {
-            history(&mut view, book, moments.known_at);
+            view.history = known().map(change_view).collect();
+            view.windows = windows(known()).iter().map(window_view).collect();
         }
         is_asked_for.then_some(view)
     }
@@ -269,18 +266,79 @@ impl<'a> FactQuestion<'a> {
         (namespace, key): (&str, &str),
         known: impl Iterator<Item = &'h FactChange>,
     ) -> Option<FactView> {
-        let Self { moments, name, book, .. } = self;
+        let Self { moments, book, .. } = self;
         let windows = windows(known);
         if let Some(window) = windows.iter().find(|window| window.holds(moments.as_of)) {
-            return Some(of_window(name, book, (namespace, key), window));
+            return Some(self.of_window((namespace, key), window));
         }
         // A file whose changes nobody notes says by itself when it is true.
         if book.history.of(namespace, key).next().is_none() && moments.known_at.is_none() {
             let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
-            return Some(of_file(name, book, fact, moments.as_of));
+            return Some(self.of_file(fact));
         }
+        // It was over at that moment, or had not begun.
         let other = other_window(&windows, moments.as_of)?;
-        Some(of_other_window(name, book, (namespace, key), other, moments.as_of))
+        let is_over = other.until.is_some_and(|until| until <= moments.as_of);
+        let state = if is_over { FactState::Expired } else { FactState::Future };
+        Some(FactView { state, ..self.of_window((namespace, key), other) })
+    }
+
+    /// A fact as its file has it.
+    fn of_file(&self, fact: &Fact) -> FactView {
+        let known = self.book.history.of(&fact.namespace, &fact.key);
+        let is_it = |change: &&FactChange| change.kind.is_said() && change.new.as_deref() == Some(&fact.text);
+        let change = known.clone().rev().find(is_it);
+        let state = match fact.phase(self.moments.as_of) {
+            None => FactState::Retracted,
+            Some(FactPhase::Current) => FactState::Current,
+            Some(FactPhase::Expired) => FactState::Expired,
+            Some(FactPhase::Future) => FactState::Future,
+        };
+        let known = windows(known);
+        let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
+        let from = match fact.window.from {
+            Some(_) => fact.window.begin(),
+            None => window.and_then(|window| window.from),
+        };
+        FactView {
+            value: if fact.text.is_empty() { Value::Null } else { fact.value.clone() },
+            state,
+            valid_from: from.map(rfc3339),
+            valid_to: fact.window.end().map(rfc3339),
+            tags: fact.tags.clone(),
+            citation: line_citation(self.book, fact),
+            ..self.gone(fact.name(), change)
+        }
+    }
+
+    /// What was true of a fact in a window.
+    fn of_window(&self, (namespace, key): (&str, &str), window: &FactWindow<'_>) -> FactView {
+        let fact = self.book.facts.get(namespace, key);
+        FactView {
+            value: value(Some(window.text)),
+            state: FactState::Current,
+            valid_from: window.from.map(rfc3339),
+            valid_to: window.until.map(rfc3339),
+            tags: fact.map(|fact| fact.tags.clone()).unwrap_or_default(),
+            ..self.gone((namespace, key), Some(window.change))
+        }
+    }
+
+    /// A fact that has no value since a change.
+    fn gone(&self, (namespace, key): (&str, &str), change: Option<&FactChange>) -> FactView {
+        let is_retracted = change.is_some_and(|change| change.kind == FactChangeKind::Retracted);
+        FactView {
+            scope: self.name.to_owned(),
+            namespace: namespace.to_owned(),
+            key: key.to_owned(),
+            state: if is_retracted { FactState::Retracted } else { FactState::Unset },
+            learned: change.map(|change| rfc3339(change.learned)),
+            by: change.map(|change| change.by.clone()),
+            source: change.and_then(|change| change.source.clone()),
+            path: self.book.path.to_string(),
+            citation: self.book.path.to_string(),
+            ..FactView::default()
+        }
     }
 }
 
@@ -289,12 +347,9 @@ fn other_window<'w, 'h>(windows: &'w [FactWindow<'h>], at: i64) -> Option<&'w Fa
     let mut true_ones = windows.iter().filter(|window| !window.is_retracted);
     let over = true_ones.clone().rev().find(|window| window.until.is_some_and(|until| until <= at));
     // One that another value ended, or that was taken away, is not over by itself.
-    let over = over.filter(|window| window.change.kind.window().and_then(Validity::end) == window.until);
+    let over = over.filter(|window| window.change.window.end() == window.until);
     over.or_else(|| {
-        true_ones.find(|window| {
-            let says_from = window.change.kind.window().is_some_and(|said| said.from.is_some());
-            says_from && window.from.is_some_and(|from| at < from)
-        })
+        true_ones.find(|window| window.change.window.from.is_some() && window.from.is_some_and(|from| at < from))
     })
 }
 
@@ -416,39 +471,9 @@ fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<Facts
     Ok(is_seen.then(|| if sees_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
 }
 
-/// The name of a fact within a scope.
-type Name<'a> = (&'a str, &'a str);
-
 /// A value as written, read.
 fn value(text: Option<&str>) -> Value {
     text.map_or(Value::Null, |text| read_value(text).unwrap_or_else(|_| Value::String(text.to_owned())))
-}
-
-/// A fact as its file has it at a moment.
-fn of_file(scope: &str, book: &FactsSnapshot, fact: &Fact, at: i64) -> FactView {
-    let known = book.history.of(&fact.namespace, &fact.key);
-    let change = known
-        .rev()
-        .find(|change| change.kind.is_said() && change.kind.value().is_some_and(|(text, _)| text == fact.text));
-    let state = match fact.phase(at) {
-        None => FactState::Retracted,
-        Some(FactPhase::Current) => FactState::Current,
-        Some(FactPhase::Expired) => FactState::Expired,
-        Some(FactPhase::Future) => FactState::Future,
-    };
-    let known = windows(book.history.of(&fact.namespace, &fact.key));
-    let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
-    let said = fact.window.from.as_ref().and_then(|from| from.ms);
-    let from = if fact.window.from.is_some() { said } else { window.and_then(|window| window.from) };
-    FactView {
-        value: if fact.text.is_empty() { Value::Null } else { fact.value.clone() },
-        state,
-        valid_from: from.map(rfc3339),
-        valid_to: fact.window.end().map(rfc3339),
-        tags: fact.tags.clone(),
-        citation: line_citation(book, fact),
-        ..gone(scope, book, (&fact.namespace, &fact.key), change)
-    }
 }
 
 /// Where a fact stands.
@@ -456,81 +481,22 @@ fn line_citation(book: &FactsSnapshot, fact: &Fact) -> String {
     citation(book.path.as_str(), fact.line as u32, fact.line as u32)
 }
 
-/// What was true of a fact in a window.
-fn of_window(scope: &str, book: &FactsSnapshot, name: Name<'_>, window: &FactWindow<'_>) -> FactView {
-    let fact = book.facts.get(name.0, name.1);
-    FactView {
-        value: value(Some(window.text)),
-        state: FactState::Current,
-        valid_from: window.from.map(rfc3339),
-        valid_to: window.until.map(rfc3339),
-        tags: fact.map(|fact| fact.tags.clone()).unwrap_or_default(),
-        ..gone(scope, book, name, Some(window.change))
-    }
-}
-
-/// A fact of which the file says what begins later, is over or was never true, and what is true of it until further notice, or until that
-/// begins.
-fn of_standing(scope: &str, book: &FactsSnapshot, fact: &Fact, window: &FactWindow<'_>, at: i64) -> FactView {
-    let is_to_come = fact.phase(at) == Some(FactPhase::Future);
-    let next = is_to_come.then(|| FactWindowView {
-        value: fact.value.clone(),
-        valid_from: fact.window.from.as_ref().and_then(|from| from.ms).map(rfc3339),
-        valid_to: fact.window.end().map(rfc3339),
-        retracted: false,
-    });
-    FactView { next, ..of_window(scope, book, (&fact.namespace, &fact.key), window) }
-}
-
-/// What had been true of a fact in a window that was over at a moment, or was to be true in one that had not begun.
-fn of_other_window(scope: &str, book: &FactsSnapshot, name: Name<'_>, window: &FactWindow<'_>, at: i64) -> FactView {
-    let is_over = window.until.is_some_and(|until| until <= at);
-    let state = if is_over { FactState::Expired } else { FactState::Future };
-    FactView { state, ..of_window(scope, book, name, window) }
-}
-
-/// A fact that has no value since a change.
-fn gone(scope: &str, book: &FactsSnapshot, (namespace, key): Name<'_>, change: Option<&FactChange>) -> FactView {
-    let is_retracted = change.is_some_and(|change| change.kind == FactChangeKind::Retracted);
-    FactView {
-        scope: scope.to_owned(),
-        namespace: namespace.to_owned(),
-        key: key.to_owned(),
-        state: if is_retracted { FactState::Retracted } else { FactState::Unset },
-        learned: change.map(|change| rfc3339(change.learned)),
-        by: change.map(|change| change.by.clone()),
-        source: change.and_then(|change| change.source.clone()),
-        path: book.path.to_string(),
-        citation: book.path.to_string(),
-        ..FactView::default()
-    }
-}
-
-/// The changes of a fact, and what was true when by those that were known.
-fn history(view: &mut FactView, book: &FactsSnapshot, known_at: Option<i64>) {
-    let changes = book.history.of(&view.namespace, &view.key);
-    let known: Vec<&FactChange> = changes.filter(|change| known_at.is_none_or(|at| change.learned <= at)).collect();
-    view.history = known.iter().map(|change| change_view(change)).collect();
-    view.windows = windows(known.into_iter()).iter().map(window_view).collect();
-}
-
 fn change_view(change: &FactChange) -> FactChangeView {
-    let (new, window) = (change.kind.value(), change.kind.window());
     let name = match change.kind {
-        FactChangeKind::Set { .. } => "set",
-        FactChangeKind::Corrected { .. } => "corrected",
-        FactChangeKind::Was { .. } => "was",
+        FactChangeKind::Set => "set",
+        FactChangeKind::Corrected => "corrected",
+        FactChangeKind::Was => "was",
         FactChangeKind::Unset => "unset",
         FactChangeKind::Retracted => "retracted",
-        FactChangeKind::WasNot { .. } => "was-not",
+        FactChangeKind::WasNot => "was-not",
     };
     FactChangeView {
         learned: rfc3339(change.learned),
         change: name.to_owned(),
         old: value(change.old.as_deref()),
-        new: value(new.map(|(text, _)| text)),
-        from: window.and_then(|window| window.from.as_ref()).map(|from| from.text.clone()),
-        until: window.and_then(|window| window.until.as_ref()).map(|until| until.text.clone()),
+        new: value(change.new.as_deref()),
+        from: change.window.from.as_ref().map(|from| from.text.clone()),
+        until: change.window.until.as_ref().map(|until| until.text.clone()),
         by: change.by.clone(),
         source: change.source.clone(),
         id: change.id.clone(),
@@ -543,6 +509,118 @@ fn window_view(window: &FactWindow<'_>) -> FactWindowView {
         valid_from: window.from.map(rfc3339),
         valid_to: window.until.map(rfc3339),
         retracted: window.is_retracted,
+    }
+}
+
+/// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
+/// those of all notes with a key. About so many are given at most: notes are read for their lines.
+fn properties(
+    visibility: &Visibility,
+    scope: &MemoryScope,
+    params: &FactsParams,
+    most: usize,
+) -> Result<Vec<FactView>, RequestError> {
+    let mut found = Vec::new();
+    // They have no tags of their own, and nobody has noted when they were others.
+    if params.tag.is_some() || params.changed_since.is_some() {
+        return Ok(found);
+    }
+    let given = visibility.given();
+    let config = given.workspace().config();
+    let part = scope.part(&config.collections);
+    let files = meant(visibility, params);
+    for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {
+        given.go_on()?;
+        of_note(visibility, file, params.key.as_deref(), &mut found)?;
+        if let Some(prefix) = &params.prefix {
+            found.retain(|fact| full_name(&fact.namespace, &fact.key).starts_with(prefix.as_str()));
+        }
+        if found.len() > most {
+            break;
+        }
+    }
+    found.iter_mut().for_each(|fact| fact.scope = scope.to_string());
+    Ok(found)
+}
+
+/// The notes that are asked for, as far as they are seen, in the order of their paths.
+fn meant(visibility: &Visibility, params: &FactsParams) -> Vec<Arc<FileEntry>> {
+    let given = visibility.given();
+    let files = given.reader().files();
+    let labelled = |labels: &[Option<Label>]| {
+        let labels = labels.iter().flatten();
+        let ids: BTreeSet<u32> =
+            labels.flat_map(|label| files.facets().labelled(*label).iter().collect::<Vec<_>>()).collect();
+        let found = ids.into_iter().filter_map(|id| files.get(id)).filter(|file| given.has(file));
+        let mut found: Vec<Arc<FileEntry>> = found.map(Arc::clone).collect();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found
+    };
+    match (&params.namespace, &params.key) {
+        (Some(namespace), _) => {
+            let wanted = folded(namespace);
+            let name = namespace.rsplit('/').next().unwrap_or(namespace);
+            let mut found = labelled(&[Label::of_name(name)]);
+            found.retain(|file| folded(stem(file)) == wanted);
+            // Of two whose names differ in case alone the one that was typed is meant.
+            let exact = found.iter().position(|file| stem(file) == namespace).unwrap_or_default();
+            found.into_iter().skip(exact).take(1).collect()
+        }
+        (None, Some(key)) => labelled(&[Some(Label::of_property(key, None)), Some(Label::of_field(key))]),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What a note says of itself, or of that what has a key; each with its line, where that is plain to see.
+fn of_note(
+    visibility: &Visibility,
+    file: &FileEntry,
+    key: Option<&str>,
+    found: &mut Vec<FactView>,
+) -> Result<(), RequestError> {
+    let given = visibility.given();
+    let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
+    // What an agent is told is what was indexed.
+    let source = given.workspace().source(&file.path).ok();
+    let source = source.filter(|source| !given.is_agents() || source.stamp == file.stamp);
+    let at = |line: Option<usize>| match line {
+        Some(line) => citation(file.path.as_str(), line as u32, line as u32),
+        None => file.path.to_string(),
+    };
+    let metadata = given.reader().metadata(file.id).map_err(|error| given.workspace().damaged(error))?;
+    let metadata: Value = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok()).unwrap_or_default();
+    for (name, value) in metadata.as_object().into_iter().flatten() {
+        if !value.is_null() && is_wanted(name) {
+            let text = source.as_ref().map(|source| &*source.text);
+            let line = text.and_then(|text| property_line(text, name));
+            let value = property_as_written(text, name, value);
+            found.push(FactView { citation: at(line), ..view(file, name, value) });
+        }
+    }
+    if let Some(source) = source.filter(|source| source.text.contains("::")) {
+        let note = Note::of(&file.path, &source.text);
+        for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
+            let value = read_value(&field.text).unwrap_or_else(|_| Value::String(field.text.clone()));
+            found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
+        }
+    }
+    Ok(())
+}
+
+fn stem(file: &FileEntry) -> &str {
+    let path = file.path.as_str();
+    path.rsplit_once('.').map_or(path, |(stem, _)| stem)
+}
+
+fn view(file: &FileEntry, key: &str, value: Value) -> FactView {
+    FactView {
+        namespace: stem(file).to_owned(),
+        key: key.to_owned(),
+        value,
+        learned: Some(rfc3339(file.updated_ms)),
+        path: file.path.to_string(),
+        citation: file.path.to_string(),
+        ..FactView::default()
     }
 }
 

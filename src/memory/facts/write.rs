@@ -8,9 +8,11 @@ use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::memory::items::{FactEdit, FactWriter, ItemError};
+use crate::memory::items::{FactWriter, ItemError};
 use crate::serve::wire::{FactNameParams, FactRetractParams, FactSetParams, FactWrittenView};
-use crate::text::derive::facts::{MAX_VALUE_BYTES, NewFact, Validity, full_name, is_key, is_namespace, written_value};
+use crate::text::derive::facts::{
+    FactEdit, MAX_VALUE_BYTES, NewFact, Validity, full_name, is_key, is_namespace, written_value,
+};
 use crate::text::note::Note;
 use crate::vault::disk::{Act, Action};
 use crate::vault::forgotten::{ANY_SCOPE, FactToWrite};

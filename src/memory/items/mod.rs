@@ -8,8 +8,7 @@ mod facts;
 mod store;
 
 pub(crate) use entries::{
-    Acceptance, EntriesSnapshot, EntryEdit, EntryProposal, EntryStore, EntryWriter, Evidence, ProposeRules, Proposed,
-    REMOVED, entries_path,
+    Acceptance, EntriesSnapshot, EntryProposal, EntryStore, EntryWriter, Evidence, ProposeRules, REMOVED, entries_path,
 };
-pub(crate) use facts::{FactEdit, FactStore, FactWriter, FactsParts, FactsSeen, FactsSnapshot};
+pub(crate) use facts::{FactStore, FactWriter, FactsParts, FactsSeen, FactsSnapshot};
 pub(crate) use store::ItemError;

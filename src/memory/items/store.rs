@@ -14,11 +14,8 @@ use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, 
 /// A file that changed so short before it was read may change again without another stamp.
 const CLOCK_STEP_NS: i64 = 50_000_000;
 
-/// A file of items, as it was read.
-pub(super) trait ItemSnapshot {
-    /// The files that it was read of.
-    fn stamps(&self) -> &ReadStamps;
-}
+/// Files, each as it was read, and what it was read of.
+type ReadFiles<S> = HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>;
 
 /// Files of items of one kind.
 #[derive(Debug)]
@@ -27,11 +24,11 @@ pub(super) struct ItemStore<S> {
     pub(super) root: PathBuf,
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
-    known: Mutex<HashMap<VaultPath, Arc<S>>>,
+    known: Mutex<ReadFiles<S>>,
     changing: Mutex<()>,
 }
 
-impl<S: ItemSnapshot> ItemStore<S> {
+impl<S> ItemStore<S> {
     /// The files of the vault at `root`.
     pub(super) fn new(root: PathBuf, max_file_bytes: u64) -> Self {
         Self { root, max_file_bytes, known: Mutex::default(), changing: Mutex::default() }
@@ -41,20 +38,23 @@ impl<S: ItemSnapshot> ItemStore<S> {
     pub(super) fn get(
         &self,
         path: &VaultPath,
-        read: impl FnOnce(Option<&S>) -> Result<S, ItemError>,
+        read: impl FnOnce(Option<&S>, &mut ReadStamps) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
         let known = self.known().get(path).cloned();
-        if let Some(known) = known.as_ref().filter(|known| known.stamps().are_as_on_disk()) {
+        if let Some((known, stamps)) = &known
+            && stamps.are_as_on_disk()
+        {
             return Ok(Arc::clone(known));
         }
-        let now = Arc::new(read(known.as_deref())?);
-        self.known().insert(path.clone(), Arc::clone(&now));
+        let mut stamps = ReadStamps::now();
+        let now = Arc::new(read(known.as_ref().map(|(known, _)| &**known), &mut stamps)?);
+        self.known().insert(path.clone(), (Arc::clone(&now), Arc::new(stamps)));
         Ok(now)
     }
 
-    /// A file as it was written just now.
+    /// A file as it was written just now; who asks next reads it.
     pub(super) fn put(&self, path: &VaultPath, written: Arc<S>) {
-        self.known().insert(path.clone(), written);
+        self.known().insert(path.clone(), (written, Arc::default()));
     }
 
     /// Nothing of a file is known any more.
@@ -62,7 +62,7 @@ impl<S: ItemSnapshot> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<S>>> {
+    fn known(&self) -> MutexGuard<'_, ReadFiles<S>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -117,6 +117,13 @@ impl ReadStamps {
         };
         !self.files.is_empty() && self.files.iter().all(is_same)
     }
+}
+
+/// The names of what is in a folder of the vault, but for hidden ones.
+pub(super) fn names_in(root: &Path, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| !name.starts_with('.')).collect()
 }
 
 /// The stamp of what is at a place.

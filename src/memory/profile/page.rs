@@ -14,9 +14,8 @@ use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::generated_files::{self, GeneratedError, GeneratedFile};
-use crate::memory::items::entries_path;
 use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserView};
-use crate::text::derive::entries::{EntryFileKind, MemoryEntry, MemoryHolder, TrustLevel};
+use crate::text::derive::entries::{MemoryEntry, TrustLevel};
 use crate::text::derive::facts::{Fact, full_name};
 use crate::text::derive::generated::listed_bytes;
 use crate::text::derive::{USER_FILE, UserPage, token_estimate};
@@ -80,18 +79,17 @@ impl ProfilePage {
 
 /// What says who the person is: entries are trusted no more than what they were learned from.
 fn of_person(workspace: &Workspace) -> Result<Vec<Contribution>, RequestError> {
-    let known = workspace.entry_store().entries(&MemoryHolder::Person)?;
-    let entries_path = entries_path(&MemoryHolder::Person, EntryFileKind::Known)?;
+    let known = workspace.entry_store().entries(&MemoryScope::User)?;
     let facts = workspace.fact_store().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
-    let mut entries = known.entries().to_vec();
+    let mut entries = known.entries.clone();
     if let Some(snapshot) = workspace.shared().snapshot() {
         for entry in &mut entries {
             let of_sources = entry.sources.iter().map(|place| trust_of_place(snapshot.files(), place));
             entry.trust = of_sources.fold(entry.trust, Ord::min);
         }
     }
-    Ok(contributions((&entries, entries_path.as_str()), (facts.true_at(now), facts.path.as_str()), now))
+    Ok(contributions((&entries, known.path.as_str()), (facts.true_at(now), facts.path.as_str()), now))
 }
 
 /// Makes the profile anew, whether it is time or not.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use super::chunk::turn_start;
 use super::code::code;
-use super::machinery::{THOUGHTS, is_machine, said_lines_within};
+use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
 
 /// By which names the person goes in conversations, whatever they are called.
@@ -176,7 +176,7 @@ impl<'t> TurnText<'t> {
 
     /// What somebody said of it, each line with its place, from 0, where it begins between this tag, if between one.
     fn said(&self, tag: Option<&str>) -> Vec<(usize, String)> {
-        if is_machine(self.speaker) { Vec::new() } else { said_lines_within(tag, self.lines.iter().copied()) }
+        if is_machine(self.speaker) { Vec::new() } else { said_lines(tag, self.lines.iter().copied()) }
     }
 
     fn may_have_tags(&self) -> bool {

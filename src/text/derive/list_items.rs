@@ -175,9 +175,18 @@ pub(super) fn without_conflict_marks(source: &str) -> (std::borrow::Cow<'_, str>
     (blanked.collect::<String>().into(), true)
 }
 
-/// A text with another one in a place.
-pub(super) fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
-    format!("{}{with}{}", &source[..range.start], &source[range.end..])
+/// A text with others in some places; of places that lie in one another the outer one counts.
+pub(super) fn with_parts(source: &str, mut parts: Vec<(Range<usize>, String)>) -> String {
+    parts.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let (mut text, mut at) = (String::with_capacity(source.len()), 0);
+    for (range, with) in parts {
+        if range.start >= at {
+            text += &source[at..range.start];
+            text += &with;
+        }
+        at = at.max(range.end);
+    }
+    text + &source[at..]
 }
 
 /// How the lines of a text end.
@@ -185,13 +194,13 @@ pub(super) fn line_ending(source: &str) -> &'static str {
     if source.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// A text with more items after one and all below it, indented as that is.
-pub(super) fn added_after(source: &str, item: &Range<usize>, lines: &[String]) -> String {
+/// Where more items come after one and all below it, and their text, indented as that is.
+pub(super) fn added_after(source: &str, item: &Range<usize>, lines: &[String]) -> (Range<usize>, String) {
     let (at, end) = (item_end(source, item), line_ending(source));
     let before = if source[..at].ends_with('\n') { "" } else { end };
     let indentation: String = source[item.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let lines: String = lines.iter().map(|line| format!("{indentation}{line}{end}")).collect();
-    replaced(source, at..at, &format!("{before}{lines}"))
+    (at..at, format!("{before}{lines}"))
 }
 
 /// The lines of an item; `None` where something stands below it, that would stand below another.

@@ -48,17 +48,10 @@ pub(crate) fn is_machine(speaker: &str) -> bool {
 }
 
 /// The lines of a turn that somebody said, each with its place among all, from 0, and what is left of it: without what stands between tags
-/// or fences, and the like. What is opened and never closed goes on to the end. None of a turn that a program made.
-pub(super) fn said_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Vec<(usize, String)> {
-    said_lines_within(None, lines)
-}
-
-/// The same of a turn that begins between tags of this name, which were opened before.
-pub(super) fn said_lines_within<'t>(
-    tag: Option<&str>,
-    lines: impl IntoIterator<Item = &'t str>,
-) -> Vec<(usize, String)> {
-    let mut within = Within::of(tag);
+/// or fences, and the like. What is opened and never closed goes on to the end; the turn itself may begin between tags of the name `tag`,
+/// which were opened before. None of a turn that a program made.
+pub(super) fn said_lines<'t>(tag: Option<&str>, lines: impl IntoIterator<Item = &'t str>) -> Vec<(usize, String)> {
+    let mut within = tag.map_or(Within::Speech, |name| Within::Tag(name.to_owned()));
     let said = |(at, line)| Some((at, within.next(line)?));
     let left: Vec<(usize, String)> = lines.into_iter().enumerate().filter_map(said).collect();
     let first =
@@ -69,7 +62,7 @@ pub(super) fn said_lines_within<'t>(
 
 /// What is left of a text when what programs put into it is taken out; empty where that was all.
 pub(crate) fn said_text(text: &str) -> String {
-    said_lines(text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+    said_lines(None, text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
 }
 
 /// The same, as it was written where programs put nothing into it.
@@ -107,11 +100,6 @@ enum Within {
 }
 
 impl Within {
-    /// At the beginning of a turn: between tags of this name, if of one.
-    fn of(tag: Option<&str>) -> Self {
-        tag.map_or(Self::Speech, |name| Self::Tag(name.to_owned()))
-    }
-
     /// What is left of the next line; `None` where all of it is the machinery's.
     fn next(&mut self, line: &str) -> Option<String> {
         let is_pause = matches!(self, Self::Speech) && line.trim().is_empty();
@@ -229,7 +217,7 @@ mod tests {
     use super::*;
 
     fn left(text: &str) -> Option<String> {
-        let lines: Vec<String> = said_lines(text.lines()).into_iter().map(|(_, text)| text).collect();
+        let lines: Vec<String> = said_lines(None, text.lines()).into_iter().map(|(_, text)| text).collect();
         (!lines.is_empty()).then(|| lines.join("|"))
     }
 

@@ -107,12 +107,13 @@ fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&Me
     let entry_store = workspace.entry_store();
     let mut found = Vec::new();
     for holder in entry_store.holders() {
-        for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
+        for shelf in EntryFileKind::ALL {
             // A file that cannot be read says so where it is asked for.
             let Ok(book) = entry_store.book(&holder, shelf) else { continue };
-            let Some(file) = book.path.as_ref().filter(|file| Some(*file) != but) else { continue };
-            let meant = book.entries().iter().filter(|entry| is_meant(entry));
-            found.extend(meant.map(|entry| format!("{file}#^{}", entry.id)));
+            if Some(&book.path) != but {
+                let meant = book.entries.iter().filter(|entry| is_meant(entry));
+                found.extend(meant.map(|entry| format!("{}#^{}", book.path, entry.id)));
+            }
         }
     }
     found

@@ -10,9 +10,9 @@ use crate::access::request::{ErrorKind, Owner, RequestError, no_chunk, note_path
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
-use crate::memory::items::{EntryEdit, EntryWriter, FactsSnapshot, ItemError};
+use crate::memory::items::{EntryWriter, FactsSnapshot, ItemError};
 use crate::serve::wire::ForgetParams;
-use crate::text::derive::entries::{EntriesFile, EntryFileKind, MemoryEntry, shelf_of};
+use crate::text::derive::entries::{EntriesFile, EntryEdit, EntryFileKind, MemoryEntry, shelf_of};
 use crate::text::derive::facts::{Fact, FactChange, FactsFile, FactsHistory, full_name, split_name};
 use crate::text::derive::generated::GeneratedNote;
 use crate::text::derive::{ChunkId, Remainder, RemoveError, chunk, plain, without_chunk, without_lines};
@@ -239,7 +239,7 @@ impl Removal {
             let is_meant =
                 |change: &&FactChange| change.source.as_deref().is_some_and(|source| is_of(source, of, of_lines));
             let meant = book.history.of(&namespace, key).filter(is_meant);
-            let meant: BTreeSet<&str> = meant.filter_map(|change| change.kind.value()).map(|(text, _)| text).collect();
+            let meant: BTreeSet<&str> = meant.filter_map(|change| change.new.as_deref()).collect();
             let now = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
             if now.is_none_or(|now| !meant.contains(now)) {
                 if !purge {
@@ -368,7 +368,7 @@ impl Removal {
         let mut edits = vec![EntryEdit::Remove(entry.id.clone())];
         // Nor is the list of sources to name what goes.
         edits.extend(entry.source_paths().filter(|_| purge).map(|path| EntryEdit::Unlist(path.to_owned())));
-        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.checkpoint)
+        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.0)
     }
 }
 
@@ -450,7 +450,7 @@ impl RemovedFacts {
             values.insert((namespace.to_owned(), key.to_owned(), text));
         };
         for fact in FactsFile::read(before).facts() {
-            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let (namespace, key) = fact.name();
             let stays = left.get(namespace, key);
             let goes = |text: &String| stays.is_none_or(|left| left.text != *text && !left.retracted.contains(text));
             said_by(fact).filter(goes).for_each(|text| add(namespace, key, text));
@@ -503,8 +503,7 @@ fn said_by(fact: &Fact) -> impl Iterator<Item = String> {
 /// What a fact ever was, by its history.
 fn ever(book: &FactsSnapshot, namespace: &str, key: &str) -> impl Iterator<Item = String> {
     let changes = book.history.of(namespace, key);
-    changes
-        .flat_map(|change| change.old.clone().into_iter().chain(change.kind.value().map(|(text, _)| text.to_owned())))
+    changes.flat_map(|change| change.old.iter().chain(&change.new).cloned())
 }
 
 /// Whether a note's frontmatter has a title that is words of what was removed.

@@ -3,25 +3,26 @@
 mod propose;
 #[cfg(test)]
 mod tests;
-mod write;
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blake3::Hash;
-pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, Proposed, REMOVED};
-pub(crate) use write::{EntryEdit, EntryWriter};
+pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, REMOVED};
 
 use super::ItemError;
-use super::store::{ItemSnapshot, ItemStore, ReadStamps, source};
+use super::store::{ItemStore, edit, names_in, source};
+use crate::base::config::MemoryScope;
+use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::state::UsageTable;
-use crate::text::derive::chunk;
 use crate::text::derive::entries::{
-    EntriesFile, EntryFileKind, EntryStatus, MemoryEntry, MemoryHolder, entry_key, shelf_name,
+    EntriesFile, EntryEdit, EntryFileKind, EntryStatus, MemoryEntry, edited, entry_key, lost_entries, with_sources,
 };
-use crate::text::note::Note;
-use crate::vault::disk::{Action, CheckpointId, Files, Stamp, read};
+use crate::text::derive::{ItemEditError, chunk};
+use crate::text::note::{Note, with_property};
+use crate::vault::disk::{Act, Action, CheckpointId, Files, NoteEdit, Stamp, read};
 
 /// The entries of a vault.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl EntryStore {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(crate) fn entries(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
+    pub(crate) fn entries(&self, holder: &MemoryScope) -> Result<Arc<EntriesSnapshot>, ItemError> {
         self.book(holder, EntryFileKind::Known)
     }
 
@@ -49,7 +50,7 @@ impl EntryStore {
     ///
     /// # Errors
     /// As [`EntryStore::entries`].
-    pub(crate) fn pending(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
+    pub(crate) fn pending(&self, holder: &MemoryScope) -> Result<Arc<EntriesSnapshot>, ItemError> {
         self.book(holder, EntryFileKind::Pending)
     }
 
@@ -57,7 +58,7 @@ impl EntryStore {
     ///
     /// # Errors
     /// As [`EntryStore::entries`].
-    pub(crate) fn archive(&self, holder: &MemoryHolder) -> Result<Arc<EntriesSnapshot>, ItemError> {
+    pub(crate) fn archive(&self, holder: &MemoryScope) -> Result<Arc<EntriesSnapshot>, ItemError> {
         self.book(holder, EntryFileKind::Archive)
     }
 
@@ -65,91 +66,135 @@ impl EntryStore {
     ///
     /// # Errors
     /// As [`EntryStore::entries`].
-    pub(crate) fn book(&self, holder: &MemoryHolder, shelf: EntryFileKind) -> Result<Arc<EntriesSnapshot>, ItemError> {
+    pub(crate) fn book(&self, holder: &MemoryScope, shelf: EntryFileKind) -> Result<Arc<EntriesSnapshot>, ItemError> {
         let path = entries_path(holder, shelf)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| EntriesSnapshot::read(root, &path, shelf, *max_file_bytes, known))
+        self.store.get(&path, |known, stamps| {
+            let source = source(root, &path, *max_file_bytes)?;
+            let hash = source.as_ref().map(|source| source.hash);
+            let file = match known.filter(|known| known.hash == hash) {
+                Some(known) => known.file.clone(),
+                None => source.as_ref().map(|source| EntriesFile::read(&source.text, shelf)).unwrap_or_default(),
+            };
+            let stamp = source.map(|source| source.stamp);
+            stamps.add(path.on_disk(root), stamp);
+            Ok(EntriesSnapshot { path: path.clone(), file, stamp, hash })
+        })
     }
 
     fn one_proposes(&self) -> MutexGuard<'_, ()> {
         self.proposing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The memories that have a file of entries.
-    pub(crate) fn holders(&self) -> Vec<MemoryHolder> {
-        let entries = std::fs::read_dir(self.store.root.join("agents")).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut slugs: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    /// The memories that have a file of entries: the person's first.
+    pub(crate) fn holders(&self) -> Vec<MemoryScope> {
+        let mut slugs = names_in(&self.store.root, "agents");
         slugs.sort_unstable();
-        let holders = std::iter::once(MemoryHolder::Person).chain(slugs.into_iter().map(MemoryHolder::Agent));
-        let has_any = |holder: &MemoryHolder| {
-            [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive]
-                .into_iter()
-                .any(|shelf| entries_path(holder, shelf).is_ok_and(|path| path.on_disk(&self.store.root).is_file()))
+        let holders = std::iter::once(MemoryScope::User).chain(slugs.into_iter().map(MemoryScope::Agent));
+        let is_there = |path: VaultPath| path.on_disk(&self.store.root).is_file();
+        let has_any = |holder: &MemoryScope| {
+            EntryFileKind::ALL.into_iter().any(|shelf| entries_path(holder, shelf).is_ok_and(is_there))
         };
         holders.filter(has_any).collect()
     }
+
+    /// Makes changes to one file, all or none of them; gives what undoes that, and the names of what was added, in the order of the edits.
+    ///
+    /// # Errors
+    /// When the file cannot be changed so, a program would drop too much, or the disk refuses.
+    pub(crate) fn change(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryScope,
+        shelf: EntryFileKind,
+        edits: &[EntryEdit],
+    ) -> Result<(Option<CheckpointId>, Vec<String>), ItemError> {
+        let mut added = Vec::new();
+        let moved =
+            edits.iter().filter_map(|edit| if let EntryEdit::Move(entry) = edit { Some(&*entry.id) } else { None });
+        let checkpoint = self.write(writer, (holder, shelf), &moved.collect::<Vec<_>>(), |text| {
+            let (now, names) = edited(text, shelf, edits)?;
+            added = names;
+            Ok(now)
+        })?;
+        Ok((checkpoint, added))
+    }
+
+    /// Writes another text in the place of a whole file; gives what undoes that.
+    ///
+    /// # Errors
+    /// As [`EntryStore::change`].
+    pub(crate) fn rewrite(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryScope,
+        shelf: EntryFileKind,
+        text: &str,
+    ) -> Result<Option<CheckpointId>, ItemError> {
+        self.write(writer, (holder, shelf), &[], |_| Ok(text.to_owned()))
+    }
+
+    /// Works out what a file says after a change, and writes that over what it said. What was `moved` to another file is not lost.
+    fn write(
+        &self,
+        writer: &EntryWriter<'_>,
+        (holder, shelf): (&MemoryScope, EntryFileKind),
+        moved: &[&str],
+        mut change: impl FnMut(&str) -> Result<String, ItemEditError>,
+    ) -> Result<Option<CheckpointId>, ItemError> {
+        let _one = self.store.one_change();
+        let path = entries_path(holder, shelf)?;
+        let written = edit(writer.files, &path, writer.act, |text| {
+            let before = text.unwrap_or(head_of(shelf));
+            let now = change(before).map_err(|source| ItemError::edit(&path, source))?;
+            if now == before {
+                return Ok(NoteEdit::Stays);
+            }
+            if writer.is_program {
+                may_lose(&path, shelf, before, &now, moved)?;
+            }
+            let now = match shelf {
+                EntryFileKind::Known => with_sources(&now, before, shelf),
+                EntryFileKind::Pending | EntryFileKind::Archive => kept_private(&now).ok_or(ItemEditError::Frontmatter),
+            };
+            now.map(NoteEdit::Text).map_err(|source| ItemError::edit(&path, source))
+        })?;
+        if written.is_some() {
+            crash::point("entries-written");
+        }
+        Ok(written)
+    }
+}
+
+/// Who changes entries.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryWriter<'a> {
+    /// Who writes the files.
+    pub(crate) files: &'a Files,
+    /// As whom the file is written.
+    pub(crate) act: Act<'a>,
+    /// Whether it is no person, so that it may not drop more than a quarter of the entries at once.
+    pub(crate) is_program: bool,
 }
 
 /// The entries of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EntriesSnapshot {
-    /// The file; `None` in a book that was put together.
-    pub(crate) path: Option<VaultPath>,
+    /// The file.
+    pub(crate) path: VaultPath,
     /// What it says.
     pub(crate) file: EntriesFile,
     /// The stamp of the file that was read; `None` where there is none.
     pub(crate) stamp: Option<Stamp>,
     /// BLAKE3 of the file.
     pub(crate) hash: Option<Hash>,
-    stamps: ReadStamps,
 }
 
-impl EntriesSnapshot {
-    /// Reads a file; what has not changed since `known` is taken from there.
-    fn read(
-        root: &Path,
-        path: &VaultPath,
-        shelf: EntryFileKind,
-        max: u64,
-        known: Option<&Self>,
-    ) -> Result<Self, ItemError> {
-        let mut stamps = ReadStamps::now();
-        let source = source(root, path, max)?;
-        let hash = source.as_ref().map(|source| source.hash);
-        let file = match known.filter(|known| known.hash == hash) {
-            Some(known) => known.file.clone(),
-            None => source.as_ref().map(|source| EntriesFile::read(&source.text, shelf)).unwrap_or_default(),
-        };
-        let stamp = source.map(|source| source.stamp);
-        stamps.add(path.on_disk(root), stamp);
-        Ok(Self { path: Some(path.clone()), file, stamp, hash, stamps })
-    }
+impl Deref for EntriesSnapshot {
+    type Target = EntriesFile;
 
-    /// Those of its entries that count.
-    pub(crate) fn active(&self) -> impl Iterator<Item = &MemoryEntry> {
-        self.file.entries.iter().filter(|entry| entry.status == EntryStatus::Active)
-    }
-
-    /// Its entries, in the order of the file.
-    pub(crate) fn entries(&self) -> &[MemoryEntry] {
-        &self.file.entries
-    }
-
-    /// Whether a name is none for another entry, as [`EntriesFile::is_taken`] says.
-    pub(crate) fn is_taken(&self, id: &str) -> bool {
-        self.file.is_taken(id)
-    }
-
-    /// The entry of a name.
-    pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
-        self.file.get(id)
-    }
-}
-
-impl ItemSnapshot for EntriesSnapshot {
-    fn stamps(&self) -> &ReadStamps {
-        &self.stamps
+    fn deref(&self) -> &EntriesFile {
+        &self.file
     }
 }
 
@@ -157,14 +202,40 @@ impl ItemSnapshot for EntriesSnapshot {
 ///
 /// # Errors
 /// When an agent's folder is none.
-pub(crate) fn entries_path(holder: &MemoryHolder, shelf: EntryFileKind) -> Result<VaultPath, ItemError> {
-    let name = shelf_name(holder, shelf);
+pub(crate) fn entries_path(holder: &MemoryScope, shelf: EntryFileKind) -> Result<VaultPath, ItemError> {
     let (path, slug) = match holder {
-        MemoryHolder::Person => (name.to_owned(), "the person"),
-        MemoryHolder::Agent(slug) if slug.contains('/') => return Err(ItemError::Holder(slug.clone())),
-        MemoryHolder::Agent(slug) => (format!("agents/{slug}/{name}"), slug.as_str()),
+        MemoryScope::Agent(slug) if !slug.contains('/') => (holder.folder() + shelf.names().1, slug.clone()),
+        MemoryScope::User => (shelf.names().0.to_owned(), String::new()),
+        MemoryScope::Agent(slug) => return Err(ItemError::Holder(slug.clone())),
+        other => return Err(ItemError::Holder(other.to_string())),
     };
-    VaultPath::new(path).map_err(|_| ItemError::Holder(slug.to_owned()))
+    VaultPath::new(path).map_err(|_| ItemError::Holder(slug))
+}
+
+/// Refuses a change that drops more than a quarter of what a file knows.
+fn may_lose(path: &VaultPath, shelf: EntryFileKind, before: &str, now: &str, moved: &[&str]) -> Result<(), ItemError> {
+    let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
+    let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
+    let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
+    let of = before.entries.len();
+    if lost.len() * 4 > of { Err(ItemError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
+}
+
+/// What a new file begins with.
+fn head_of(shelf: EntryFileKind) -> &'static str {
+    match shelf {
+        EntryFileKind::Known => "# Entries\n",
+        EntryFileKind::Pending => "---\nprivate: true\n---\n\n# Proposals\n",
+        EntryFileKind::Archive => "---\nprivate: true\n---\n\n# Archive\n",
+    }
+}
+
+/// The text as no agent reads it.
+fn kept_private(text: &str) -> Option<String> {
+    match Note::parse(text, "").is_private() {
+        true => Some(text.to_owned()),
+        false => with_property(text, "private", &true.into()),
+    }
 }
 
 /// How an entry was given to anybody so far: what was of less use goes first.
@@ -186,7 +257,7 @@ impl EntryStore {
     pub(crate) fn keep_to_cap(
         &self,
         files: &Files,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         added: &[String],
         max: usize,
         usage: &UsageTable,
@@ -196,7 +267,7 @@ impl EntryStore {
         if max == 0 || active.len() <= max {
             return Ok((Vec::new(), Vec::new()));
         }
-        let uses = book.path.as_ref().and_then(|path| self.uses(path, &active, usage));
+        let uses = self.uses(&book.path, &active, usage);
         // What stands first is oldest, unless it says since when it is so.
         let key = |at: &usize| {
             let entry = active[*at];
@@ -205,7 +276,7 @@ impl EntryStore {
                 Some(uses) => uses[*at],
                 None => EntryUse::Never,
             };
-            let since = entry.window.from.as_ref().and_then(|from| from.ms).unwrap_or(0);
+            let since = entry.window.begin().unwrap_or(0);
             (used, (entry.confidence * 1000.0) as i64, since, *at)
         };
         let mut order: Vec<usize> = (0..active.len()).collect();
@@ -216,7 +287,7 @@ impl EntryStore {
         for at in 0.. {
             let Some(id) = all.get(at).cloned() else { break };
             let is_loser = |entry: &&MemoryEntry| entry.status == EntryStatus::Superseded(id.clone());
-            all.extend(book.entries().iter().filter(is_loser).map(|entry| entry.id.clone()));
+            all.extend(book.entries.iter().filter(is_loser).map(|entry| entry.id.clone()));
         }
         let writer = EntryWriter { files, act: Action::Edit.done_by("max_entries"), is_program: true };
         let done = self.set_aside(&writer, holder, EntryFileKind::Known, &all, None)?;
@@ -256,13 +327,13 @@ mod tests_of_paths {
 
     #[test]
     fn each_memory_has_three_files() {
-        for holder in [MemoryHolder::Person, MemoryHolder::Agent("ada".into())] {
-            for shelf in [EntryFileKind::Known, EntryFileKind::Pending, EntryFileKind::Archive] {
+        for holder in [MemoryScope::User, MemoryScope::Agent("ada".into())] {
+            for shelf in EntryFileKind::ALL {
                 let path = entries_path(&holder, shelf).unwrap();
                 assert_eq!(shelf_of(&path), Some((holder.clone(), shelf)), "{path}");
             }
         }
-        assert!(entries_path(&MemoryHolder::Agent("../x".into()), EntryFileKind::Known).is_err());
+        assert!(entries_path(&MemoryScope::Agent("../x".into()), EntryFileKind::Known).is_err());
         assert_eq!(shelf_of(&VaultPath::new("agents/ada/memory/entries.md").unwrap()), None);
     }
 }

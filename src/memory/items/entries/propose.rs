@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::write::EntryEdit;
 use super::{EntryStore, EntryWriter};
 use crate::access::rules::Scope;
-use crate::base::config::MemoryConfig;
+use crate::base::config::{MemoryConfig, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntryFileKind, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id, source_path, traced,
+    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, TrustLevel, Verdict, made_id, source_path, traced,
     verify,
 };
 use crate::vault::disk::CheckpointId;
@@ -52,7 +51,7 @@ pub(crate) struct ProposeRules<'a> {
     /// Whose tombstones count.
     pub(crate) reach: &'a Scope,
     /// How alike two texts are, where a model that was measured is at work.
-    pub(crate) likeness: Option<Box<Likeness<'a>>>,
+    pub(crate) likeness: Box<Likeness<'a>>,
 }
 
 impl ProposeRules<'_> {
@@ -62,31 +61,17 @@ impl ProposeRules<'_> {
             let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
             return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
         }
-        let likeness = self.likeness.as_deref();
-        verify(entry, known, |new, known| Some(likeness?(new, known)? >= self.config.duplicate_meaning))
+        verify(entry, known, |new, known| Some((self.likeness)(new, known)? >= self.config.duplicate_meaning))
     }
 }
 
-/// What became of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Proposed {
-    /// It waits under that name, new or again.
-    Pending(String),
-    /// It counts from now on, under that name.
-    Accepted(String),
-    /// The entry of that name says it already.
-    Duplicate(String),
-    /// The person did not want it.
-    Rejected,
-    /// It was forgotten for good; the tombstone.
-    Forgotten(i64),
-}
-
-/// What became of several, in their order, and what undoes it.
+/// What became of proposals. Of the others, each waits, or was left out.
 #[derive(Debug, Default)]
-pub(crate) struct ProposedAll {
-    /// Of each.
-    pub(crate) outcomes: Vec<Proposed>,
+pub(crate) struct Proposed {
+    /// The names of those that count from now on.
+    pub(crate) accepted: Vec<String>,
+    /// The tombstones of those that were forgotten for good.
+    pub(crate) forgotten: Vec<i64>,
     /// What undoes the changes, the last first.
     pub(crate) checkpoints: Vec<CheckpointId>,
 }
@@ -99,10 +84,10 @@ impl EntryStore {
     pub(crate) fn propose(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
-    ) -> Result<ProposedAll, ItemError> {
+    ) -> Result<Proposed, ItemError> {
         let _one = self.one_proposes();
         for _ in 0..TRIES {
             match self.propose_once(writer, holder, proposals.clone(), rules) {
@@ -117,42 +102,32 @@ impl EntryStore {
     fn propose_once(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
-    ) -> Result<ProposedAll, ItemError> {
-        let mut all = ProposedAll::default();
-        let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
+    ) -> Result<Proposed, ItemError> {
+        let mut all = Proposed::default();
+        let (known, mut waiting) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;
         let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
         let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
         let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
-            archive.entries().iter().partition(is_rejected);
+            archive.entries.iter().partition(is_rejected);
         let not_wanted: Vec<&MemoryEntry> = rejected.iter().filter(|entry| !is_removed(entry)).copied().collect();
         // What was set aside, or something else has taken the place of, does not come back by itself.
-        let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
+        let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
         let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
         let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
-        let mut waiting = pending;
-        let (mut edits, mut accepted) = (Vec::new(), Vec::new());
+        let mut edits = Vec::new();
         for EntryProposal { mut entry, evidence } in proposals {
             if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
-                all.outcomes.push(Proposed::Forgotten(left.tombstone));
+                all.forgotten.push(left.tombstone);
                 continue;
             }
             entry.status = EntryStatus::Pending;
-            let is_same = |verdict: &Verdict| matches!(verdict, Verdict::Duplicate(_));
-            if let Verdict::Duplicate(id) = rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
-                all.outcomes.push(Proposed::Duplicate(id));
-                continue;
-            }
             let left_out = if evidence == Evidence::Claimed { &not_wanted } else { &rejected };
-            if is_same(&rules.verdict(&entry, left_out)) {
-                all.outcomes.push(Proposed::Rejected);
-                continue;
-            }
-            if let Verdict::Duplicate(id) = rules.verdict(&entry, &over) {
-                all.outcomes.push(Proposed::Duplicate(id));
+            let there: Vec<&MemoryEntry> = active.iter().chain(left_out.iter().chain(&over).copied()).collect();
+            if matches!(rules.verdict(&entry, &there), Verdict::Duplicate(_)) {
                 continue;
             }
             let may = |entry: &MemoryEntry| {
@@ -176,10 +151,7 @@ impl EntryStore {
                 let sessions: BTreeSet<&str> = sources.map(|source| source_path(source)).collect();
                 if sessions.len() >= 2 && may(there) {
                     active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
-                    accepted.push(id.clone());
-                    all.outcomes.push(Proposed::Accepted(id.clone()));
-                } else {
-                    all.outcomes.push(Proposed::Pending(id.clone()));
+                    all.accepted.push(id);
                 }
                 if *there != before {
                     edits.push(EntryEdit::Change { was: before, now: Box::new(there.clone()) });
@@ -190,21 +162,19 @@ impl EntryStore {
                 waiting.iter().chain(&active).any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
             };
             entry.id = made_id(&entry.text, is_taken);
-            let id = entry.id.clone();
             edits.push(EntryEdit::Add(entry.clone()));
             if evidence == Evidence::Quoted && entry.confidence >= SURE && may(&entry) {
-                accepted.push(id.clone());
+                all.accepted.push(entry.id.clone());
                 active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
-                all.outcomes.push(Proposed::Accepted(id));
             } else {
                 waiting.push(entry);
-                all.outcomes.push(Proposed::Pending(id));
             }
         }
-        let written = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
-        all.checkpoints.extend(written.checkpoint);
-        if !accepted.is_empty() {
-            let choices: Vec<Acceptance> = accepted.into_iter().map(Acceptance::of).collect();
+        let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
+        all.checkpoints.extend(written);
+        if !all.accepted.is_empty() {
+            let choice = |id: &String| Acceptance { id: id.clone(), text: None, supersedes: None };
+            let choices: Vec<Acceptance> = all.accepted.iter().map(choice).collect();
             all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
         }
         all.checkpoints.reverse();
@@ -221,14 +191,14 @@ impl EntryStore {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub(crate) fn waiting(&self, holder: &MemoryHolder) -> Result<Vec<MemoryEntry>, ItemError> {
+    pub(crate) fn waiting(&self, holder: &MemoryScope) -> Result<Vec<MemoryEntry>, ItemError> {
         let (known, pending, archive) = (self.entries(holder)?, self.pending(holder)?, self.archive(holder)?);
         let is_decided = |entry: &&MemoryEntry| {
             let same = |other: Option<&MemoryEntry>| other.is_some_and(|other| other.text == entry.text);
             same(known.get(&entry.id))
                 || same(archive.get(&entry.id).filter(|other| matches!(other.status, EntryStatus::Rejected(_))))
         };
-        Ok(pending.entries().iter().filter(|entry| !is_decided(entry)).cloned().collect())
+        Ok(pending.entries.iter().filter(|entry| !is_decided(entry)).cloned().collect())
     }
 
     /// Accepts proposals; those that are not there any more are left out. What each takes the place of stays, and says so.
@@ -238,7 +208,7 @@ impl EntryStore {
     pub(crate) fn accept(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         choices: &[Acceptance],
         rules: &ProposeRules<'_>,
     ) -> Result<Vec<CheckpointId>, ItemError> {
@@ -252,7 +222,6 @@ impl EntryStore {
                 // The person's own words.
                 entry.text = crate::text::derive::entries::one_line(text);
             }
-            entry.confidence = choice.confidence.unwrap_or(entry.confidence);
             let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
                 Verdict::Supersedes(id) => Some(id),
                 _ => None,
@@ -267,9 +236,9 @@ impl EntryStore {
             active.push(entry);
             done.push(EntryEdit::Move(waits.clone()));
         }
-        let known = self.change(writer, holder, EntryFileKind::Known, &edits)?.checkpoint;
+        let (known, _) = self.change(writer, holder, EntryFileKind::Known, &edits)?;
         crate::base::fs::crash::point("entries-accepted");
-        let pending = self.change(writer, holder, EntryFileKind::Pending, &done)?.checkpoint;
+        let (pending, _) = self.change(writer, holder, EntryFileKind::Pending, &done)?;
         Ok(pending.into_iter().chain(known).collect())
     }
 
@@ -281,7 +250,7 @@ impl EntryStore {
     pub(crate) fn set_aside(
         &self,
         writer: &EntryWriter<'_>,
-        holder: &MemoryHolder,
+        holder: &MemoryScope,
         from: EntryFileKind,
         ids: &[String],
         rejected: Option<&str>,
@@ -304,29 +273,20 @@ impl EntryStore {
         };
         let adds: Vec<EntryEdit> = there.iter().map(add).collect();
         let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
-        let archive = self.change(writer, holder, EntryFileKind::Archive, &adds)?.checkpoint;
+        let (archive, _) = self.change(writer, holder, EntryFileKind::Archive, &adds)?;
         crate::base::fs::crash::point("entries-set-aside");
-        let left = self.change(writer, holder, from, &moves)?.checkpoint;
+        let (left, _) = self.change(writer, holder, from, &moves)?;
         Ok(left.into_iter().chain(archive).collect())
     }
 }
 
 /// A proposal that is accepted.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acceptance {
     /// Its name.
     pub(crate) id: String,
     /// What it is to say instead.
     pub(crate) text: Option<String>,
-    /// How sure it is from now on.
-    pub(crate) confidence: Option<f64>,
     /// The entry whose place it takes; else the one that it refines or corrects, if there is one.
     pub(crate) supersedes: Option<String>,
-}
-
-impl Acceptance {
-    /// As it is.
-    pub(crate) fn of(id: String) -> Self {
-        Self { id, ..Self::default() }
-    }
 }

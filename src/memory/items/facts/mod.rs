@@ -1,26 +1,29 @@
 //! Facts: each `facts.md` with its history, and what changed in it noted.
 
-mod snapshot;
-mod task;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use blake3::Hash;
-pub(crate) use snapshot::FactsSnapshot;
-pub(crate) use task::{FactsParts, FactsSeen};
-pub(crate) use write::{FactEdit, FactWriter, NoticedFacts};
+use blake3::{Hash, Hasher};
+use jiff::Timestamp;
+pub(crate) use write::{FactWriter, NoticedFacts};
 
 use super::ItemError;
-use super::store::{ItemStore, stamp_of};
+use super::store::{ItemStore, ReadStamps, if_there, names_in, source, stamp_of};
 use crate::base::config::{AGENT_TYPES, MemoryScope, PROJECTS};
+use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::state::{SeenTable, State};
-use crate::vault::disk::{conflict_copy, git_is_busy};
+use crate::base::tasks::{Task, TaskSignal};
+use crate::index::sync::Shared;
+use crate::text::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, NoticedBy};
+use crate::vault::disk::{Files, Lock, Stamp, conflict_copy, git_is_busy, read_lines};
 
 /// The file with the facts of a memory scope.
 const FACTS_FILE: &str = "facts.md";
@@ -44,21 +47,15 @@ pub(crate) struct FactStore {
 }
 
 impl FactStore {
-    /// The facts of the vault at `root`.
-    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64) -> Self {
+    /// The facts of the vault at `root`, which remembers in its state, where it is given, which files it has seen.
+    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64, state: Option<&Arc<State>>) -> Self {
         Self {
             store: ItemStore::new(root, max_file_bytes),
             keeps_history,
             seen: Mutex::default(),
-            seen_before: None,
+            seen_before: state.map(SeenTable::new),
             writing: Mutex::default(),
         }
-    }
-
-    /// The same, which remembers in a vault's state which files it has seen.
-    #[must_use]
-    pub(crate) fn remembering(self, state: &Arc<State>) -> Self {
-        Self { seen_before: Some(SeenTable::new(state)), ..self }
     }
 
     /// The file of a scope's facts.
@@ -94,14 +91,10 @@ impl FactStore {
     /// The memory scopes that have facts, or had some.
     pub(crate) fn scopes(&self) -> Vec<MemoryScope> {
         let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
-        let names = |folder: &str| {
-            let entries = std::fs::read_dir(self.root().join(folder)).into_iter().flatten().flatten();
-            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-            names.filter(|name| !name.starts_with('.')).collect::<Vec<_>>()
-        };
-        scopes.extend(names(PROJECTS).into_iter().map(MemoryScope::Project));
-        scopes.extend(names(AGENT_TYPES).into_iter().map(MemoryScope::AgentType));
-        scopes.extend(names("agents").into_iter().map(MemoryScope::Agent));
+        let names = |folder: &str| names_in(self.root(), folder).into_iter();
+        scopes.extend(names(PROJECTS).map(MemoryScope::Project));
+        scopes.extend(names(AGENT_TYPES).map(MemoryScope::AgentType));
+        scopes.extend(names("agents").map(MemoryScope::Agent));
         scopes.retain(|scope| {
             self.path(scope).is_ok_and(|path| self.is_there(&path) || self.is_there(&history_of(&path)))
         });
@@ -125,7 +118,7 @@ impl FactStore {
     pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsSnapshot>, ItemError> {
         let path = self.path(scope)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| FactsSnapshot::read(root, &path, *max_file_bytes, known))
+        self.store.get(&path, |known, stamps| FactsSnapshot::read(root, &path, *max_file_bytes, known, stamps))
     }
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
@@ -201,8 +194,7 @@ fn facts_beside(path: &VaultPath) -> Option<VaultPath> {
 fn copies_of_history(root: &Path, facts: &VaultPath) -> Vec<VaultPath> {
     let history = history_of(facts);
     let folder = history.as_str().strip_suffix(HISTORY_FILE).unwrap_or_default();
-    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = names_in(root, folder).into_iter();
     let begin = HISTORY_FILE.strip_suffix("md").unwrap_or_default().trim_end_matches('.');
     let paths = names.filter(|name| name.starts_with(begin)).map(|name| VaultPath::new(format!("{folder}{name}")));
     let mut copies: Vec<VaultPath> =
@@ -224,4 +216,251 @@ fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
     let stamp = path.on_disk(root).ancestors().find_map(stamp_of).unwrap_or_default();
     let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
     is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
+}
+
+/// Maximum size of a history, which only ever grows.
+const MAX_HISTORY_BYTES: u64 = 1 << 30;
+/// Maximum time by which a line of a history may be ahead of the clock, in milliseconds: clocks of two machines differ.
+const AHEAD_MS: i64 = 3_600_000;
+
+/// The facts of one memory scope and their history.
+#[derive(Debug, Clone)]
+pub(crate) struct FactsSnapshot {
+    /// The file of the facts.
+    pub(crate) path: VaultPath,
+    /// What it says.
+    pub(crate) facts: Arc<FactsFile>,
+    /// What the history beside it says.
+    pub(crate) history: Arc<FactsHistory>,
+    /// The stamp of the file that was read; `None` where there is none.
+    pub(crate) stamp: Option<Stamp>,
+    /// BLAKE3 of the file.
+    pub(super) hash: Option<Hash>,
+    /// BLAKE3 of the hashes of the history and of its copies.
+    history_hash: Hash,
+    /// What sync services have made of the history, which is read with it.
+    copies: Vec<VaultPath>,
+    /// What is wrong with the history and its copies: in which file, which line, and what.
+    strange: Vec<(VaultPath, Option<usize>, String)>,
+    /// Whether the history has all that the file says.
+    pub(super) is_noticed: Arc<AtomicBool>,
+    /// Whether all but facts that have gone only just is noted, and no commit has taken those away.
+    pub(super) waits: Arc<AtomicBool>,
+}
+
+impl FactsSnapshot {
+    /// Reads the files; what has not changed since `known` is taken from there.
+    pub(super) fn read(
+        root: &Path,
+        path: &VaultPath,
+        max: u64,
+        known: Option<&Self>,
+        stamps: &mut ReadStamps,
+    ) -> Result<Self, ItemError> {
+        let found = source(root, path, max)?;
+        let (stamp, hash) = (found.as_ref().map(|source| source.stamp), found.as_ref().map(|source| source.hash));
+        let on_disk = path.on_disk(root);
+        stamps.add(on_disk.clone(), stamp);
+        // A copy comes or goes with another time of the folder.
+        let folder = on_disk.parent().unwrap_or(root).to_owned();
+        stamps.add(folder.clone(), stamp_of(&folder));
+        let copies = copies_of_history(root, path);
+        let (mut text, mut hasher, mut begins) = (String::new(), Hasher::new(), Vec::new());
+        let (mut strange, mut of_copies) = (Vec::new(), Vec::new());
+        for file in std::iter::once(history_of(path)).chain(copies.iter().cloned()) {
+            let read = if_there(&file, read_lines(root, &file, MAX_HISTORY_BYTES));
+            let is_copy = copies.contains(&file);
+            if let (Err(error), true) = (&read, is_copy) {
+                stamps.add(file.on_disk(root), stamp_of(&file.on_disk(root)));
+                let message = "this copy of the history cannot be read, and is ignored; check it, and delete it";
+                of_copies.push((file, None, format!("{message}: {error}")));
+                continue;
+            }
+            let read = read?;
+            stamps.add(file.on_disk(root), read.as_ref().map(|(source, _)| source.stamp));
+            let Some((source, no_text)) = read else { continue };
+            hasher.update(source.hash.as_bytes());
+            let message = "this line is not UTF-8 text, and is ignored";
+            strange.extend(no_text.into_iter().map(|line| (file.clone(), Some(line), message.to_owned())));
+            if is_copy {
+                // Two that noticed the same have named it alike: it counts once.
+                let message = "a sync service made this copy of the history, and both are read; move its lines to the end of \
+                    facts.history.md, and delete it";
+                of_copies.push((file.clone(), None, message.to_owned()));
+            }
+            begins.push((text.lines().count(), file));
+            text += &source.text;
+            text.push('\n');
+        }
+        let history_hash = hasher.finalize();
+        let same_facts = known.filter(|known| known.hash == hash);
+        // Lines that are ahead of the clock count once their time has come.
+        let same_history = known.filter(|known| known.history_hash == history_hash && known.history.ahead.is_empty());
+        let read_facts = || Arc::new(found.map(|source| FactsFile::read(&source.text)).unwrap_or_default());
+        let facts = same_facts.map_or_else(read_facts, |known| Arc::clone(&known.facts));
+        let latest = Timestamp::now().as_millisecond() + AHEAD_MS;
+        let read_history = || Arc::new(FactsHistory::read_until(&text, latest));
+        let history = same_history.map_or_else(read_history, |known| Arc::clone(&known.history));
+        for line in &history.ahead {
+            let Some((before, file)) = begins.iter().rev().find(|(before, _)| before < line) else { continue };
+            let message = "this line has a time in the future, and is ignored; correct it";
+            strange.push((file.clone(), Some(line - before), message.to_owned()));
+        }
+        strange.extend(of_copies);
+        if !history.ahead.is_empty() {
+            *stamps = ReadStamps::default();
+        }
+        let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
+        Ok(Self {
+            path: path.clone(),
+            facts,
+            history,
+            stamp,
+            hash,
+            history_hash,
+            copies,
+            strange,
+            is_noticed: Arc::new(is_noticed.into()),
+            waits: Arc::default(),
+        })
+    }
+
+    /// The same once its file says something else.
+    pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
+        let (facts, hash, strange) = (Arc::new(facts), Some(hash), Vec::new());
+        let (is_noticed, waits) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        Self { facts, hash, strange, stamp: None, is_noticed, waits, ..self.clone() }
+    }
+
+    /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
+    /// is still to begin.
+    pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {
+        match fact.phase(at) {
+            Some(FactPhase::Current) => Some(&fact.text),
+            _ => self.history.standing(fact, at).map(|window| window.text),
+        }
+    }
+
+    /// The facts of the file that are true at a moment that is now, with their values as written.
+    pub(crate) fn true_at(&self, at: i64) -> impl Iterator<Item = (&Fact, &str)> {
+        self.facts.facts().filter_map(move |fact| Some((fact, self.value_at(fact, at)?)))
+    }
+
+    /// What the file says and a history does not.
+    pub(super) fn unnoticed(&self, history: &FactsHistory, learned: i64, by: &str) -> Vec<FactChange> {
+        history.unnoticed(&self.facts, &NoticedBy { learned, by, source: None })
+    }
+
+    /// What is wrong with the files: path, line, message.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = (String, Option<usize>, String)> {
+        let of_facts = self.facts.problems.iter();
+        let of_facts = of_facts.map(|problem| (self.path.to_string(), problem.line, problem.message.clone()));
+        let strange = self.strange.iter();
+        of_facts.chain(strange.map(|(path, line, message)| (path.to_string(), *line, message.clone())))
+    }
+
+    /// Whether the history that it has is the one of that hash, or none; copies of it may be behind that.
+    pub(super) fn is_of_history(&self, hash: Option<Hash>) -> bool {
+        let mut hasher = Hasher::new();
+        if let Some(hash) = hash {
+            hasher.update(hash.as_bytes());
+        }
+        self.history_hash == hasher.finalize() || !self.copies.is_empty()
+    }
+
+    /// The same for who sees the file and not its history.
+    pub(crate) fn without_history(&self) -> Self {
+        Self { history: Arc::default(), ..self.clone() }
+    }
+
+    /// The files that the history was read of, those included that sync services made; one may not be there.
+    pub(crate) fn history_paths(&self) -> impl Iterator<Item = VaultPath> {
+        std::iter::once(history_of(&self.path)).chain(self.copies.iter().cloned())
+    }
+}
+
+/// The longest time between two looks, where nothing is heard of a change.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// What the task works with.
+pub(crate) struct FactsParts {
+    /// The facts.
+    pub(crate) fact_store: Arc<FactStore>,
+    /// Who writes the histories.
+    pub(crate) files: Arc<Files>,
+    /// Tells that notes have changed.
+    pub(crate) shared: Arc<Shared>,
+    /// The right to write in the vault.
+    pub(crate) lock: Arc<Lock>,
+}
+
+/// What the task has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FactsSeen {
+    /// Facts that are true now.
+    pub(crate) current: usize,
+    /// Facts whose time is over.
+    pub(crate) expired: usize,
+    /// Facts whose time has not come.
+    pub(crate) future: usize,
+    /// What is wrong in the files: path, line, message.
+    pub(crate) problems: Vec<(String, Option<usize>, String)>,
+}
+
+impl FactsParts {
+    /// Starts the task.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(crate) fn start(self) -> Result<Task<FactsSeen>, FsError> {
+        let signal = TaskSignal::default();
+        self.shared.wakes(&signal);
+        Task::start("facts", signal, move |_, seen| {
+            let now = Timestamp::now().as_millisecond();
+            let next = self.look(now, seen);
+            Some(next.map_or(LOOK_EVERY, |at| Duration::from_millis(at.abs_diff(now)).min(LOOK_EVERY)))
+        })
+    }
+
+    /// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
+    fn look(&self, now: i64, seen: &Mutex<FactsSeen>) -> Option<i64> {
+        let (mut books, mut failed) = (Vec::new(), Vec::new());
+        let mut waits = self.lock.is_held() && self.fact_store.let_go(now);
+        for scope in self.fact_store.scopes() {
+            match self.lock.is_held().then(|| self.fact_store.notice(&self.files, &scope)) {
+                None | Some(Ok(NoticedFacts::All)) => {}
+                Some(Ok(NoticedFacts::Waits)) => waits = true,
+                Some(Err(error)) => {
+                    tracing::warn!("the facts of `{scope}` are not followed: {error}");
+                    failed.extend(
+                        self.fact_store.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())),
+                    );
+                }
+            }
+            books.extend(self.fact_store.book(&scope));
+        }
+        let again = waits.then_some(now + SETTLE_MS);
+        let mut kept = FactsSeen { problems: failed, ..FactsSeen::default() };
+        let mut next = None::<i64>;
+        for book in &books {
+            for fact in book.facts.facts() {
+                let standing = book.history.standing(fact, now);
+                match fact.phase(now) {
+                    _ if standing.is_some() => kept.current += 1,
+                    Some(FactPhase::Current) => kept.current += 1,
+                    Some(FactPhase::Expired) => kept.expired += 1,
+                    Some(FactPhase::Future) => kept.future += 1,
+                    None => {}
+                }
+                let begin = fact.window.begin();
+                let ends = standing.and_then(|window| window.until);
+                let turns = [begin, fact.window.end(), ends].into_iter().flatten().filter(|at| *at > now);
+                next = turns.chain(next).min();
+            }
+            kept.problems.extend(book.problems());
+        }
+        self.shared.show_expired_facts(kept.expired);
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        next.into_iter().chain(again).min()
+    }
 }

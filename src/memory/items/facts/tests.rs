@@ -3,6 +3,7 @@ use std::fs;
 use jiff::Timestamp;
 
 use super::*;
+use crate::text::derive::facts::FactEdit;
 use crate::vault::disk::{Files, Outside};
 
 struct Desk {
@@ -17,8 +18,8 @@ impl Desk {
         let root = folder.path().join("vault");
         fs::create_dir(&root).unwrap();
         let files = Files::new(root.clone(), &folder.path().join("state"), Outside::default());
-        let fact_store = FactStore::new(root, true, 1 << 20);
-        let fact_store = fact_store.remembering(&State::in_folder(&folder.path().join("state")));
+        let state = State::in_folder(&folder.path().join("state"));
+        let fact_store = FactStore::new(root, true, 1 << 20, Some(&state));
         Self { folder, fact_store, files }
     }
 
@@ -185,7 +186,7 @@ fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
     desk.look(0);
     let noted = desk.history();
     // As after a start: all is noted, and that is not known.
-    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20);
+    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, None);
     let desk = Desk { fact_store, ..desk };
     let changing = desk.fact_store.store.one_change();
     assert_eq!(desk.look(0), NoticedFacts::All);

@@ -14,8 +14,8 @@ use crate::memory::items::ItemError;
 use crate::memory::items::store::edit;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::facts::{
-    FactChange, FactChangeKind, FactsFile, FactsHistory, NewFact, NoticedBy, Validity, lines_after, read_value,
-    with_fact, with_retraction, without_changes, without_fact, without_sources,
+    FactChange, FactChangeKind, FactEdit, FactsFile, FactsHistory, NoticedBy, edited, lines_after, read_value,
+    without_changes, without_sources,
 };
 use crate::vault::disk::{
     Act, Action, CheckpointId, Files, NoteEdit, WriteError, committed_at, git_is_busy, until_written,
@@ -54,20 +54,6 @@ pub(crate) enum NoticedFacts {
     Waits,
 }
 
-/// What becomes of a fact.
-pub(crate) enum FactEdit<'a> {
-    /// It has this value from now on.
-    Set(NewFact<'a>),
-    /// It is true no more, and goes out of the file.
-    Unset,
-    /// It was never true, and is struck out.
-    Retract,
-    /// It had another value in a span that is over. The file stays as it is.
-    Was { text: String, window: Validity },
-    /// What is known of it in a span that is over was never true. The file stays as it is.
-    WasNot { span: Validity },
-}
-
 impl FactStore {
     /// Changes a fact, and notes it. `expected` is the value that it is to have before, as written; `Some(None)` is none.
     ///
@@ -82,49 +68,40 @@ impl FactStore {
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, ItemError> {
         let _one = self.store.one_change();
-        let kinds_of = |history: &FactsHistory| match fact_edit {
-            FactEdit::Was { text, window } => {
-                vec![(None, FactChangeKind::Was { text: text.clone(), window: window.clone() })]
-            }
+        // What it says of a span that is over: of which value, what, and which value it brings.
+        let past = |history: &FactsHistory| match fact_edit {
+            FactEdit::Was { text, window } => vec![(None, FactChangeKind::Was, (Some(text.as_str()), window))],
             FactEdit::WasNot { span } => {
                 let known = history.values_in(namespace, key, span).into_iter();
-                known.map(|text| (Some(text), FactChangeKind::WasNot { window: span.clone() })).collect()
+                known.map(|text| (Some(text), FactChangeKind::WasNot, (None, span))).collect()
             }
             FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
         };
-        match fact_edit {
-            FactEdit::Was { .. } | FactEdit::WasNot { .. } => {}
-            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => {
-                let change = |text: &str, book: &FactsSnapshot| {
-                    is_as_expected(book, namespace, key, expected)?;
-                    let now = match fact_edit {
-                        FactEdit::Set(new) => with_fact(text, &book.facts, namespace, key, new),
-                        FactEdit::Unset => without_fact(text, &book.facts, namespace, key),
-                        _ => with_retraction(text, &book.facts, namespace, key),
-                    };
-                    now.map_err(|source| ItemError::edit(&book.path, source))
-                };
-                return self.change(writer, scope, (namespace, key), change);
-            }
+        if matches!(fact_edit, FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract) {
+            return self.change(writer, scope, (namespace, key), |text, book| {
+                is_as_expected(book, namespace, key, expected)?;
+                let now = edited(text, &book.facts, (namespace, key), fact_edit);
+                now.map_err(|source| ItemError::edit(&book.path, source))
+            });
         }
         self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
-        let kinds = kinds_of(&book.history);
-        if kinds.is_empty() {
+        let said = past(&book.history);
+        if said.is_empty() {
             return Err(ItemError::edit(&book.path, ItemEditError::Absent("fact")));
         }
         let noticed = noticed_by(writer);
         self.append(writer.files, scope, &book, writer.act, |history| {
             let (mut history, mut changes) = (history.clone(), Vec::new());
-            for (old, kind) in kinds_of(&history) {
-                let change = history.change(namespace, key, old.as_deref(), kind, &noticed);
+            for (old, kind, new) in past(&history) {
+                let change = history.change((namespace, key), old.as_deref(), kind, new, &noticed);
                 history = history.with(std::slice::from_ref(&change));
                 changes.push(change);
             }
             changes
         })?;
-        let taken_back: Vec<String> = kinds.into_iter().filter_map(|(old, _)| old).collect();
+        let taken_back: Vec<String> = said.into_iter().filter_map(|(old, ..)| old).collect();
         let before = if taken_back.is_empty() { value_of(&book, namespace, key) } else { Some(taken_back.join(", ")) };
         Ok(FactWritten { checkpoint: None, before })
     }
@@ -350,15 +327,27 @@ impl FactStore {
     }
 }
 
-/// Refuses where the value is another than the one who writes believes.
+/// Refuses where the value is another than the one who writes believes, who may have it in other words that read the same.
+///
+/// Where what the file says is still to begin, what is true until then is its value, too.
 fn is_as_expected(
     book: &FactsSnapshot,
     namespace: &str,
     key: &str,
     expected: Option<Option<&str>>,
 ) -> Result<(), ItemError> {
+    let Some(expected) = expected else { return Ok(()) };
     let now = value_of(book, namespace, key);
-    if expected.is_none_or(|expected| is_value(book, (namespace, key), expected)) {
+    let standing = book.facts.get(namespace, key);
+    let standing = standing.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
+    let mut values = now.as_deref().into_iter().chain(standing.map(|window| window.text));
+    let is_so = match expected {
+        Some(text) => {
+            values.any(|value| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value)))
+        }
+        None => values.next().is_none(),
+    };
+    if is_so {
         return Ok(());
     }
     let (path, now) = (book.path.clone(), now.map_or_else(|| "not there".to_owned(), |now| format!("`{now}`")));
@@ -367,23 +356,6 @@ fn is_as_expected(
 
 fn value_of(book: &FactsSnapshot, namespace: &str, key: &str) -> Option<String> {
     book.facts.get(namespace, key).map(|fact| fact.text.clone()).filter(|text| !text.is_empty())
-}
-
-/// Whether a fact has a value, as it is written or in other words that read the same.
-///
-/// Where what the file says is still to begin, what is true until then is its value, too.
-fn is_value(book: &FactsSnapshot, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
-    let fact = book.facts.get(namespace, key);
-    let standing = fact.and_then(|fact| book.history.standing(fact, Timestamp::now().as_millisecond()));
-    let said = fact.map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
-    let mut values = said.into_iter().chain(standing.map(|window| window.text));
-    match expected {
-        Some(text) => {
-            let is_it = |value: &str| value == text || read_value(text).is_ok_and(|read| Ok(read) == read_value(value));
-            values.any(is_it)
-        }
-        None => values.next().is_none(),
-    }
 }
 
 fn noticed_by<'a>(writer: &FactWriter<'a>) -> NoticedBy<'a> {

@@ -2,9 +2,9 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::base::config::MemoryKind;
+use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
-use crate::text::derive::facts::{FactPhase, Validity};
+use crate::text::derive::facts::{FactPhase, Moment, Validity, is_block_id, without_tail};
 
 /// One thing that is known, or may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,15 +123,6 @@ impl TrustLevel {
     }
 }
 
-/// Whose memory it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum MemoryHolder {
-    /// The person's.
-    Person,
-    /// That of the agent with this folder.
-    Agent(String),
-}
-
 /// Which of a memory's three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum EntryFileKind {
@@ -143,31 +134,28 @@ pub(crate) enum EntryFileKind {
     Archive,
 }
 
-const PERSONS: [(EntryFileKind, &str); 3] = [
-    (EntryFileKind::Known, "memories/user.md"),
-    (EntryFileKind::Pending, "memories/pending.md"),
-    (EntryFileKind::Archive, "memories/archive.md"),
-];
-const AGENTS: [(EntryFileKind, &str); 3] = [
-    (EntryFileKind::Known, "entries.md"),
-    (EntryFileKind::Pending, "pending.md"),
-    (EntryFileKind::Archive, "archive.md"),
-];
+impl EntryFileKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Known, Self::Pending, Self::Archive];
 
-/// The name of a memory's file, within the vault for the person's, within its folder for an agent's.
-pub(crate) fn shelf_name(holder: &MemoryHolder, shelf: EntryFileKind) -> &'static str {
-    let names = if *holder == MemoryHolder::Person { PERSONS } else { AGENTS };
-    names.into_iter().find(|(of, _)| *of == shelf).map(|(_, name)| name).unwrap_or_default()
+    /// Its name: within the vault for the person's, within its folder for an agent's.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Known => ("memories/user.md", "entries.md"),
+            Self::Pending => ("memories/pending.md", "pending.md"),
+            Self::Archive => ("memories/archive.md", "archive.md"),
+        }
+    }
 }
 
-/// Whose entries a file has, and which.
-pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryHolder, EntryFileKind)> {
-    if let Some((shelf, _)) = PERSONS.into_iter().find(|(_, name)| *name == path.as_str()) {
-        return Some((MemoryHolder::Person, shelf));
+/// Whose entries a file has, the person's or an agent's, and which.
+pub(crate) fn shelf_of(path: &VaultPath) -> Option<(MemoryScope, EntryFileKind)> {
+    if let Some(shelf) = EntryFileKind::ALL.into_iter().find(|shelf| shelf.names().0 == path.as_str()) {
+        return Some((MemoryScope::User, shelf));
     }
     let (slug, name) = path.as_str().strip_prefix("agents/")?.split_once('/')?;
-    let (shelf, _) = AGENTS.into_iter().find(|(_, file)| *file == name)?;
-    Some((MemoryHolder::Agent(slug.to_owned()), shelf))
+    let shelf = EntryFileKind::ALL.into_iter().find(|shelf| shelf.names().1 == name)?;
+    Some((MemoryScope::Agent(slug.to_owned()), shelf))
 }
 
 /// The number under which an entry is counted that was given by itself, by its name (`memories/user.md#^e-1`). It says nothing of the entry,
@@ -214,6 +202,221 @@ pub(crate) fn is_trace_of(source: &str, agent: &str) -> bool {
     path.strip_prefix(TRACES) == Some(agent)
 }
 
+/// A part of the details.
+enum Detail {
+    Confidence(f64),
+    From(Moment),
+    Until(Moment),
+    Source(String),
+    SupersededBy(String),
+    Trusts(TrustLevel),
+    Rejected(String),
+    /// Such a part, but what it says cannot be read.
+    Unclear,
+    /// No such part.
+    Other,
+}
+
+impl MemoryEntry {
+    /// Reads the text of an item, without its marker: an entry without lines, and without a name where none stands there, and what of its details
+    /// cannot be read, as sentences. `None` where it says nothing.
+    pub(super) fn read(text: &str, shelf: EntryFileKind) -> Option<(Self, Vec<String>)> {
+        let (rest, tags, id) = without_tail(text.trim());
+        let (kind, rest) = without_kind(rest);
+        let mut entry = Self { id: id.unwrap_or_default(), tags, ..Self::new(kind, "") };
+        let mut problems = Vec::new();
+        let (mut superseded, mut rejected) = (None, None);
+        let said = match details(rest) {
+            None => rest,
+            Some((said, parts)) => {
+                for part in parts {
+                    match Detail::read(part) {
+                        Detail::Confidence(confidence) => entry.confidence = confidence,
+                        Detail::From(moment) => entry.window.from = Some(moment),
+                        Detail::Until(moment) => entry.window.until = Some(moment),
+                        Detail::Source(place) => entry.sources.push(place),
+                        Detail::SupersededBy(id) => superseded = Some(id),
+                        Detail::Trusts(trust) => entry.trust = entry.trust.min(trust),
+                        Detail::Rejected(reason) => rejected = Some(reason),
+                        Detail::Unclear | Detail::Other => {
+                            problems.push(format!("`{part}` cannot be read"));
+                            // In doubt it is seen and trusted least.
+                            entry.trust = TrustLevel::Web;
+                            if let Some(place) = part.strip_prefix("source ") {
+                                entry.sources.push(unescaped(place.trim()));
+                                continue;
+                            }
+                            if part.starts_with("confidence") {
+                                entry.confidence = 0.0;
+                            }
+                            entry.unread.push(part.to_owned());
+                        }
+                    }
+                }
+                said
+            }
+        };
+        if entry.window.is_empty_span() {
+            problems.push("it ends before it begins".to_owned());
+        }
+        entry.text = said.trim().to_owned();
+        if entry.text.is_empty() {
+            return None;
+        }
+        entry.status = match (shelf, superseded, rejected) {
+            (EntryFileKind::Pending, ..) => EntryStatus::Pending,
+            (EntryFileKind::Archive, _, Some(reason)) => EntryStatus::Rejected(reason),
+            (_, Some(id), _) => EntryStatus::Superseded(id),
+            (EntryFileKind::Archive, None, None) => EntryStatus::Archived,
+            (EntryFileKind::Known, ..) => EntryStatus::Active,
+        };
+        Some((entry, problems))
+    }
+}
+
+/// An entry as the text of an item, without its marker.
+pub(super) fn written(entry: &MemoryEntry) -> String {
+    let mut parts = Vec::new();
+    // Details at the end fence a text that itself ends like some, or like a tag.
+    let text = one_line(&entry.text);
+    let (rest, tags, id) = without_tail(&text);
+    let fenced = !tags.is_empty() || id.is_some() || details(rest).is_some() || is_like_a_tail(&text);
+    let fenced = fenced || !entry.unread.is_empty() || entry.sources.iter().any(|source| !is_place(source));
+    let is_unread = |name: &str| entry.unread.iter().any(|part| part.starts_with(name));
+    if (entry.confidence < 1.0 || fenced) && !is_unread("confidence") {
+        parts.push(format!("confidence {}", entry.confidence.clamp(0.0, 1.0)));
+    }
+    let Validity { from, until } = &entry.window;
+    parts.extend(from.iter().map(|from| format!("from {}", from.text)));
+    parts.extend(until.iter().map(|until| format!("until {}", until.text)));
+    parts.extend(entry.sources.iter().map(|source| format!("source {}", escaped(source))));
+    if entry.trust != TrustLevel::Person && !is_unread("trust") {
+        parts.push(format!("trust {}", entry.trust.word()));
+    }
+    match &entry.status {
+        EntryStatus::Superseded(id) => parts.push(format!("superseded by {id}")),
+        EntryStatus::Rejected(reason) => parts.push(format!("rejected: {}", as_reason(reason))),
+        EntryStatus::Pending | EntryStatus::Active | EntryStatus::Archived => {}
+    }
+    parts.extend(entry.unread.iter().cloned());
+    let mut line = format!("[{}] {text}", entry.kind.word());
+    if !parts.is_empty() {
+        line += &format!(" ({})", parts.join(", "));
+    }
+    line.extend(entry.tags.iter().map(|tag| format!(" #{tag}")));
+    if !entry.id.is_empty() {
+        line += &format!(" ^{}", entry.id);
+    }
+    line
+}
+
+/// A reason on one line that ends nothing.
+pub(super) fn as_reason(reason: &str) -> String {
+    let plain = one_line(reason).replace('(', "[").replace(')', "]").replace(',', ";");
+    if plain.is_empty() { "no reason".to_owned() } else { plain }
+}
+
+/// Whether a whole text is one word that would be a tag or a name behind another.
+fn is_like_a_tail(text: &str) -> bool {
+    let last = text.rsplit(' ').next().unwrap_or_default();
+    last.starts_with('#') || last.starts_with('^') || text.ends_with(')')
+}
+
+/// The kind in brackets at the beginning, and what follows; a fact where none stands there.
+fn without_kind(text: &str) -> (MemoryKind, &str) {
+    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match bracketed.and_then(|(word, rest)| Some((MemoryKind::of(word.trim())?, rest))) {
+        Some((kind, rest)) if rest.is_empty() || rest.starts_with([' ', '\t']) => (kind, rest.trim_start()),
+        _ => (MemoryKind::Fact, text),
+    }
+}
+
+/// The parenthesis at the end of a text, in its parts, where at least one of them is a detail, if only one that cannot be read; and what
+/// stands before it.
+fn details(text: &str) -> Option<(&str, Vec<&str>)> {
+    let inner = text.strip_suffix(')')?;
+    let mut depth = 1usize;
+    let open = inner.char_indices().rev().find_map(|(at, c)| {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })?;
+    let said = &text[..open];
+    if !said.ends_with(char::is_whitespace) {
+        return None;
+    }
+    let parts = parts(&inner[open + 1..]);
+    let is_detail = |part: &&str| !matches!(Detail::read(part), Detail::Other);
+    parts.iter().any(is_detail).then_some((said, parts))
+}
+
+/// What is between commas; a comma within a path or a reason parts nothing.
+fn parts(inner: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut begin = 0;
+    for (at, _) in inner.match_indices(',') {
+        if !matches!(Detail::read(inner[at + 1..].split(',').next().unwrap_or_default().trim()), Detail::Other) {
+            parts.push(inner[begin..at].trim());
+            begin = at + 1;
+        }
+    }
+    parts.push(inner[begin..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+impl Detail {
+    fn read(part: &str) -> Self {
+        let (name, rest) = part.split_once([' ', '\t']).unwrap_or((part, ""));
+        let rest = rest.trim();
+        let begins_with_digit = rest.starts_with(|first: char| first.is_ascii_digit());
+        let is_one_word = !rest.is_empty() && !rest.contains(char::is_whitespace);
+        let moment = |of: fn(Moment) -> Self| match Moment::read(rest) {
+            Some(moment) => of(moment),
+            None if begins_with_digit => Self::Unclear,
+            None => Self::Other,
+        };
+        match name {
+            "confidence" if begins_with_digit || is_one_word || rest.starts_with(['-', '.']) => {
+                match rest.parse::<f64>() {
+                    Ok(number) if (0.0..=1.0).contains(&number) => Self::Confidence(number),
+                    _ => Self::Unclear,
+                }
+            }
+            "from" => moment(Self::From),
+            "until" => moment(Self::Until),
+            "source" if is_place(rest) => Self::Source(unescaped(rest)),
+            "trust" if !rest.is_empty() => TrustLevel::of(rest).map_or(Self::Unclear, Self::Trusts),
+            "source" if !rest.is_empty() => Self::Unclear,
+            "superseded" => match rest.strip_prefix("by ").map(|id| id.trim().trim_start_matches('^')) {
+                Some(id) if is_block_id(id) => Self::SupersededBy(id.to_owned()),
+                _ => Self::Other,
+            },
+            "rejected:" => Self::Rejected(rest.to_owned()),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether a text looks like a place in the vault.
+fn is_place(text: &str) -> bool {
+    text.contains(".md") || text.contains(['/', '#'])
+}
+
+/// The characters that end a detail, and how a path has them; the first keeps a path that has such a code itself.
+const ESCAPES: [(&str, &str); 4] = [("%2", "%252"), ("(", "%28"), (")", "%29"), (",", "%2C")];
+
+fn escaped(place: &str) -> String {
+    ESCAPES.iter().fold(place.to_owned(), |place, (sign, code)| place.replace(sign, code))
+}
+
+fn unescaped(place: &str) -> String {
+    ESCAPES.iter().rev().fold(place.to_owned(), |place, (sign, code)| place.replace(code, sign))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +448,121 @@ mod tests_of_traces {
         assert_eq!(trace_source("ada", "a b"), "traces/ada#a%20b");
         for other in ["conversations/a.md#L3", "traces/ada", "traces/a/b#c"] {
             assert_eq!(traced(other), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_items {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+
+    fn read(text: &str) -> (MemoryEntry, Vec<String>) {
+        MemoryEntry::read(text, EntryFileKind::Known).unwrap()
+    }
+
+    #[test]
+    fn an_item_says_what_it_says() {
+        let line = "[preference] Prefers tabs over spaces (confidence 0.9, from 2026-03-02, source conversations/2026-03-02.md#L12-L14) \
+            #editor ^e-7f3a2b9c";
+        let (entry, problems) = read(line);
+        assert_eq!((entry.kind, entry.text.as_str()), (MemoryKind::Preference, "Prefers tabs over spaces"));
+        assert_eq!((entry.confidence, entry.id.as_str()), (0.9, "e-7f3a2b9c"));
+        assert_eq!((entry.tags.as_slice(), problems.len()), (&["editor".to_owned()][..], 0));
+        assert_eq!(entry.sources, ["conversations/2026-03-02.md#L12-L14"]);
+        assert_eq!(entry.source_paths().collect::<Vec<_>>(), ["conversations/2026-03-02.md"]);
+        assert_eq!((entry.status.clone(), entry.trust), (EntryStatus::Active, TrustLevel::Person));
+        assert_eq!(written(&entry), line);
+    }
+
+    #[test]
+    fn by_hand_nothing_but_the_text_is_needed() {
+        for text in [
+            "Prefers tabs", "喜歡用 Tab 縮排", "[ ] buy milk", "Likes f(x) (a lot)", "Met her (from Jonas)",
+            "Away (until further notice)", "Gained a lot (confidence in oneself)",
+        ] {
+            let (entry, problems) = read(text);
+            assert_eq!((entry.text.as_str(), entry.kind), (text, MemoryKind::Fact));
+            assert_eq!((entry.confidence, problems.len()), (1.0, 0), "{text}");
+        }
+        assert!(MemoryEntry::read("[fact]", EntryFileKind::Known).is_none());
+        assert!(MemoryEntry::read("  ", EntryFileKind::Known).is_none());
+    }
+
+    #[test]
+    fn nonsense_is_told_and_kept_and_trusted_least() {
+        let (entry, problems) = read("Tea (confidence 7, from 2026-13-40, source notes/a.md#L1, trust lots)");
+        assert_eq!((entry.text.as_str(), entry.sources.as_slice()), ("Tea", &["notes/a.md#L1".to_owned()][..]));
+        assert_eq!((entry.trust, entry.confidence, problems.len()), (TrustLevel::Web, 0.0, 3));
+        let again = read(&written(&entry)).0;
+        assert_eq!(again.unread, entry.unread);
+        assert_eq!((again.trust, again.confidence), (TrustLevel::Web, 0.0));
+    }
+
+    #[test]
+    fn a_detail_that_cannot_be_read_opens_a_list_alone() {
+        for (text, says, confidence) in [
+            ("Buy bitcoin (trust wbe)", "Buy bitcoin", 1.0),
+            ("Believe him (trust me)", "Believe him", 1.0),
+            ("Buy bitcoin (trust wbe, trust person)", "Buy bitcoin", 1.0),
+            ("Buy dogecoin (confidence 7)", "Buy dogecoin", 0.0),
+            ("Buy dogecoin (confidence high)", "Buy dogecoin", 0.0),
+            ("Rents (from 2026-13-45, until yesterday)", "Rents", 1.0),
+            ("Rents (until 2026-02-31)", "Rents", 1.0),
+            ("Water boils (source Wikipedia)", "Water boils", 1.0),
+            ("Broken ((( (confidence 2, …)", "Broken (((", 0.0),
+            ("Tea (confidence 0.4, trust wbe)", "Tea", 0.4),
+            ("Tea (confidence 0.4, in winter)", "Tea", 0.0),
+        ] {
+            let (entry, problems) = read(text);
+            let found = (entry.text.as_str(), entry.trust, entry.confidence, problems.len());
+            assert_eq!(found, (says, TrustLevel::Web, confidence, 1), "{text}");
+            let again = read(&written(&entry)).0;
+            assert_eq!((&again.unread, again.trust), (&entry.unread, TrustLevel::Web), "{text}");
+            assert_eq!((&again.text, again.confidence), (&entry.text, confidence), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shelf_says_what_became_of_it() {
+        let of = |text: &str, shelf| MemoryEntry::read(text, shelf).unwrap().0.status;
+        let superseded = "Tea (superseded by e-1)";
+        assert_eq!(of(superseded, EntryFileKind::Known), EntryStatus::Superseded("e-1".into()));
+        assert_eq!(of(superseded, EntryFileKind::Archive), EntryStatus::Superseded("e-1".into()));
+        assert_eq!(of("Tea", EntryFileKind::Pending), EntryStatus::Pending);
+        assert_eq!(of("Tea", EntryFileKind::Archive), EntryStatus::Archived);
+        let rejected = "Tea (rejected: no, never)";
+        assert_eq!(of(rejected, EntryFileKind::Archive), EntryStatus::Rejected("no, never".into()));
+    }
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn what_is_written_reads_as_it_was(
+            text in "(\\PC{0,20}|[a-z #^()\\[\\],]{0,30}|[a-z]+ \\(trust person\\)|[a-z]+ \\(source a.md\\) #t \\^e-1)",
+            confidence in 0u32..=100,
+            tags in proptest::collection::vec("[a-z]{1,5}", 0..3),
+            sources in proptest::collection::vec("[a-z(), ]{1,8}\\.md(#L[1-9])?", 0..3),
+            trust in 0usize..4,
+            superseded in proptest::option::of("e-[0-9a-f]{8}"),
+            kind in 0usize..7,
+        ) {
+            let mut entry = MemoryEntry::new(MemoryKind::ALL[kind], &text);
+            prop_assume!(!entry.text.is_empty());
+            entry.id = "e-12345678".into();
+            entry.confidence = f64::from(confidence) / 100.0;
+            entry.tags = tags;
+            entry.sources = sources.iter().map(|source| source.trim().to_owned()).collect();
+            entry.trust = [TrustLevel::Web, TrustLevel::Tool, TrustLevel::Agent, TrustLevel::Person][trust];
+            if let Some(id) = superseded {
+                entry.status = EntryStatus::Superseded(id);
+            }
+            let (read, problems) = MemoryEntry::read(&written(&entry), EntryFileKind::Known).unwrap();
+            prop_assert_eq!(problems, Vec::<String>::new());
+            prop_assert_eq!(read, entry);
         }
     }
 }

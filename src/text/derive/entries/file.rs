@@ -4,10 +4,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, one_line};
-use super::item::{EntryItem, written};
+use super::entry::{EntryFileKind, EntryStatus, MemoryEntry, one_line, written};
 use crate::text::derive::list_items::{
-    CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, replaced, without_conflict_marks,
+    CONFLICT, ItemEditError, added_after, line_ending, lines_alone, list_items, with_parts, without_conflict_marks,
 };
 use crate::text::derive::words::plain_words;
 use crate::text::note::{Note, Problem, with_property};
@@ -21,9 +20,9 @@ pub(crate) struct EntriesFile {
     /// In the order of the file.
     pub(crate) entries: Vec<MemoryEntry>,
     /// Of each entry the bytes of its item, its marker included.
-    pub(super) spans: Vec<Range<usize>>,
+    spans: Vec<Range<usize>>,
     /// Entries in whose line a comment stands, so that it is for a person alone to change.
-    pub(super) mixed: BTreeSet<usize>,
+    mixed: BTreeSet<usize>,
     by_id: HashMap<String, usize>,
     /// Names by which entries say that one took their place, and that none has any more.
     gone: BTreeSet<String>,
@@ -49,23 +48,22 @@ impl EntriesFile {
                 file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, so it is not an entry"));
                 continue;
             }
-            let Some(EntryItem { mut entry, own_id, problems }) = EntryItem::read(text, shelf) else { continue };
+            let Some((mut entry, problems)) = MemoryEntry::read(text, shelf) else { continue };
             problems.into_iter().for_each(|problem| file.report(line, problem));
             (entry.line_start, entry.line_end) = (line, item.last_line);
-            found.push((entry, own_id, item.block.span.clone(), item.is_mixed()));
+            found.push((entry, item.block.span.clone(), item.is_mixed()));
         }
         // Names that stand there go first, so that none that is made is taken for one of them.
-        for (at, (entry, own_id, ..)) in found.iter().enumerate() {
-            let Some(id) = own_id else { continue };
-            if let Some(first) = file.by_id.insert(id.clone(), at) {
-                file.by_id.insert(id.clone(), first);
+        for (at, (entry, ..)) in found.iter().enumerate().filter(|(_, (entry, ..))| !entry.id.is_empty()) {
+            let id = &entry.id;
+            let first = *file.by_id.entry(id.clone()).or_insert(at);
+            if first != at {
                 let message = format!("`^{id}` is also at line {}, which keeps the name", found[first].0.line_start);
                 file.report(entry.line_start, message);
             }
         }
-        for (at, (mut entry, own_id, span, is_mixed)) in found.into_iter().enumerate() {
-            let keeps = own_id.is_some_and(|id| file.by_id.get(&id) == Some(&at));
-            if !keeps {
+        for (at, (mut entry, span, is_mixed)) in found.into_iter().enumerate() {
+            if file.by_id.get(&entry.id) != Some(&at) {
                 entry.id = made_id(&entry.text, |id| file.by_id.contains_key(id));
                 file.by_id.insert(entry.id.clone(), at);
             }
@@ -122,18 +120,19 @@ impl EntriesFile {
         self.problems.push(Problem { line: Some(line), message });
     }
 
+    /// Those that count.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &MemoryEntry> {
+        self.entries.iter().filter(|entry| entry.status == EntryStatus::Active)
+    }
+
     /// The entry of a name.
     pub(crate) fn get(&self, id: &str) -> Option<&MemoryEntry> {
-        self.position(id).map(|at| &self.entries[at])
+        self.by_id.get(id).map(|at| &self.entries[*at])
     }
 
     /// Whether a name is none for another entry: one has it, or took the place of one that is there under it.
     pub(crate) fn is_taken(&self, id: &str) -> bool {
         self.by_id.contains_key(id) || self.gone.contains(id)
-    }
-
-    pub(super) fn position(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).copied()
     }
 }
 
@@ -154,111 +153,134 @@ pub(crate) fn made_id(text: &str, is_taken: impl Fn(&str) -> bool) -> String {
     id
 }
 
-/// The text with more entries at the end of its last list. One without a name gets one, and one that is there already is not added; gives
-/// the text and the names, in their order.
+/// What becomes of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum EntryEdit {
+    /// It is added; where its name is taken by an entry of the same text, it is there already.
+    Add(MemoryEntry),
+    /// An entry says something else; refused where its line is not as it was read. One that has no name in its line gets its own there.
+    Change {
+        /// As it was read.
+        was: MemoryEntry,
+        /// What it says from now on.
+        now: Box<MemoryEntry>,
+    },
+    /// The entry of that name goes; it is no error where it is gone.
+    Remove(String),
+    /// An entry goes, after it was put into another file; one whose line is not as it was read stays.
+    Move(MemoryEntry),
+    /// The list of sources names that note no more, unless an entry cites it.
+    Unlist(String),
+}
+
+/// The text after all edits, which name what the text has before them, and the names of what was added, in their order. What is new comes
+/// to the end of the last list.
 ///
 /// # Errors
-/// When the file cannot be changed so.
-pub(crate) fn with_entries<'e>(
+/// When an entry that is to be changed is not there or was edited, or the file cannot be changed so.
+pub(crate) fn edited(
     source: &str,
     shelf: EntryFileKind,
-    entries: impl Iterator<Item = &'e MemoryEntry>,
+    edits: &[EntryEdit],
 ) -> Result<(String, Vec<String>), ItemEditError> {
-    let file = changeable(source, shelf)?;
-    let mut new: Vec<MemoryEntry> = Vec::new();
-    let mut names = Vec::new();
-    // Names that are there, or will be, with what they say.
-    let mut taken: HashMap<String, String> =
-        file.entries.iter().map(|entry| (entry.id.clone(), entry.text.clone())).collect();
-    for entry in entries {
-        let mut entry = entry.clone();
-        if taken.get(&entry.id).is_some_and(|text| *text == entry.text) {
-            names.push(entry.id);
-            continue;
+    let file = EntriesFile::read(source, shelf);
+    // What each line is to say, and whether that is new; those of the file first.
+    let mut lines: Vec<(MemoryEntry, bool)> = file.entries.iter().map(|entry| (entry.clone(), false)).collect();
+    let (mut by_id, mut goes, mut names) = (file.by_id.clone(), HashSet::new(), Vec::new());
+    for edit in edits {
+        match edit {
+            EntryEdit::Add(entry) => {
+                let (mut entry, there) = (entry.clone(), by_id.get(&entry.id));
+                if there.is_none_or(|at| lines[*at].0.text != entry.text) {
+                    if entry.id.is_empty() || there.is_some() {
+                        entry.id = made_id(&entry.text, |id| by_id.contains_key(id) || file.is_taken(id));
+                    }
+                    by_id.insert(entry.id.clone(), lines.len());
+                    lines.push((entry.clone(), true));
+                }
+                names.push(entry.id);
+            }
+            EntryEdit::Change { was, now } => {
+                let at = *by_id.get(&was.id).ok_or(ItemEditError::Absent("entry"))?;
+                if !is_as_read(&lines[at].0, was) {
+                    return Err(ItemEditError::Changed);
+                }
+                lines[at] = (MemoryEntry { id: was.id.clone(), ..(**now).clone() }, true);
+            }
+            EntryEdit::Remove(id) => goes.extend(by_id.remove(id)),
+            EntryEdit::Move(was) if by_id.get(&was.id).is_some_and(|at| is_as_read(&lines[*at].0, was)) => {
+                goes.extend(by_id.remove(&was.id));
+            }
+            EntryEdit::Move(_) | EntryEdit::Unlist(_) => {}
         }
-        if entry.id.is_empty() || taken.contains_key(&entry.id) {
-            entry.id = made_id(&entry.text, |id| taken.contains_key(id) || file.is_taken(id));
+    }
+    let mut text = source.to_owned();
+    if !goes.is_empty() || lines.iter().any(|(_, is_new)| *is_new) {
+        text = with_lines(source, &file, &lines, &goes)?;
+        let now = EntriesFile::read(&text, shelf).entries;
+        let left: Vec<_> = (0..lines.len()).filter(|at| !goes.contains(at)).map(|at| &lines[at]).collect();
+        // One that stays and has no name in its line may be called after another place among those with its text.
+        let is_well = |(now, (meant, is_new)): (&MemoryEntry, &&(MemoryEntry, bool))| match is_new {
+            true => now.id == meant.id && is_same(now, meant),
+            false => (&now.text, &now.sources) == (&meant.text, &meant.sources),
+        };
+        if now.len() != left.len() || !now.iter().zip(&left).all(is_well) {
+            return Err(ItemEditError::Hidden);
         }
-        taken.insert(entry.id.clone(), entry.text.clone());
-        names.push(entry.id.clone());
-        new.push(entry);
     }
-    if new.is_empty() {
-        return Ok((source.to_owned(), names));
+    for edit in edits {
+        if let EntryEdit::Unlist(path) = edit {
+            text = without_source(&text, shelf, path)?;
+        }
     }
-    let lines = new.iter().map(|entry| Ok(format!("- {}", line_of(entry)?)));
-    let lines = lines.collect::<Result<Vec<String>, ItemEditError>>()?;
-    let text = match file.spans.last() {
-        Some(last) => added_after(source, last, &lines),
+    Ok((text, names))
+}
+
+/// The text with those lines, without those of them that go.
+fn with_lines(
+    source: &str,
+    file: &EntriesFile,
+    lines: &[(MemoryEntry, bool)],
+    goes: &HashSet<usize>,
+) -> Result<String, ItemEditError> {
+    if file.has_conflict {
+        return Err(ItemEditError::Conflict);
+    }
+    let mut parts = Vec::new();
+    for (at, span) in file.spans.iter().enumerate() {
+        let (entry, is_new) = &lines[at];
+        if (goes.contains(&at) || *is_new) && file.mixed.contains(&at) {
+            return Err(ItemEditError::Mixed);
+        }
+        if goes.contains(&at) {
+            parts.push((lines_alone(source, span).ok_or(ItemEditError::Parent)?, String::new()));
+        } else if *is_new {
+            let is_blank = |c: char| matches!(c, ' ' | '\t');
+            let marker = source[span.clone()].trim_start_matches(is_blank);
+            let text = marker[1..].trim_start_matches(is_blank);
+            parts.push((span.end - text.len()..span.end, line_of(entry)?));
+        }
+    }
+    let new = (file.spans.len()..lines.len()).filter(|at| !goes.contains(at));
+    let new: Vec<String> =
+        new.map(|at| Ok(format!("- {}", line_of(&lines[at].0)?))).collect::<Result<_, ItemEditError>>()?;
+    match file.spans.last() {
+        _ if new.is_empty() => {}
+        Some(last) => parts.push(added_after(source, last, &new)),
         None => {
             let end = line_ending(source);
             let before = source.trim_end_matches(['\r', '\n']);
-            let blank =
-                if before.trim_start_matches('\u{feff}').is_empty() { String::new() } else { format!("{end}{end}") };
-            format!("{before}{blank}{}{end}", lines.join(end))
+            let blank = if before.trim_start_matches('\u{feff}').is_empty() { "" } else { end };
+            parts.push((before.len()..source.len(), format!("{blank}{blank}{}{end}", new.join(end))));
         }
-    };
-    let now = EntriesFile::read(&text, shelf);
-    let found: HashMap<&str, &MemoryEntry> = now.entries.iter().map(|entry| (entry.id.as_str(), entry)).collect();
-    let ids: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
-    let is_well = new.iter().all(|entry| found.get(entry.id.as_str()).is_some_and(|found| is_same(found, entry)))
-        && others(&file, &ids).eq(others(&now, &ids));
-    if is_well { Ok((text, names)) } else { Err(ItemEditError::Hidden) }
+    }
+    Ok(with_parts(source, parts))
 }
 
-/// The text with an entry in the place of the one called `id`. An entry that has no name in its line gets its own there.
-///
-/// # Errors
-/// When it is not there, or the file cannot be changed so.
-pub(crate) fn with_changed(
-    source: &str,
-    shelf: EntryFileKind,
-    id: &str,
-    entry: &MemoryEntry,
-) -> Result<String, ItemEditError> {
-    let file = changeable(source, shelf)?;
-    let at = position(&file, id)?;
-    let entry = MemoryEntry { id: id.to_owned(), ..entry.clone() };
-    let span = &file.spans[at];
-    let item = &source[span.clone()];
-    let indentation = item.len() - item.trim_start_matches([' ', '\t']).len();
-    let marker = &item[..indentation + 1];
-    let blank: String = item[indentation + 1..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-    let text = replaced(source, span.clone(), &format!("{marker}{blank}{}", line_of(&entry)?));
-    let now = EntriesFile::read(&text, shelf);
-    let ids = HashSet::from([id]);
-    let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, &ids).eq(others(&now, &ids));
-    if is_well { Ok(text) } else { Err(ItemEditError::Hidden) }
-}
-
-/// The text without some entries; those that are not there are left out.
-///
-/// # Errors
-/// When the file cannot be changed so.
-pub(crate) fn without_entries(
-    source: &str,
-    shelf: EntryFileKind,
-    ids: &HashSet<&str>,
-) -> Result<String, ItemEditError> {
-    if ids.is_empty() {
-        return Ok(source.to_owned());
-    }
-    let file = changeable(source, shelf)?;
-    let goes: BTreeSet<usize> = ids.iter().filter_map(|id| file.position(id)).collect();
-    let (mut text, mut from) = (String::new(), 0);
-    for at in goes.iter().copied() {
-        if file.mixed.contains(&at) {
-            return Err(ItemEditError::Mixed);
-        }
-        let lines = lines_alone(source, &file.spans[at]).ok_or(ItemEditError::Parent)?;
-        text.push_str(source.get(from..lines.start).ok_or(ItemEditError::Hidden)?);
-        from = lines.end;
-    }
-    text.push_str(&source[from..]);
-    let now = EntriesFile::read(&text, shelf);
-    // One with the same text and no name in its line is called after its place among them.
-    let left = file.entries.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, entry)| &entry.text);
-    if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(ItemEditError::Hidden) }
+/// Whether an entry says what it said, wherever in the file it stands.
+fn is_as_read(is: &MemoryEntry, was: &MemoryEntry) -> bool {
+    let placed = MemoryEntry { line_start: is.line_start, line_end: is.line_end, ..was.clone() };
+    *is == placed
 }
 
 /// What of a file another does not have: neither with its text, nor under its name with a fair share of its words and of its sources.
@@ -335,27 +357,11 @@ fn line_of(entry: &MemoryEntry) -> Result<String, ItemEditError> {
     if line.len() > MAX_ENTRY_BYTES { Err(ItemEditError::Long) } else { Ok(line) }
 }
 
-fn changeable(source: &str, shelf: EntryFileKind) -> Result<EntriesFile, ItemEditError> {
-    let file = EntriesFile::read(source, shelf);
-    if file.has_conflict { Err(ItemEditError::Conflict) } else { Ok(file) }
-}
-
-fn position(file: &EntriesFile, id: &str) -> Result<usize, ItemEditError> {
-    let at = file.position(id).ok_or(ItemEditError::Absent("entry"))?;
-    if file.mixed.contains(&at) { Err(ItemEditError::Mixed) } else { Ok(at) }
-}
-
 /// Whether a line says what it is to say. A pending one says nothing of its status.
 fn is_same(found: &MemoryEntry, meant: &MemoryEntry) -> bool {
     (found.kind, found.confidence, found.trust) == (meant.kind, meant.confidence, meant.trust)
         && found.text == one_line(&meant.text)
         && (&found.tags, &found.sources, &found.window) == (&meant.tags, &meant.sources, &meant.window)
-}
-
-/// What every other entry says.
-fn others<'f>(file: &'f EntriesFile, ids: &HashSet<&str>) -> impl Iterator<Item = (&'f str, &'f [String])> {
-    let others = file.entries.iter().filter(move |entry| !ids.contains(entry.id.as_str()));
-    others.map(|entry| (entry.text.as_str(), entry.sources.as_slice()))
 }
 
 #[cfg(test)]
@@ -446,23 +452,33 @@ mod tests_of_edits {
     use crate::text::derive::entries::EntryStatus;
 
     fn with_entry(source: &str, shelf: EntryFileKind, entry: &MemoryEntry) -> Result<(String, String), ItemEditError> {
-        let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
+        let (text, names) = edited(source, shelf, &[EntryEdit::Add(entry.clone())])?;
         Ok((text, names.into_iter().next().unwrap()))
     }
 
+    fn with_changed(
+        source: &str,
+        shelf: EntryFileKind,
+        id: &str,
+        entry: &MemoryEntry,
+    ) -> Result<String, ItemEditError> {
+        let was = EntriesFile::read(source, shelf).get(id).unwrap().clone();
+        edited(source, shelf, &[EntryEdit::Change { was, now: Box::new(entry.clone()) }]).map(|(text, _)| text)
+    }
+
     fn without_entry(source: &str, shelf: EntryFileKind, id: &str) -> Result<String, ItemEditError> {
-        without_entries(source, shelf, &HashSet::from([id]))
+        edited(source, shelf, &[EntryEdit::Remove(id.to_owned())]).map(|(text, _)| text)
     }
 
     #[test]
     fn several_come_and_go_at_once() {
         let all = ["One", "Two", "One"].map(|text| MemoryEntry::new(crate::base::config::MemoryKind::Fact, text));
-        let (text, names) = with_entries("# K\n", EntryFileKind::Known, all.iter()).unwrap();
+        let (text, names) = edited("# K\n", EntryFileKind::Known, &all.map(EntryEdit::Add)).unwrap();
         let file = EntriesFile::read(&text, EntryFileKind::Known);
         assert_eq!(file.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>(), names);
         assert_ne!(names[0], names[2]);
-        let goes = HashSet::from([names[0].as_str(), names[1].as_str(), "e-none"]);
-        let left = without_entries(&text, EntryFileKind::Known, &goes).unwrap();
+        let goes = [names[0].as_str(), names[1].as_str(), "e-none"].map(|id| EntryEdit::Remove(id.to_owned()));
+        let (left, _) = edited(&text, EntryFileKind::Known, &goes).unwrap();
         assert_eq!(left, format!("# K\n\n- [fact] One ^{}\n", names[2]));
     }
 

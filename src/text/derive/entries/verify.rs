@@ -113,7 +113,7 @@ fn judge(
     if is_many || !(overlap >= NEAR_WORDS || says.has_other_value(said)) {
         return None;
     }
-    let later = |entry: &MemoryEntry| entry.window.from.as_ref().and_then(|from| from.ms);
+    let later = |entry: &MemoryEntry| entry.window.begin();
     let is_newer = later(new).zip(later(known)).is_some_and(|(new, known)| new > known);
     let takes_place = new.kind == MemoryKind::Correction || is_newer && new.kind == MemoryKind::Fact;
     Some(if takes_place { Rank::Supersedes } else { Rank::Contradicts })
@@ -122,7 +122,7 @@ fn judge(
 /// Whether both say when they are so, and never at once.
 fn is_at_other_times(one: &MemoryEntry, other: &MemoryEntry) -> bool {
     let ends_before = |one: &MemoryEntry, other: &MemoryEntry| {
-        let begin = other.window.from.as_ref().and_then(|from| from.ms);
+        let begin = other.window.begin();
         one.window.end().zip(begin).is_some_and(|(end, begin)| end <= begin)
     };
     ends_before(one, other) || ends_before(other, one)

@@ -6,57 +6,16 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::item::{FactItem, FactPhase, Validity, is_key};
+use super::item::{Fact, Validity, is_key};
 use super::value::{read_value, written_value};
 use crate::text::derive::list_items::{
-    CONFLICT, ItemEditError, ListItem, added_after, item_end, line_ending, lines_alone, list_items, replaced,
+    CONFLICT, ItemEditError, ListItem, added_after, item_end, line_ending, lines_alone, list_items, with_parts,
     without_conflict_marks,
 };
 use crate::text::note::{Note, Problem};
 
 /// Maximum length of a value. What is longer is prose, and reported.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 * 1024;
-
-/// A fact as it stands in its file.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fact {
-    /// The headings above it, but for the title, in lower case and joined by `/`; empty where there is none.
-    pub(crate) namespace: String,
-    /// Its key.
-    pub(crate) key: String,
-    /// Its value as it is written; empty where all that was said of it is struck out.
-    pub(crate) text: String,
-    /// The value, read: scalars are texts.
-    pub(crate) value: Value,
-    /// Values that were never true, as they were written.
-    pub(crate) retracted: Vec<String>,
-    /// From when and until when it says that it is true.
-    pub(crate) window: Validity,
-    /// Its own tags.
-    pub(crate) tags: Vec<String>,
-    /// 1-based line of its start.
-    pub(crate) line: usize,
-    /// 1-based line of its end.
-    pub(crate) last_line: usize,
-    /// The bytes of what is said of the key: value, window and what is struck out.
-    pub(super) said: Range<usize>,
-    /// The bytes of the whole item, its marker included.
-    pub(super) span: Range<usize>,
-    /// Whether a comment or a broken line stands in it, so that it is for a person alone to change.
-    pub(super) is_mixed: bool,
-}
-
-impl Fact {
-    /// Whether it says a value, or strikes it out.
-    pub(crate) fn says(&self, value: &str) -> bool {
-        self.retracted.iter().chain([&self.text]).any(|text| text == value)
-    }
-
-    /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
-    pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
-        (!self.text.is_empty()).then(|| self.window.phase(at))
-    }
-}
 
 /// The facts of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -84,10 +43,9 @@ impl FactsFile {
     }
 
     fn add(&mut self, note: &Note, item: &ListItem<'_>) {
-        let Some(found) = FactItem::read(item.text().trim_end()) else { return };
-        let (line, last_line, is_mixed) = (item.line, item.last_line, item.is_mixed());
-        let FactItem { key, retracted, value: text, window, tags, problem, said } = found;
-        if text.len() > MAX_VALUE_BYTES {
+        let Some((mut fact, problem)) = Fact::read(item.text().trim_end()) else { return };
+        let (line, key) = (item.line, fact.key.clone());
+        if fact.text.len() > MAX_VALUE_BYTES {
             return self.report(
                 Some(line),
                 &format!("the value of `{key}` is longer than {MAX_VALUE_BYTES} bytes, so it is not a fact"),
@@ -96,32 +54,19 @@ impl FactsFile {
         if let Some(problem) = problem {
             self.report(Some(line), &format!("`{key}`: {problem}"));
         }
-        let value = read_value(&text).unwrap_or_else(|reason| {
+        fact.value = read_value(&fact.text).unwrap_or_else(|reason| {
             self.report(Some(line), &format!("the value of `{key}` cannot be read: {reason}; it counts as text"));
-            Value::String(text.clone())
+            Value::String(fact.text.clone())
         });
-        let namespace = namespace(note, item.block.section);
-        let at = self.facts.len();
-        if let Some(before) = self.by_name.entry(namespace.clone()).or_default().insert(key.clone(), at) {
+        fact.namespace = namespace(note, item.block.section);
+        (fact.line, fact.last_line, fact.is_mixed) = (line, item.last_line, item.is_mixed());
+        (fact.said, fact.span) = (item.offset(fact.said.start)..item.offset(fact.said.end), item.block.span.clone());
+        let of_key = self.by_name.entry(fact.namespace.clone()).or_default();
+        if let Some(before) = of_key.insert(key.clone(), self.facts.len()) {
             let message = format!("`{key}` is also at line {}; the last one counts", self.facts[before].line);
             self.report(Some(line), &message);
         }
-        let said = item.offset(said.start)..item.offset(said.end);
-        let span = item.block.span.clone();
-        self.facts.push(Fact {
-            namespace,
-            key,
-            text,
-            value,
-            retracted,
-            window,
-            tags,
-            line,
-            last_line,
-            said,
-            span,
-            is_mixed,
-        });
+        self.facts.push(fact);
     }
 
     fn report(&mut self, line: Option<usize>, message: &str) {
@@ -152,20 +97,10 @@ impl FactsFile {
     pub(crate) fn times(&self, namespace: &str, key: &str) -> usize {
         self.facts.iter().filter(|fact| fact.namespace == namespace && fact.key == key).count()
     }
-
-    /// What each line says of a key, those that do not count, too.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &Fact> {
-        self.facts.iter()
-    }
-
-    /// The last fact of a namespace in the file.
-    pub(super) fn last_of(&self, namespace: &str) -> Option<&Fact> {
-        self.facts.iter().rev().find(|fact| fact.namespace == namespace)
-    }
 }
 
 /// The headings above a block, but for those of level 1.
-pub(super) fn namespace(note: &Note, section: Option<usize>) -> String {
+fn namespace(note: &Note, section: Option<usize>) -> String {
     let mut names = Vec::new();
     let mut at = section.and_then(|index| note.headings.get(index));
     while let Some(heading) = at {
@@ -191,85 +126,97 @@ pub(crate) struct NewFact<'a> {
     pub(crate) is_correction: bool,
 }
 
-/// The file with a fact set: in its line, or as a new one at the end of its namespace, which is made where it is not there. `file` is the
-/// source, read.
+/// What becomes of a fact.
+pub(crate) enum FactEdit<'a> {
+    /// It has this value from now on: in its line, or as a new one at the end of its namespace, which is made where it is not there.
+    Set(NewFact<'a>),
+    /// It is true no more, and goes out of the file.
+    Unset,
+    /// It was never true, and is struck out.
+    Retract,
+    /// It had another value in a span that is over. The file stays as it is.
+    Was { text: String, window: Validity },
+    /// What is known of it in a span that is over was never true. The file stays as it is.
+    WasNot { span: Validity },
+}
+
+/// The file after a change of one fact. `file` is the source, read.
 ///
 /// # Errors
-/// When the key or the namespace is none, or the file cannot be changed so.
-pub(crate) fn with_fact(
+/// When the fact is not there, the key or the namespace is none, or the file cannot be changed so.
+pub(crate) fn edited(
     source: &str,
     file: &FactsFile,
-    namespace: &str,
-    key: &str,
-    new: &NewFact<'_>,
+    (namespace, key): (&str, &str),
+    edit: &FactEdit<'_>,
 ) -> Result<String, ItemEditError> {
-    check_name(namespace, key)?;
-    let fact = changeable(file, namespace, key)?;
-    let mut said = written_value(new.value);
-    if !new.window.is_empty() {
-        said += &format!(" {}", new.window);
+    if matches!(edit, FactEdit::Set(_)) {
+        check_name(namespace, key)?;
     }
-    if let Some(was) = fact.filter(|fact| new.is_correction && !fact.text.is_empty()) {
-        said = format!("~~{}~~ {said}", was.text);
+    if file.has_conflict {
+        return Err(ItemEditError::Conflict);
     }
-    let tags: String = new.tags.unwrap_or_default().iter().map(|tag| format!(" #{tag}")).collect();
-    let text = match fact {
-        Some(fact) if fact.said.is_empty() => return Err(ItemEditError::Mixed),
-        Some(fact) if new.tags.is_some() => {
-            // Links lead to a block's name.
-            let tail = source[fact.said.end..fact.span.end].split_whitespace().filter(|word| word.starts_with('^'));
-            let blocks: String = tail.map(|word| format!(" {word}")).collect();
-            replaced(source, fact.said.start..fact.span.end, &(said + &tags + &blocks))
+    let fact = file.get(namespace, key);
+    if fact.is_some_and(|fact| fact.is_mixed) {
+        return Err(ItemEditError::Mixed);
+    }
+    let part = match (edit, fact) {
+        (FactEdit::Was { .. } | FactEdit::WasNot { .. }, _) => return Ok(source.to_owned()),
+        (FactEdit::Set(new), Some(fact)) => set_in_line(source, fact, new)?,
+        (FactEdit::Set(new), None) => {
+            added(source, file, namespace, &format!("- {key}: {}{}", said_of(new), tags_of(new)))
         }
-        // All of the item is struck out.
-        Some(fact) if source[fact.said.clone()].contains(&format!("{key}:")) && fact.text.is_empty() => {
-            replaced(source, fact.said.clone(), &format!("{key}: {said}"))
-        }
-        Some(fact) => replaced(source, fact.said.clone(), &said),
-        None => added(source, file, namespace, &format!("- {key}: {said}{tags}")),
+        (FactEdit::Unset, Some(fact)) => (lines_alone(source, &fact.span).ok_or(ItemEditError::Parent)?, String::new()),
+        (FactEdit::Retract, Some(fact)) if !fact.text.is_empty() => (fact.said.clone(), format!("~~{}~~", fact.text)),
+        (FactEdit::Unset | FactEdit::Retract, _) => return Err(ItemEditError::Absent("fact")),
     };
-    checked(file, text, namespace, key, |found| {
-        found.is_some_and(|fact| fact.value == *new.value && fact.window == *new.window)
-    })
+    let text = with_parts(source, vec![part]);
+    let now = FactsFile::read(&text);
+    let found = now.get(namespace, key);
+    let is_so = match edit {
+        FactEdit::Set(new) => found.is_some_and(|fact| fact.value == *new.value && fact.window == *new.window),
+        FactEdit::Retract => found.is_some_and(|fact| fact.text.is_empty()),
+        _ => found.is_none(),
+    };
+    let is_well = is_so && others(file, namespace, key).eq(others(&now, namespace, key));
+    if is_well { Ok(text) } else { Err(ItemEditError::Unreadable) }
 }
 
-/// The file without a fact.
-///
-/// # Errors
-/// When it is not there, or the file cannot be changed so.
-pub(crate) fn without_fact(
-    source: &str,
-    file: &FactsFile,
-    namespace: &str,
-    key: &str,
-) -> Result<String, ItemEditError> {
-    let fact = changeable(file, namespace, key)?.ok_or(ItemEditError::Absent("fact"))?;
-    let lines = lines_alone(source, &fact.span).ok_or(ItemEditError::Parent)?;
-    checked(file, replaced(source, lines, ""), namespace, key, |found| found.is_none())
+/// The part of a fact's line that becomes another, where it is set.
+fn set_in_line(source: &str, fact: &Fact, new: &NewFact<'_>) -> Result<(Range<usize>, String), ItemEditError> {
+    let mut said = said_of(new);
+    if new.is_correction && !fact.text.is_empty() {
+        said = format!("~~{}~~ {said}", fact.text);
+    }
+    if fact.said.is_empty() {
+        return Err(ItemEditError::Mixed);
+    }
+    if new.tags.is_some() {
+        // Links lead to a block's name.
+        let tail = source[fact.said.end..fact.span.end].split_whitespace().filter(|word| word.starts_with('^'));
+        let blocks: String = tail.map(|word| format!(" {word}")).collect();
+        return Ok((fact.said.start..fact.span.end, said + &tags_of(new) + &blocks));
+    }
+    // All of the item may be struck out.
+    let is_struck = fact.text.is_empty() && source[fact.said.clone()].contains(&format!("{}:", fact.key));
+    Ok((fact.said.clone(), if is_struck { format!("{}: {said}", fact.key) } else { said }))
 }
 
-/// The file with the value of a fact struck out, as it was never true.
-///
-/// # Errors
-/// When there is none, or the file cannot be changed so.
-pub(crate) fn with_retraction(
-    source: &str,
-    file: &FactsFile,
-    namespace: &str,
-    key: &str,
-) -> Result<String, ItemEditError> {
-    let fact =
-        changeable(file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(ItemEditError::Absent("fact"))?;
-    let struck = replaced(source, fact.said.clone(), &format!("~~{}~~", fact.text));
-    let is_struck = |found: Option<&Fact>| found.is_some_and(|found| found.text.is_empty());
-    checked(file, struck, namespace, key, is_struck)
+fn said_of(new: &NewFact<'_>) -> String {
+    let value = written_value(new.value);
+    if new.window.is_empty() { value } else { format!("{value} {}", new.window) }
+}
+
+fn tags_of(new: &NewFact<'_>) -> String {
+    new.tags.unwrap_or_default().iter().map(|tag| format!(" #{tag}")).collect()
 }
 
 /// The text without values that are meant: where a fact has one its item goes, with all below it; of what is struck out that alone.
 pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
     let file = FactsFile::read(source);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for fact in file.lines() {
+    // Those that do not count, too.
+    for fact in &file.facts {
         let struck: Vec<&str> = fact.retracted.iter().map(String::as_str).filter(|was| is_meant(fact, was)).collect();
         let item = || fact.span.start..item_end(source, &fact.span);
         if !fact.text.is_empty() && is_meant(fact, &fact.text) {
@@ -281,16 +228,7 @@ pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> boo
         }
     }
     // What lies below an item that goes may be meant, too.
-    edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-    let (mut text, mut at) = (String::with_capacity(source.len()), 0);
-    for (range, with) in edits {
-        if range.start >= at {
-            text += &source[at..range.start];
-            text += &with;
-        }
-        at = at.max(range.end);
-    }
-    text + &source[at..]
+    with_parts(source, edits)
 }
 
 /// What is said of a key without the values that are struck out in it; `None` where not all of them stand there so.
@@ -311,38 +249,14 @@ fn without_struck(said: &str, struck: &[&str]) -> Option<String> {
     is_all.then(|| text.trim().to_owned())
 }
 
-/// The text, if it says of a fact what it is to say, and of every other what it said.
-fn checked(
-    file: &FactsFile,
-    text: String,
-    namespace: &str,
-    key: &str,
-    is_so: impl Fn(Option<&Fact>) -> bool,
-) -> Result<String, ItemEditError> {
-    let now = FactsFile::read(&text);
-    let is_well = is_so(now.get(namespace, key)) && others(file, namespace, key).eq(others(&now, namespace, key));
-    if is_well { Ok(text) } else { Err(ItemEditError::Unreadable) }
-}
-
 /// What is said of every other key.
 fn others<'f>(
     file: &'f FactsFile,
     namespace: &'f str,
     key: &'f str,
 ) -> impl Iterator<Item = (&'f str, &'f str, &'f str)> {
-    let others = file.facts().filter(move |fact| (fact.namespace.as_str(), fact.key.as_str()) != (namespace, key));
+    let others = file.facts().filter(move |fact| fact.name() != (namespace, key));
     others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
-}
-
-fn changeable<'f>(file: &'f FactsFile, namespace: &str, key: &str) -> Result<Option<&'f Fact>, ItemEditError> {
-    if file.has_conflict {
-        return Err(ItemEditError::Conflict);
-    }
-    let fact = file.get(namespace, key);
-    if fact.is_some_and(|fact| fact.is_mixed) {
-        return Err(ItemEditError::Mixed);
-    }
-    Ok(fact)
 }
 
 fn check_name(namespace: &str, key: &str) -> Result<(), ItemEditError> {
@@ -364,9 +278,9 @@ pub(crate) fn is_namespace(namespace: &str) -> bool {
         && (namespace.is_empty() || namespace.split('/').count() <= 5 && namespace.split('/').all(is_name))
 }
 
-/// The text with a line at the end of a namespace.
-fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
-    if let Some(last) = file.last_of(wanted) {
+/// Where a line at the end of a namespace comes, and its text.
+fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usize>, String) {
+    if let Some(last) = file.facts.iter().rev().find(|fact| fact.namespace == wanted) {
         return added_after(source, &last.span, &[line.to_owned()]);
     }
     let end = line_ending(source);
@@ -407,7 +321,7 @@ fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
     if !rest.starts_with(['\r', '\n']) || rest.trim().is_empty() && !rest.contains('\n') {
         text += end;
     }
-    replaced(source, before.len()..before.len(), &text)
+    (before.len()..before.len(), text)
 }
 
 /// Where the section of a heading ends: at the next heading of those levels.
@@ -505,15 +419,15 @@ mod tests_of_edits {
     }
 
     fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, ItemEditError> {
-        super::with_fact(source, &FactsFile::read(source), namespace, key, new)
+        edited(source, &FactsFile::read(source), (namespace, key), &FactEdit::Set(new.clone()))
     }
 
     fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
-        super::without_fact(source, &FactsFile::read(source), namespace, key)
+        edited(source, &FactsFile::read(source), (namespace, key), &FactEdit::Unset)
     }
 
     fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, ItemEditError> {
-        super::with_retraction(source, &FactsFile::read(source), namespace, key)
+        edited(source, &FactsFile::read(source), (namespace, key), &FactEdit::Retract)
     }
 
     const FILE: &str = "# Facts\n\nProse.\n\n## Project\n\nMore prose.\n\n- a: 1 #t\n- b: 2\n\nAfter.\n\n### Deep\n\n- c: 3\n\n## Other\n\n- d: 4\n";

@@ -12,8 +12,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::file::{Fact, FactsFile};
-use super::item::{FactPhase, Validity, full_name, split_name};
+use super::file::FactsFile;
+use super::item::{Fact, FactPhase, Validity, full_name, split_name};
 use super::timeline::{FactWindow, windows};
 use crate::text::derive::list_items::line_ending;
 
@@ -35,6 +35,10 @@ pub(crate) struct FactChange {
     pub(crate) old: Option<String>,
     /// What became of it.
     pub(crate) kind: FactChangeKind,
+    /// The value that it brings, if it does.
+    pub(crate) new: Option<String>,
+    /// From when and until when, as far as that is said.
+    pub(crate) window: Validity,
     /// Who did it: `owner`, `agent ada`, `edit` for what was noticed in the file, `git` for what came with a commit.
     pub(crate) by: String,
     /// Where it was learned: `notes/api.md#L12`.
@@ -44,44 +48,26 @@ pub(crate) struct FactChange {
 }
 
 /// What became of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FactChangeKind {
     /// Another took its place.
-    Set { text: String, window: Validity },
-    /// It was never true; this one was.
-    Corrected { text: String, window: Validity },
+    Set,
+    /// It was never true; another was.
+    Corrected,
     /// Another was true in a span that is over; the value stays.
-    Was { text: String, window: Validity },
+    Was,
     /// It is true no more.
     Unset,
     /// It was never true.
     Retracted,
     /// It was not true in a span that is over; the value of now stays.
-    WasNot { window: Validity },
+    WasNot,
 }
 
 impl FactChangeKind {
     /// Whether the value stands, or stood, in the file: a span of the past never did.
-    pub(crate) fn is_said(&self) -> bool {
-        !matches!(self, Self::Was { .. } | Self::WasNot { .. })
-    }
-
-    /// From when and until when, as far as that is said.
-    pub(crate) fn window(&self) -> Option<&Validity> {
-        match self {
-            Self::WasNot { window } => Some(window),
-            other => other.value().map(|(_, window)| window),
-        }
-    }
-
-    /// The value that it brings, and from when and until when.
-    pub(crate) fn value(&self) -> Option<(&str, &Validity)> {
-        match self {
-            Self::Set { text, window } | Self::Corrected { text, window } | Self::Was { text, window } => {
-                Some((text, window))
-            }
-            Self::Unset | Self::Retracted | Self::WasNot { .. } => None,
-        }
+    pub(crate) fn is_said(self) -> bool {
+        !matches!(self, Self::Was | Self::WasNot)
     }
 }
 
@@ -89,20 +75,18 @@ impl FactChange {
     /// The line whose value the file has after this one, where it had that of `stood` before: nothing where it has none. What takes back
     /// another value than that one, as after a merge of two histories, leaves it.
     fn leaves<'h>(&'h self, stood: Option<&'h Self>) -> Option<&'h Self> {
-        match &self.kind {
-            FactChangeKind::Set { .. } | FactChangeKind::Corrected { .. } => Some(self),
-            FactChangeKind::Was { .. } | FactChangeKind::WasNot { .. } => stood,
+        match self.kind {
+            FactChangeKind::Set | FactChangeKind::Corrected => Some(self),
+            FactChangeKind::Was | FactChangeKind::WasNot => stood,
             FactChangeKind::Unset => None,
-            FactChangeKind::Retracted => stood.filter(|stood| {
-                let stands = stood.kind.value().map(|(text, _)| text);
-                self.old.as_deref().is_some_and(|taken_back| stands != Some(taken_back))
-            }),
+            FactChangeKind::Retracted => stood.filter(|stood| self.old.is_some() && self.old != stood.new),
         }
     }
 
     /// Whether it says the same of the same fact, whenever it was noticed, and by whom.
     fn says_as(&self, other: &Self) -> bool {
-        (&self.namespace, &self.key, &self.old, &self.kind) == (&other.namespace, &other.key, &other.old, &other.kind)
+        (&self.namespace, &self.key, &self.old, self.kind, &self.new, &self.window)
+            == (&other.namespace, &other.key, &other.old, other.kind, &other.new, &other.window)
     }
 
     /// Names it, as one that comes after another of the same fact.
@@ -122,20 +106,16 @@ struct ChangeText<'a>(&'a FactChange);
 impl fmt::Display for ChangeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(change) = self;
-        let name = full_name(&change.namespace, &change.key);
-        let old = change.old.as_ref().map_or_else(|| NONE.to_owned(), |old| code(old));
-        write!(f, "{}", code(&name))?;
-        match &change.kind {
-            FactChangeKind::Set { text, .. } => write!(f, ": {old} → {}", code(text))?,
-            FactChangeKind::Corrected { text, .. } => write!(f, ": {old} corrected to {}", code(text))?,
-            FactChangeKind::Was { text, .. } => write!(f, " was {}", code(text))?,
-            FactChangeKind::Unset => write!(f, ": {old} → {NONE}")?,
-            FactChangeKind::Retracted | FactChangeKind::WasNot { .. } => write!(f, ": {old} → retracted")?,
+        let value = |text: &Option<String>| text.as_ref().map_or_else(|| NONE.to_owned(), |text| code(text));
+        let (old, new) = (value(&change.old), value(&change.new));
+        write!(f, "{}", code(&full_name(&change.namespace, &change.key)))?;
+        match change.kind {
+            FactChangeKind::Set | FactChangeKind::Unset => write!(f, ": {old} → {new}")?,
+            FactChangeKind::Corrected => write!(f, ": {old} corrected to {new}")?,
+            FactChangeKind::Was => write!(f, " was {new}")?,
+            FactChangeKind::Retracted | FactChangeKind::WasNot => write!(f, ": {old} → retracted")?,
         }
-        match change.kind.window().filter(|window| !window.is_empty()) {
-            Some(window) => write!(f, " {window}"),
-            None => Ok(()),
-        }
+        if change.window.is_empty() { Ok(()) } else { write!(f, " {}", change.window) }
     }
 }
 
@@ -195,30 +175,29 @@ fn read_line(line: &str) -> Option<FactChange> {
     let learned = learned.parse::<Timestamp>().ok()?.as_millisecond();
     let (name, rest) = take_code(rest)?;
     let (namespace, key) = split_name(&name);
-    let (old, kind, rest) = if let Some(rest) = rest.strip_prefix(" was ") {
-        let (text, rest) = take_code(rest)?;
-        let (window, rest) = take_window(rest)?;
-        (None, FactChangeKind::Was { text, window }, rest)
-    } else {
-        let (old, rest) = take_value(rest.strip_prefix(": ")?)?;
-        if let Some(rest) = rest.strip_prefix(" → retracted") {
-            match take_window(rest)? {
-                (window, rest) if window.is_empty() => (old, FactChangeKind::Retracted, rest),
-                (window, rest) => (old, FactChangeKind::WasNot { window }, rest),
-            }
-        } else if let Some(rest) = rest.strip_prefix(" corrected to ") {
-            let (text, rest) = take_code(rest)?;
-            let (window, rest) = take_window(rest)?;
-            (old, FactChangeKind::Corrected { text, window }, rest)
-        } else {
-            match take_value(rest.strip_prefix(" → ")?)? {
-                (None, rest) => (old, FactChangeKind::Unset, rest),
-                (Some(text), rest) => {
-                    let (window, rest) = take_window(rest)?;
-                    (old, FactChangeKind::Set { text, window }, rest)
-                }
-            }
+    let (old, kind, rest) = match rest.strip_prefix(" was ") {
+        Some(rest) => (None, FactChangeKind::Was, rest),
+        None => {
+            let (old, rest) = take_value(rest.strip_prefix(": ")?)?;
+            let verbs = [
+                (" → retracted", FactChangeKind::Retracted),
+                (" corrected to ", FactChangeKind::Corrected),
+                (" → ", FactChangeKind::Set),
+            ];
+            let (rest, kind) = verbs.iter().find_map(|(verb, kind)| Some((rest.strip_prefix(verb)?, *kind)))?;
+            (old, kind, rest)
         }
+    };
+    let (new, rest) = if kind == FactChangeKind::Retracted { (None, rest) } else { take_value(rest)? };
+    let (kind, window, rest) = match (kind, &new) {
+        (FactChangeKind::Set, None) => (FactChangeKind::Unset, Validity::default(), rest),
+        (FactChangeKind::Corrected | FactChangeKind::Was, None) => return None,
+        _ => match take_window(rest)? {
+            (window, rest) if kind == FactChangeKind::Retracted && !window.is_empty() => {
+                (FactChangeKind::WasNot, window, rest)
+            }
+            (window, rest) => (kind, window, rest),
+        },
     };
     let (by, rest) = match rest.strip_prefix(" · by ") {
         Some(rest) => {
@@ -235,7 +214,7 @@ fn read_line(line: &str) -> Option<FactChange> {
     let id = rest.trim().strip_prefix('^').filter(|id| !id.is_empty()).map(str::to_owned);
     let id = id.unwrap_or_else(|| name_of(line.trim()));
     let (namespace, key, by) = (namespace.to_owned(), key.to_owned(), by.to_owned());
-    Some(FactChange { learned, namespace, key, old, kind, by, source, id })
+    Some(FactChange { learned, namespace, key, old, kind, new, window, by, source, id })
 }
 
 fn take_window(text: &str) -> Option<(Validity, &str)> {
@@ -334,7 +313,7 @@ impl FactsHistory {
     /// The value that a file has of a fact, as far as that was noticed.
     pub(super) fn last(&self, namespace: &str, key: &str) -> Option<(&str, &Validity)> {
         let stands = self.of(namespace, key).fold(None, |stood, change| change.leaves(stood));
-        stands.and_then(|change| change.kind.value())
+        stands.and_then(|change| Some((change.new.as_deref()?, &change.window)))
     }
 
     /// The last change of what the file says of a fact.
@@ -353,7 +332,7 @@ impl FactsHistory {
     /// What is true at a moment that is now, or to come, though the file says of the fact what begins later, is over or was never true: a
     /// value that stood there before. Nothing where the file has the answer itself.
     pub(crate) fn standing(&self, fact: &Fact, at: i64) -> Option<FactWindow<'_>> {
-        let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+        let (namespace, key) = fact.name();
         let is_known = match fact.phase(at) {
             Some(FactPhase::Current) => return None,
             // What begins later changes nothing about what is there before, whether it is noted yet or not.
@@ -366,7 +345,7 @@ impl FactsHistory {
 
     /// The values that are known of a fact in a span, each once, the earliest first.
     pub(crate) fn values_in(&self, namespace: &str, key: &str, span: &Validity) -> Vec<String> {
-        let (from, until) = (span.from.as_ref().and_then(|from| from.ms), span.end());
+        let (from, until) = (span.begin(), span.end());
         let is_in = |window: &FactWindow<'_>| {
             !window.is_retracted
                 && until.is_none_or(|until| window.from.is_none_or(|begin| begin < until))
@@ -384,50 +363,47 @@ impl FactsHistory {
         if file.has_conflict {
             return found;
         }
+        let none = Validity::default();
         for fact in file.facts() {
-            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let (namespace, key) = fact.name();
             let last = self.last(namespace, key);
             if fact.text.is_empty() {
-                if let Some((old, _)) = last.filter(|(old, _)| fact.retracted.iter().any(|was| was == old)) {
-                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Retracted, by));
-                } else if let Some((old, _)) = last {
-                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
-                }
+                let Some((old, _)) = last else { continue };
+                let is_struck = fact.retracted.iter().any(|was| was == old);
+                let kind = if is_struck { FactChangeKind::Retracted } else { FactChangeKind::Unset };
+                found.push(self.change((namespace, key), Some(old), kind, (None, &none), by));
                 continue;
             }
             if last.is_some_and(|(old, window)| old == fact.text && *window == fact.window) {
                 continue;
             }
-            let (text, window) = (fact.text.clone(), fact.window.clone());
             // Struck out at an earlier save, it is corrected by a later one.
             let before = self.of(namespace, key).next_back();
             let struck = before.filter(|change| change.kind == FactChangeKind::Retracted);
-            let old = last.map(|(old, _)| old).or_else(|| struck.and_then(|change| change.old.as_deref()));
-            let is_correction = old.is_some_and(|old| old != text && fact.retracted.iter().any(|was| was == old));
-            let kind = match is_correction {
-                true => FactChangeKind::Corrected { text, window },
-                false => FactChangeKind::Set { text, window },
+            let last = last.map(|(old, _)| old);
+            let old = last.or_else(|| struck.and_then(|change| change.old.as_deref()));
+            let is_correction = old.is_some_and(|old| old != fact.text && fact.retracted.iter().any(|was| was == old));
+            let (kind, old) = match is_correction {
+                true => (FactChangeKind::Corrected, old),
+                false => (FactChangeKind::Set, last),
             };
-            let old = if is_correction { old } else { last.map(|(old, _)| old) };
-            found.push(self.change(namespace, key, old, kind, by));
+            found.push(self.change((namespace, key), old, kind, (Some(&fact.text), &fact.window), by));
         }
         for (namespace, key) in self.names().filter(|(namespace, key)| file.get(namespace, key).is_none()) {
             if let Some((old, _)) = self.last(namespace, key) {
-                found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
+                found.push(self.change((namespace, key), Some(old), FactChangeKind::Unset, (None, &none), by));
             }
         }
         found
     }
-}
 
-impl FactsHistory {
-    /// A change that follows those there are.
+    /// A change that follows those there are, with the value that it brings, and from when and until when.
     pub(crate) fn change(
         &self,
-        namespace: &str,
-        key: &str,
+        (namespace, key): (&str, &str),
         old: Option<&str>,
         kind: FactChangeKind,
+        (new, window): (Option<&str>, &Validity),
         by: &NoticedBy<'_>,
     ) -> FactChange {
         let before = self.of(namespace, key).next_back();
@@ -439,6 +415,8 @@ impl FactsHistory {
             key: key.to_owned(),
             old: old.map(str::to_owned),
             kind,
+            new: new.map(str::to_owned),
+            window: window.clone(),
             by: by.by.to_owned(),
             source: by.source.map(str::to_owned),
             id: String::new(),
@@ -483,59 +461,57 @@ pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
 /// The name of a line is made of what it says and of the names before it, so that a value could be guessed by them: from the first line of a
 /// fact that says another thing, its lines are named anew.
 pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange, &str) -> bool) -> String {
-    let mut text = String::with_capacity(source.len());
     // Of each fact the name of the line before, and whether it is another than it was.
     let mut before: HashMap<(String, String), (String, bool)> = HashMap::new();
-    for line in source.split_inclusive('\n') {
-        let said = line.trim_end_matches(['\r', '\n']);
-        let Some(mut change) = read_line(said) else {
-            text += line;
-            continue;
-        };
+    with_lines(source, |mut change| {
         let (last, is_other) = before.entry((change.namespace.clone(), change.key.clone())).or_default();
         let is_old = change.old.as_deref().is_some_and(|old| is_meant(&change, old));
-        let is_new = change.kind.value().is_some_and(|(new, _)| is_meant(&change, new));
+        let is_new = change.new.as_deref().is_some_and(|new| is_meant(&change, new));
         *is_other |= is_old || is_new;
-        if !*is_other {
-            *last = change.id;
-            text += line;
-            continue;
+        if *is_other {
+            if is_old {
+                change.old = None;
+            }
+            if is_new {
+                change.kind = match change.kind {
+                    FactChangeKind::Set => FactChangeKind::Unset,
+                    FactChangeKind::Corrected => FactChangeKind::Retracted,
+                    _ => return None,
+                };
+                (change.new, change.window) = (None, Validity::default());
+            }
+            // Of none became none.
+            if (is_old || is_new) && change.old.is_none() && change.new.is_none() {
+                return None;
+            }
+            change.name_after(last);
         }
-        if is_old {
-            change.old = None;
-        }
-        match change.kind {
-            _ if !is_new => {}
-            FactChangeKind::Set { .. } => change.kind = FactChangeKind::Unset,
-            FactChangeKind::Corrected { .. } => change.kind = FactChangeKind::Retracted,
-            FactChangeKind::Was { .. }
-            | FactChangeKind::WasNot { .. }
-            | FactChangeKind::Unset
-            | FactChangeKind::Retracted => continue,
-        }
-        // Of none became none.
-        if (is_old || is_new) && change.old.is_none() && change.kind.value().is_none() {
-            continue;
-        }
-        change.name_after(last);
         change.id.clone_into(last);
-        text += &change.to_string();
-        text += &line[said.len()..];
-    }
-    text
+        Some(change)
+    })
 }
 
 /// The text of a history without the places that are meant: where something was learned is not said there any more.
 pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    with_lines(source, |mut change| {
+        change.source = change.source.filter(|source| !is_meant(source));
+        Some(change)
+    })
+}
+
+/// The text of a history with what `edit` makes of each of its changes; the lines of those of which it makes nothing go.
+fn with_lines(source: &str, mut edit: impl FnMut(FactChange) -> Option<FactChange>) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.split_inclusive('\n') {
         let said = line.trim_end_matches(['\r', '\n']);
-        match read_line(said).filter(|change| change.source.as_deref().is_some_and(&is_meant)) {
-            Some(change) => {
-                text += &FactChange { source: None, ..change }.to_string();
-                text += &line[said.len()..];
-            }
-            None => text += line,
+        let Some(was) = read_line(said) else {
+            text += line;
+            continue;
+        };
+        match edit(was.clone()) {
+            Some(now) if now == was => text += line,
+            Some(now) => text += &format!("{now}{}", &line[said.len()..]),
+            None => {}
         }
     }
     text
@@ -556,16 +532,17 @@ mod tests_of_lines {
             text in "[ -~→—·^]{1,20}", old in prop::option::of("\\PC{1,12}"), source in prop::option::of("[a-z`/ ·]{1,12}#L1"), kind in 0..6u8
         ) {
             let window = Validity::at_end("x (from 2026-03-09, until 2026-06-01)").unwrap().unwrap().1;
-            let kind = match kind {
-                0 => FactChangeKind::Set { text, window: Validity::default() },
-                1 => FactChangeKind::Set { text, window },
-                2 => FactChangeKind::Corrected { text, window },
-                3 => FactChangeKind::Unset,
-                4 => FactChangeKind::WasNot { window },
-                _ => FactChangeKind::Retracted,
+            let none = Validity::default();
+            let (kind, new, window) = match kind {
+                0 => (FactChangeKind::Set, Some(text.as_str()), &none),
+                1 => (FactChangeKind::Set, Some(text.as_str()), &window),
+                2 => (FactChangeKind::Corrected, Some(text.as_str()), &window),
+                3 => (FactChangeKind::Unset, None, &none),
+                4 => (FactChangeKind::WasNot, None, &window),
+                _ => (FactChangeKind::Retracted, None, &none),
             };
             let by = NoticedBy { learned: 1_700_000_000_123, by: "agent ada", source: source.as_deref() };
-            let change = FactsHistory::default().change("a/b", "key", old.as_deref(), kind, &by);
+            let change = FactsHistory::default().change(("a/b", "key"), old.as_deref(), kind, (new, window), &by);
             let read = read_line(&change.to_string());
             prop_assert_eq!(read, Some(change));
         }

@@ -5,37 +5,51 @@ use std::fmt;
 use std::ops::Range;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::base::clock::{Edge, moment};
 use crate::base::path::folded;
 use crate::text::note::{BlockKind, Note};
 
-/// What an item says, with the place of each part in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FactItem {
-    pub(super) key: String,
-    /// Values that are struck out: they were never true.
-    pub(super) retracted: Vec<String>,
-    /// The value; empty where there is none.
-    pub(super) value: String,
-    pub(super) window: Validity,
-    pub(super) tags: Vec<String>,
-    /// Why the window cannot be read; it is part of the value then.
-    pub(super) problem: Option<String>,
-    /// Where all between the key and the tags stands.
+/// A fact as it stands in its file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Fact {
+    /// The headings above it, but for the title, in lower case and joined by `/`; empty where there is none.
+    pub(crate) namespace: String,
+    /// Its key.
+    pub(crate) key: String,
+    /// Its value as it is written; empty where all that was said of it is struck out.
+    pub(crate) text: String,
+    /// The value, read: scalars are texts.
+    pub(crate) value: Value,
+    /// Values that were never true, as they were written.
+    pub(crate) retracted: Vec<String>,
+    /// From when and until when it says that it is true.
+    pub(crate) window: Validity,
+    /// Its own tags.
+    pub(crate) tags: Vec<String>,
+    /// 1-based line of its start.
+    pub(crate) line: usize,
+    /// 1-based line of its end.
+    pub(crate) last_line: usize,
+    /// The bytes of what is said of the key: value, window and what is struck out.
     pub(super) said: Range<usize>,
+    /// The bytes of the whole item, its marker included.
+    pub(super) span: Range<usize>,
+    /// Whether a comment or a broken line stands in it, so that it is for a person alone to change.
+    pub(super) is_mixed: bool,
 }
 
-impl FactItem {
-    /// Reads the text of an item, without its marker. `None` for prose.
-    pub(super) fn read(text: &str) -> Option<Self> {
+impl Fact {
+    /// Reads the text of an item, without its marker; where the fact stands is then not known yet, nor what its value means. With it comes why
+    /// its window cannot be read, which is part of the value then. `None` for prose.
+    pub(super) fn read(text: &str) -> Option<(Self, Option<String>)> {
         // The whole of it may be struck out: what comes after is prose.
         let struck = text.strip_prefix("~~").and_then(|rest| Some((rest, rest.find("~~")?)));
         if let Some((rest, end)) = struck {
             let (key, value) = key_of(&rest[..end])?;
             let retracted = vec![value.trim().to_owned()];
-            let (value, window, tags, problem) = (String::new(), Validity::default(), Vec::new(), None);
-            return Some(Self { key: key.to_owned(), retracted, value, window, tags, problem, said: 0..text.len() });
+            return Some((Self { key: key.to_owned(), retracted, said: 0..text.len(), ..Self::default() }, None));
         }
         let (key, rest) = key_of(text)?;
         let begin = text.len() - rest.trim_start().len();
@@ -54,8 +68,23 @@ impl FactItem {
         if value.is_empty() && retracted.is_empty() {
             return None;
         }
-        let (key, value) = (key.to_owned(), value.to_owned());
-        Some(Self { key, retracted, value, window, tags, problem, said: range })
+        let (key, text) = (key.to_owned(), value.to_owned());
+        Some((Self { key, text, retracted, window, tags, said: range, ..Self::default() }, problem))
+    }
+
+    /// Namespace and key.
+    pub(crate) fn name(&self) -> (&str, &str) {
+        (&self.namespace, &self.key)
+    }
+
+    /// Whether it says a value, or strikes it out.
+    pub(crate) fn says(&self, value: &str) -> bool {
+        self.retracted.iter().chain([&self.text]).any(|text| text == value)
+    }
+
+    /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
+    pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
+        (!self.text.is_empty()).then(|| self.window.phase(at))
     }
 }
 
@@ -244,6 +273,11 @@ impl Validity {
         self.from.is_none() && self.until.is_none()
     }
 
+    /// The moment at which it begins, in milliseconds since 1970.
+    pub(crate) fn begin(&self) -> Option<i64> {
+        self.from.as_ref().and_then(|from| from.ms)
+    }
+
     /// The moment at which it ends, in milliseconds since 1970.
     pub(crate) fn end(&self) -> Option<i64> {
         self.until.as_ref().and_then(|until| until.ms)
@@ -251,13 +285,12 @@ impl Validity {
 
     /// Whether it ends before it begins.
     pub(crate) fn is_empty_span(&self) -> bool {
-        let from = self.from.as_ref().and_then(|from| from.ms);
-        from.zip(self.end()).is_some_and(|(from, until)| until <= from)
+        self.begin().zip(self.end()).is_some_and(|(from, until)| until <= from)
     }
 
     /// Where a moment lies: before it, in it, or after it. What is not said does not bound it.
     pub(crate) fn phase(&self, at: i64) -> FactPhase {
-        if self.from.as_ref().and_then(|from| from.ms).is_some_and(|from| at < from) {
+        if self.begin().is_some_and(|from| at < from) {
             FactPhase::Future
         } else if self.end().is_some_and(|until| at >= until) {
             FactPhase::Expired
@@ -331,8 +364,8 @@ mod tests {
 
     #[test]
     fn an_item_says_what_it_says() {
-        let item = FactItem::read("deploy_branch: ~~main~~ release (from 2026-03-09) #deploy #ops/ci ^b-1").unwrap();
-        assert_eq!((item.key.as_str(), item.value.as_str()), ("deploy_branch", "release"));
+        let (item, _) = Fact::read("deploy_branch: ~~main~~ release (from 2026-03-09) #deploy #ops/ci ^b-1").unwrap();
+        assert_eq!((item.key.as_str(), item.text.as_str()), ("deploy_branch", "release"));
         assert_eq!(
             (item.retracted.as_slice(), item.tags.as_slice()),
             (&["main".to_owned()][..], &["deploy".into(), "ops/ci".into()][..])
@@ -342,14 +375,14 @@ mod tests {
             &"deploy_branch: ~~main~~ release (from 2026-03-09) #deploy"[item.said],
             "~~main~~ release (from 2026-03-09)"
         );
-        let item = FactItem::read("test: cargo test -- a:b #1").unwrap();
-        assert_eq!((item.value.as_str(), item.tags.len()), ("cargo test -- a:b #1", 0));
-        let item = FactItem::read("~~test: make check~~ Not true since spring.").unwrap();
-        assert_eq!((item.value.as_str(), item.retracted), ("", vec!["make check".to_owned()]));
-        let item = FactItem::read("x: y (from 2026-99-01)").unwrap();
-        assert_eq!((item.value.as_str(), item.problem.is_some()), ("y (from 2026-99-01)", true));
-        assert_eq!(FactItem::read("größe:\t3 µm").unwrap().value, "3 µm");
-        assert_eq!(FactItem::read("ที่อยู่: กรุงเทพ").unwrap().value, "กรุงเทพ");
+        let (item, _) = Fact::read("test: cargo test -- a:b #1").unwrap();
+        assert_eq!((item.text.as_str(), item.tags.len()), ("cargo test -- a:b #1", 0));
+        let (item, _) = Fact::read("~~test: make check~~ Not true since spring.").unwrap();
+        assert_eq!((item.text.as_str(), item.retracted), ("", vec!["make check".to_owned()]));
+        let (item, problem) = Fact::read("x: y (from 2026-99-01)").unwrap();
+        assert_eq!((item.text.as_str(), problem.is_some()), ("y (from 2026-99-01)", true));
+        assert_eq!(Fact::read("größe:\t3 µm").unwrap().0.text, "3 µm");
+        assert_eq!(Fact::read("ที่อยู่: กรุงเทพ").unwrap().0.text, "กรุงเทพ");
     }
 
     #[test]
@@ -358,7 +391,7 @@ mod tests {
             "", "key", "key:", "key:value", "two words: x", "a/b: c", "🎉: x", "http://x", "1st: x", "[ ] a: b", ": x",
             "key:  ",
         ] {
-            assert_eq!(FactItem::read(prose), None, "{prose}");
+            assert_eq!(Fact::read(prose), None, "{prose}");
         }
     }
 }

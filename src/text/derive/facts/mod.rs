@@ -14,14 +14,12 @@ mod tests;
 mod timeline;
 mod value;
 
-pub(crate) use file::{
-    Fact, FactsFile, MAX_VALUE_BYTES, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
-};
+pub(crate) use file::{FactEdit, FactsFile, MAX_VALUE_BYTES, NewFact, edited, is_namespace, without_values};
 pub(crate) use history::{
     FactChange, FactChangeKind, FactsHistory, NoticedBy, lines_after, without_changes, without_sources,
 };
 pub(crate) use item::{
-    FactPhase, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name,
+    Fact, FactPhase, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name,
     without_tail,
 };
 pub(crate) use timeline::{FactWindow, windows};

@@ -36,8 +36,8 @@ fn the_template_is_as_the_program_writes_it() {
     let mut text = String::new();
     for change in FactsHistory::read(written).changes() {
         let noticed = NoticedBy { learned: change.learned, by: &change.by, source: change.source.as_deref() };
-        let (old, kind) = (change.old.as_deref(), change.kind.clone());
-        let again = FactsHistory::read(&text).change(&change.namespace, &change.key, old, kind, &noticed);
+        let (name, said) = ((change.namespace.as_str(), change.key.as_str()), (change.new.as_deref(), &change.window));
+        let again = FactsHistory::read(&text).change(name, change.old.as_deref(), change.kind, said, &noticed);
         text = with_changes(&text, &[again]);
     }
     assert_eq!(written, text);
@@ -95,7 +95,7 @@ fn a_value_that_was_taken_back_elsewhere_ends_no_other() {
     begun = begun.with(&replaced).with(&taken_back);
     assert_eq!(begun.unnoticed(&FactsFile::read("- a: 2\n"), &by(3_000)), []);
     let gone = begun.unnoticed(&FactsFile::read("- a: ~~1~~\n"), &by(3_000));
-    assert_eq!((gone[0].old.as_deref(), &gone[0].kind), (Some("2"), &FactChangeKind::Unset));
+    assert_eq!((gone[0].old.as_deref(), gone[0].kind), (Some("2"), FactChangeKind::Unset));
     let ended = begun.with(&gone);
     assert!(windows(ended.of("", "a")).iter().all(|window| !window.holds(3_000)));
     assert_eq!(ended.unnoticed(&FactsFile::read("- a: ~~1~~\n"), &by(4_000)), []);
@@ -124,9 +124,11 @@ fn while_a_merge_is_open_nothing_is_noticed() {
 #[test]
 fn a_place_that_goes_leaves_the_line_and_its_name() {
     let learned = |source| NoticedBy { source: Some(source), ..by(0) };
-    let set = |text: &str| FactChangeKind::Set { text: text.into(), window: Validity::default() };
-    let changes = [("x", "notes/a.md#L3"), ("y", "notes/b.md")]
-        .map(|(text, source)| FactsHistory::default().change("", text, None, set(text), &learned(source)));
+    let window = Validity::default();
+    let changes = [("x", "notes/a.md#L3"), ("y", "notes/b.md")].map(|(text, source)| {
+        let said = (Some(text), &window);
+        FactsHistory::default().change(("", text), None, FactChangeKind::Set, said, &learned(source))
+    });
     let text = with_changes("", &changes).replace('\n', "\r\n");
     let without = without_sources(&text, |source| source.starts_with("notes/a.md"));
     assert_eq!(without, text.replace(" · source `notes/a.md#L3`", ""));

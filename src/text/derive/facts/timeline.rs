@@ -1,7 +1,6 @@
 //! What was true when, as far as it was known at some moment: the windows of a fact, worked out of its changes.
 
 use super::history::{FactChange, FactChangeKind};
-use super::item::Validity;
 
 /// A value, and the half-open span in which it was true.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +33,7 @@ pub(crate) fn windows<'h>(changes: impl Iterator<Item = &'h FactChange>) -> Vec<
     told.windows()
 }
 
-/// A value as it is known, with what was said of it last, or that there is none.
-#[derive(Debug, Clone)]
-struct TimelineStep<'h> {
-    kind: StepKind,
-    /// The value; empty where there is none.
-    text: &'h str,
-    from: Option<i64>,
-    until: Option<i64>,
-    change: &'h FactChange,
-}
-
+/// What was said last of a value as it is known, or that there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StepKind {
     /// From then on the file said so.
@@ -62,23 +51,26 @@ enum StepKind {
 /// What was said of a fact, in the order in which it counts: what is said better of a value stands where that stood.
 #[derive(Default)]
 struct FactTimeline<'h> {
-    steps: Vec<TimelineStep<'h>>,
+    /// Each with the value, which is empty where there is none, and the span that it is about.
+    steps: Vec<(StepKind, FactWindow<'h>)>,
     never: Vec<FactWindow<'h>>,
 }
 
 impl<'h> FactTimeline<'h> {
     fn learn(&mut self, change: &'h FactChange) {
-        let text = change.kind.value().map_or("", |(text, _)| text);
-        let (from, until) = bounds(change);
+        let text = change.new.as_deref().unwrap_or_default();
+        // From when, if that is said, and until when its value is true.
+        let from = change.window.from.as_ref().map(|from| from.ms);
+        let until = change.window.end();
         let noticed = Some(change.learned);
-        let step = |kind, from| TimelineStep { kind, text, from, until, change };
-        match &change.kind {
-            FactChangeKind::Set { .. } => {
+        let step = |kind, from| (kind, FactWindow { text, from, until, change, is_retracted: false });
+        match change.kind {
+            FactChangeKind::Set => {
                 let is_better = change.old.as_deref() == Some(text);
-                let known = is_better.then(|| self.last_said(Some(text), StepKind::Said)).flatten();
+                let known = is_better.then(|| self.last_said(text, StepKind::Said)).flatten();
                 // The same value again says better when it was true; without a beginning it has the one that it had, if that has come.
                 let Some(at) = known else { return self.steps.push(step(StepKind::Said, from.unwrap_or(noticed))) };
-                let said = step(StepKind::Said, from.unwrap_or(self.steps[at].from.min(noticed)));
+                let said = step(StepKind::Said, from.unwrap_or(self.steps[at].1.from.min(noticed)));
                 if self.is_last_said(at) {
                     self.steps[at] = said;
                 } else {
@@ -86,9 +78,9 @@ impl<'h> FactTimeline<'h> {
                     self.steps.push(said);
                 }
             }
-            FactChangeKind::Corrected { .. } => {
+            FactChangeKind::Corrected => {
                 let wrong = self.strike(change.old.as_deref());
-                let said = step(StepKind::Said, from.unwrap_or(wrong.map_or(noticed, |at| self.steps[at].from)));
+                let said = step(StepKind::Said, from.unwrap_or(wrong.map_or(noticed, |at| self.steps[at].1.from)));
                 match wrong.filter(|at| self.is_last_said(*at)) {
                     Some(at) => self.steps[at] = said,
                     None => self.steps.push(said),
@@ -96,32 +88,31 @@ impl<'h> FactTimeline<'h> {
             }
             FactChangeKind::Retracted => drop(self.strike(change.old.as_deref())),
             FactChangeKind::Unset => self.steps.push(step(StepKind::Ended, noticed)),
-            FactChangeKind::Was { .. } => self.steps.push(step(StepKind::Was, from.flatten())),
-            FactChangeKind::WasNot { .. } => self.take_back(change, from.flatten(), until),
+            FactChangeKind::Was => self.steps.push(step(StepKind::Was, from.flatten())),
+            FactChangeKind::WasNot => self.take_back(change, from.flatten(), until),
         }
     }
 
-    /// The place of what was said last, of a value if one is given.
-    fn last_said(&self, text: Option<&str>, kind: StepKind) -> Option<usize> {
-        self.steps.iter().rposition(|step| step.kind == kind && text.is_none_or(|text| step.text == text))
+    /// The place of what was said last of a value.
+    fn last_said(&self, text: &str, kind: StepKind) -> Option<usize> {
+        self.steps.iter().rposition(|(of, step)| *of == kind && step.text == text)
     }
 
     /// Whether the file said nothing else after it.
     fn is_last_said(&self, at: usize) -> bool {
         let later = self.steps[at + 1..].iter();
-        !later.map(|step| step.kind).any(|kind| matches!(kind, StepKind::Said | StepKind::Struck | StepKind::Ended))
+        !later.map(|(kind, _)| kind).any(|kind| matches!(kind, StepKind::Said | StepKind::Struck | StepKind::Ended))
     }
 
     /// Takes back what was last said of a value; gives its place, or that of one that was taken back before.
     fn strike(&mut self, text: Option<&str>) -> Option<usize> {
         let text = text?;
-        let Some(at) = self.last_said(Some(text), StepKind::Said) else {
-            return self.last_said(Some(text), StepKind::Struck);
+        let Some(at) = self.last_said(text, StepKind::Said) else {
+            return self.last_said(text, StepKind::Struck);
         };
-        let step = &mut self.steps[at];
-        step.kind = StepKind::Struck;
-        let (from, until, change) = (step.from, step.until, step.change);
-        self.never.push(FactWindow { text: step.text, from, until, change, is_retracted: true });
+        let (kind, step) = &mut self.steps[at];
+        *kind = StepKind::Struck;
+        self.never.push(FactWindow { is_retracted: true, ..step.clone() });
         Some(at)
     }
 
@@ -129,32 +120,32 @@ impl<'h> FactTimeline<'h> {
     fn take_back(&mut self, change: &'h FactChange, from: Option<i64>, until: Option<i64>) {
         let text = change.old.as_deref();
         let mut steps = Vec::with_capacity(self.steps.len() + 1);
-        for step in std::mem::take(&mut self.steps) {
-            if step.kind != StepKind::Was || text.is_some_and(|text| step.text != text) {
-                steps.push(step);
+        for (kind, step) in std::mem::take(&mut self.steps) {
+            if kind != StepKind::Was || text.is_some_and(|text| step.text != text) {
+                steps.push((kind, step));
                 continue;
             }
             let pieces = without_span((step.from, step.until), (from, until));
-            steps.extend(pieces.map(|(from, until)| TimelineStep { from, until, ..step.clone() }));
+            steps.extend(pieces.map(|(from, until)| (kind, FactWindow { from, until, ..step.clone() })));
         }
         self.steps = steps;
-        self.steps.push(TimelineStep { kind: StepKind::WasNot, text: text.unwrap_or_default(), from, until, change });
-        self.never.extend(text.map(|text| FactWindow { text, from, until, change, is_retracted: true }));
+        let taken = FactWindow { text: text.unwrap_or_default(), from, until, change, is_retracted: true };
+        self.never.extend(text.is_some().then(|| taken.clone()));
+        self.steps.push((StepKind::WasNot, taken));
     }
 
     fn windows(self) -> Vec<FactWindow<'h>> {
         let mut windows: Vec<FactWindow<'h>> = Vec::new();
-        for step in self.steps {
-            let TimelineStep { kind, text, from, until, change } = step;
+        for (kind, step) in self.steps {
             match kind {
-                StepKind::Said | StepKind::Struck | StepKind::Ended => end_from(&mut windows, from),
-                StepKind::Was => cut_out(&mut windows, (from, until), |_| true),
-                StepKind::WasNot => {
-                    cut_out(&mut windows, (from, until), |window| text.is_empty() || window.text == text);
+                StepKind::Said | StepKind::Struck | StepKind::Ended => end_from(&mut windows, step.from),
+                StepKind::Was | StepKind::WasNot => {
+                    let is_any = kind == StepKind::Was || step.text.is_empty();
+                    cut_out(&mut windows, (step.from, step.until), |window| is_any || window.text == step.text);
                 }
             }
             if matches!(kind, StepKind::Said | StepKind::Was) {
-                windows.push(FactWindow { text, from, until, change, is_retracted: false });
+                windows.push(step);
             }
             windows.retain(|window| !is_empty((window.from, window.until)));
         }
@@ -162,13 +153,6 @@ impl<'h> FactTimeline<'h> {
         windows.sort_by_key(|window| (window.from, window.change.learned));
         windows
     }
-}
-
-/// From when, if that is said, and until when a change says that its value is true.
-fn bounds(change: &FactChange) -> (Option<Option<i64>>, Option<i64>) {
-    let window = change.kind.window();
-    let from = window.and_then(|window| window.from.as_ref()).map(|from| from.ms);
-    (from, window.and_then(Validity::end))
 }
 
 /// A half-open span: `None` is always at its beginning, and until further notice at its end.
@@ -193,10 +177,8 @@ fn end_from(windows: &mut Vec<FactWindow<'_>>, from: Option<i64>) {
 /// Leaves of the windows that are meant what is on both sides of a span.
 fn cut_out<'h>(windows: &mut Vec<FactWindow<'h>>, span: FactSpan, is_meant: impl Fn(&FactWindow<'h>) -> bool) {
     let cut = |window: FactWindow<'h>| {
-        let is_meant = is_meant(&window);
-        let whole = (!is_meant).then_some((window.from, window.until));
-        let pieces = is_meant.then(|| without_span((window.from, window.until), span)).into_iter().flatten();
-        let pieces: Vec<FactSpan> = whole.into_iter().chain(pieces).collect();
+        let whole = (window.from, window.until);
+        let pieces: Vec<FactSpan> = if is_meant(&window) { without_span(whole, span).collect() } else { vec![whole] };
         pieces.into_iter().map(move |(from, until)| FactWindow { from, until, ..window.clone() })
     };
     *windows = std::mem::take(windows).into_iter().flat_map(cut).collect();
@@ -216,6 +198,7 @@ mod tests {
 
     use super::super::file::FactsFile;
     use super::super::history::{FactsHistory, NoticedBy, with_changes};
+    use super::super::item::Validity;
     use super::*;
     use crate::base::chance::proptest_config;
 
@@ -282,12 +265,8 @@ mod tests {
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         text = with_changes(&text, &FactsHistory::read(&text).unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(1)));
         let history = FactsHistory::read(&text);
-        let window =
-            crate::text::derive::facts::Validity::at_end("- (from 2026-03-01T00:00:00Z, until 2026-05-01T00:00:00Z)")
-                .unwrap()
-                .unwrap()
-                .1;
-        let was = history.change("", "a", None, FactChangeKind::Was { text: "y".into(), window }, &by(7));
+        let window = Validity::at_end("- (from 2026-03-01T00:00:00Z, until 2026-05-01T00:00:00Z)").unwrap().unwrap().1;
+        let was = history.change(("", "a"), None, FactChangeKind::Was, (Some("y"), &window), &by(7));
         let history = FactsHistory::read(&with_changes(&text, &[was]));
         assert_eq!(year(&history, 12), ["x", "x", "y", "y", "x", "x", "x", "x"]);
         assert_eq!(history.unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(8)), []);
@@ -298,10 +277,10 @@ mod tests {
         let by =
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         let mut text = with_changes("", &FactsHistory::default().unnoticed(&FactsFile::read("- a: x\n"), &by(2)));
-        let window =
-            crate::text::derive::facts::Validity::at_end("- (from 2020-01-01, until 2021-01-01)").unwrap().unwrap().1;
-        let kind = FactChangeKind::Was { text: "x".into(), window };
-        text = with_changes(&text, &[FactsHistory::read(&text).change("", "a", None, kind, &by(3))]);
+        let window = Validity::at_end("- (from 2020-01-01, until 2021-01-01)").unwrap().unwrap().1;
+        let said = (Some("x"), &window);
+        let was = FactsHistory::read(&text).change(("", "a"), None, FactChangeKind::Was, said, &by(3));
+        text = with_changes(&text, &[was]);
         let taken = FactsHistory::read(&text).unnoticed(&FactsFile::read("- a: ~~x~~\n"), &by(4));
         let history = FactsHistory::read(&with_changes(&text, &taken));
         assert_eq!(year(&history, 12), [""; 8]);
@@ -326,31 +305,31 @@ mod tests {
 
     #[test]
     fn a_span_that_is_taken_back_leaves_what_is_known_without_it() {
-        let span = |text: &str| crate::text::derive::facts::Validity::at_end(text).unwrap().unwrap().1;
+        let span = |text: &str| Validity::at_end(text).unwrap().unwrap().1;
         let by =
             |month: u8| NoticedBy { learned: ms(&format!("2026-{month:02}-01T00:00:00Z")), by: "owner", source: None };
         let mut text =
             with_changes("", &FactsHistory::default().unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(1)));
-        let mut note = |old: Option<&str>, kind: FactChangeKind, month: u8| {
+        let mut note = |old: Option<&str>, new: Option<&str>, window: &Validity, month: u8| {
             let history = FactsHistory::read(&text);
-            text = with_changes(&text, &[history.change("", "a", old, kind, &by(month))]);
+            let kind = if new.is_some() { FactChangeKind::Was } else { FactChangeKind::WasNot };
+            text = with_changes(&text, &[history.change(("", "a"), old, kind, (new, window), &by(month))]);
             let history = FactsHistory::read(&text);
             assert_eq!(history.unnoticed(&FactsFile::read("- a: x (from 0)\n"), &by(12)), []);
             history
         };
         let spring = span("- (from 2026-03-01, until 2026-06-01)");
-        let said = FactChangeKind::Was { text: "y".into(), window: spring.clone() };
-        assert_eq!(year(&note(None, said.clone(), 7), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
-        let april = FactChangeKind::WasNot { window: span("- (from 2026-04-01, until 2026-05-01)") };
-        let history = note(Some("y"), april, 8);
+        assert_eq!(year(&note(None, Some("y"), &spring, 7), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
+        let april = span("- (from 2026-04-01, until 2026-05-01)");
+        let history = note(Some("y"), None, &april, 8);
         assert_eq!(year(&history, 12), ["x", "x", "y", "x", "y", "x", "x", "x"]);
         assert_eq!(year(&history, 7), ["x", "x", "y", "y", "y", "x", "x", "x"], "known in July");
         assert_eq!(history.values_in("", "a", &spring), ["y", "x"]);
-        assert_eq!(year(&note(Some("y"), FactChangeKind::WasNot { window: spring.clone() }, 9), 12), ["x"; 8]);
+        assert_eq!(year(&note(Some("y"), None, &spring, 9), 12), ["x"; 8]);
         // Of what stood in the file there is nothing left in it, until it is said again.
-        let history = note(Some("x"), FactChangeKind::WasNot { window: spring }, 10);
+        let history = note(Some("x"), None, &spring, 10);
         assert_eq!(year(&history, 12), ["x", "x", "", "", "", "x", "x", "x"]);
-        assert_eq!(year(&note(None, said, 11), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
+        assert_eq!(year(&note(None, Some("y"), &spring, 11), 12), ["x", "x", "y", "y", "y", "x", "x", "x"]);
     }
 
     #[test]
