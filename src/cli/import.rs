@@ -24,7 +24,7 @@ use super::progress::Bar;
 use super::terminal::{Out, answer, bytes, count, remark, say, shell_quoted};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
-use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
+use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, size};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::vault::backup;
@@ -191,14 +191,16 @@ pub(super) fn import_from(
         bar.show(so_far as usize, (all - so_far) as usize);
     };
     let mut repeats = ImportRepeats::default();
-    let taken = sending.take_all(watch.then_some(&mut repeats), show, |sink| read(kind, path, &done, sink));
+    let taken = sending.take_all(watch.then_some(&mut repeats), show, |sink| {
+        read(kind, path, &|_| true, &done, sink)
+    });
     let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
     let Some(watched) = &mut watched else {
         if was_read.is_ok() {
             sending.finish()?;
         }
         bar.finish();
-        was_read?;
+        was_read.map_err(anyhow::Error::msg)?;
         return report(sending, tally, kind, source, dry_run, json);
     };
     sending.flush()?;
@@ -207,11 +209,10 @@ pub(super) fn import_from(
     if let Err(error) = was_read {
         match absolute.is_dir() {
             true => remark!("vault: {error}"),
-            false => return Err(error.into()),
+            false => bail!(error),
         }
     }
-    repeats.settle();
-    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), json)?;
+    watched.follow(kind, &mut sending, &mut repeats, json)?;
     sending.finish()?;
     repeats.tell(&mut tally);
     report(sending, tally, kind, source, dry_run, json)
@@ -351,19 +352,20 @@ impl Sending {
     }
 
     /// Hands over what a source has, as `read` finds it; gives what was found, and what came of the reading.
-    fn take_all<E>(
+    fn take_all(
         &mut self,
         repeats: Option<&mut ImportRepeats>,
         show: impl Fn(),
-        read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), E>,
-    ) -> anyhow::Result<(ImportTally, Result<(), E>)> {
+        read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), String>,
+    ) -> anyhow::Result<(ImportTally, Result<(), String>)> {
         let mut failed = None;
         let mut take = |item| {
             show();
             let added = self.add(item).map_err(|error| failed = Some(error));
             added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
         };
-        let mut sink = ImportSink::again(&mut take, repeats);
+        let mut sink = ImportSink::new(&mut take);
+        sink.repeats = repeats;
         let was_read = read(&mut sink);
         let tally = std::mem::take(&mut sink.tally);
         failed.map_or_else(|| Ok((tally, was_read)), Err)
@@ -505,12 +507,12 @@ impl WatchedSource {
         self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
     }
 
-    /// Takes what comes, until somebody ends it, and adds to a tally what is found that did not come before.
+    /// Takes what comes, until somebody ends it.
     pub(super) fn follow(
         &mut self,
         kind: SourceKind,
         sending: &mut Sending,
-        (tally, repeats): (&mut ImportTally, &mut ImportRepeats),
+        repeats: &mut ImportRepeats,
         quiet: bool,
     ) -> anyhow::Result<()> {
         let (news, heard) = channel();
@@ -531,10 +533,7 @@ impl WatchedSource {
             if now != self.known {
                 let before = sending.taken_so_far();
                 match self.bring(kind, sending, repeats, &now) {
-                    Ok(found) => {
-                        tally.add(found);
-                        self.known = now;
-                    }
+                    Ok(()) => self.known = now,
                     // Where it cannot be kept now it can be later: it is looked at again.
                     Err(error) => remark!("vault: not imported yet: {error:#}"),
                 }
@@ -551,27 +550,22 @@ impl WatchedSource {
         }
     }
 
-    /// Reads the files that are others than they were, and gives what was found in them.
+    /// Reads the files that are others than they were.
     fn bring(
         &self,
         kind: SourceKind,
         sending: &mut Sending,
         repeats: &mut ImportRepeats,
         now: &HashMap<PathBuf, Stamp>,
-    ) -> anyhow::Result<ImportTally> {
+    ) -> anyhow::Result<()> {
         let is_new = |name: &str| {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
         };
-        let read = |sink: &mut ImportSink<'_>| read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), sink);
+        let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, &Rc::default(), sink);
         // That there is nothing of the kind among them is no failure.
-        let taken = sending.take_all(Some(repeats), || (), read);
-        let taken = taken.and_then(|(found, _)| sending.flush().map(|()| found));
-        match &taken {
-            Ok(_) => repeats.settle(),
-            Err(_) => repeats.give_up(),
-        }
-        taken
+        let taken = sending.take_all(Some(repeats), || (), read).and_then(|_| sending.flush());
+        taken.inspect_err(|_| repeats.give_up())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of sources, and what a file seems to be by its first bytes: to say that where it is none of what it was called.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -9,55 +9,6 @@ use super::json::{BYTE_ORDER_MARK, parse};
 use super::notes::{is_markdown, is_note};
 use super::transcripts::MAX_LINE_BYTES;
 use super::walk::is_beside_session;
-
-/// Why nothing was read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportReadError {
-    /// It cannot be opened.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is a pipe, or the like.
-    #[error("{} is neither a file nor a folder", path.display())]
-    NoFile {
-        /// What.
-        path: PathBuf,
-    },
-    /// There is nothing of the kind in it.
-    #[error("there is nothing of `{kind}` in {}: it takes {takes}{seems}", path.display())]
-    Nothing {
-        /// The kind.
-        kind: &'static str,
-        /// Where it was looked for.
-        path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
-        /// What else is in it: the end of a sentence, or nothing.
-        seems: String,
-    },
-    /// It is a zip archive without the list of its files, which stands at its end.
-    #[error("{} is incomplete: download it again", path.display())]
-    CutShort {
-        /// What.
-        path: PathBuf,
-    },
-    /// It is a file of another kind.
-    #[error("{} {seems}, and is not for `{kind}`, which takes {takes}", path.display())]
-    OtherKind {
-        /// The kind.
-        kind: &'static str,
-        /// What.
-        path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
-        /// What it is: `seems to be a picture`.
-        seems: String,
-    },
-}
 
 /// A kind of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

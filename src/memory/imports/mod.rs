@@ -21,6 +21,6 @@ mod tests;
 
 pub(crate) use clean::{said, said_in_events, without_recalled};
 pub(crate) use kinds::{SourceKind, session_kind};
-pub(crate) use read::{SessionTranscript, SessionTurn, read, read_some, session, session_id};
+pub(crate) use read::{SessionTranscript, SessionTurn, read, session, session_id};
 pub(crate) use sink::{ImportItem, ImportRepeats, ImportSink, ImportTally};
 pub(crate) use walk::{is_beside_session, size};

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::clean::is_program;
 use super::exports::{of_chatgpt, of_claude};
 use super::json::{BYTE_ORDER_MARK, Ending, NotHeld, elements, parse};
-use super::kinds::{BESIDE, HEAD_BYTES, ImportReadError, Seeming, SourceKind, seems};
+use super::kinds::{BESIDE, HEAD_BYTES, Seeming, SourceKind, seems};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 use super::transcripts::{BEHIND, NO_JSON, TOO_LONG, transcript};
@@ -33,36 +33,24 @@ pub(super) enum Unnamed {
     ByBeginning,
 }
 
-/// Reads a source, and hands what is in it to `sink`; `bytes` counts what was read.
+/// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
+/// `sink`; `bytes` counts what was read.
 ///
 /// # Errors
-/// When it cannot be opened, or has no file of the kind.
+/// When it cannot be opened, or has no file of the kind, as a sentence.
 pub(crate) fn read(
-    kind: SourceKind,
-    path: &Path,
-    bytes: &Rc<Cell<u64>>,
-    sink: &mut ImportSink<'_>,
-) -> Result<(), ImportReadError> {
-    read_some(kind, path, &|_| true, bytes, sink)
-}
-
-/// The same of those files of a folder alone for which `only` holds, given what they are called below it.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn read_some(
     kind: SourceKind,
     path: &Path,
     only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
-) -> Result<(), ImportReadError> {
+) -> Result<(), String> {
     let found = each_file(kind, path, only, bytes, sink)?;
-    let (kind, path, takes) = (kind.name(), path.to_owned(), kind.takes());
-    match found.wanted {
-        0 => Err(ImportReadError::Nothing { kind, path, takes, seems: instead(&found) }),
-        _ => Ok(()),
+    if found.wanted > 0 {
+        return Ok(());
     }
+    let (name, takes, seems) = (kind.name(), kind.takes(), instead(&found));
+    Err(format!("there is nothing of `{name}` in {}: it takes {takes}{seems}", path.display()))
 }
 
 /// What a source has in which nothing is wanted: the end of a sentence, or nothing.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use zip::ZipArchive;
 
-use super::kinds::{BESIDE, HEAD_BYTES, ImportReadError, NOT_IMPORTED, SourceKind, seems};
+use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, SourceKind, seems};
 use super::notes::is_markdown;
 use super::read::{Unnamed, one};
 use super::sink::ImportSink;
@@ -144,8 +144,8 @@ pub(super) fn each_file(
     only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
-) -> Result<SourceFiles, ImportReadError> {
-    let failed = |source: io::Error| ImportReadError::Unreadable { path: path.to_owned(), source };
+) -> Result<SourceFiles, String> {
+    let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
     let meta = fs::metadata(path).map_err(failed)?;
     // By whatever way it was named.
     let place = path.canonicalize().map_err(failed)?;
@@ -155,7 +155,7 @@ pub(super) fn each_file(
     }
     // A pipe would be waited for.
     if !meta.is_file() {
-        return Err(ImportReadError::NoFile { path: path.to_owned() });
+        return Err(format!("{} is neither a file nor a folder", path.display()));
     }
     let mut file = File::open(path).map_err(failed)?;
     let mut head = Vec::new();
@@ -173,12 +173,8 @@ pub(super) fn each_file(
     if kind.is_of_notes() && !is_markdown(&name) {
         let seems = seems(&name, &head).map(|seeming| format!("seems to be {}", seeming.said()));
         let seems = seems.unwrap_or_else(|| "is no note".into());
-        return Err(ImportReadError::OtherKind {
-            kind: kind.name(),
-            path: path.to_owned(),
-            takes: kind.takes(),
-            seems,
-        });
+        let (what, kind, takes) = (path.display(), kind.name(), kind.takes());
+        return Err(format!("{what} {seems}, and is not for `{kind}`, which takes {takes}"));
     }
     let place = place.to_string_lossy().into_owned();
     let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
@@ -310,8 +306,9 @@ fn of_zip(
     path: &Path,
     at_ms: Option<i64>,
     sink: &mut ImportSink<'_>,
-) -> Result<SourceFiles, ImportReadError> {
-    let mut archive = ZipArchive::new(from).map_err(|_| ImportReadError::CutShort { path: path.to_owned() })?;
+) -> Result<SourceFiles, String> {
+    let mut archive =
+        ZipArchive::new(from).map_err(|_| format!("{} is incomplete: download it again", path.display()))?;
     let mut files = SourceFiles::default();
     for at in 0..archive.len() {
         if sink.is_over() {
