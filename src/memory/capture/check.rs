@@ -20,39 +20,24 @@ const MAX_TEXT_BYTES: usize = 50 * 1024;
 /// Maximum length of an event's id, in bytes.
 const MAX_ID_BYTES: usize = 500;
 
-/// What is wrong with what was sent: `events[3].text: …`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct EventError(String);
-
-impl From<EventError> for RequestError {
-    fn from(error: EventError) -> Self {
-        Self::invalid(error.to_string())
-    }
-}
-
-impl EventError {
-    /// That nothing is kept in a folder.
-    pub(super) fn is_off(folder: &str) -> Self {
-        let key = folder.replace('-', "_");
-        Self(format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`"))
-    }
-}
-
 /// Reads one event or an array; says how many there are. One that is not right refuses all of them. A turn of which nobody has said anything
-/// is left out. `sender` tells the ids of different programs apart; an import's is empty, and has cleaned its turns as its program asks for.
-pub(super) fn read(body: Value, sender: Sender<'_>, now: Timestamp) -> Result<(Vec<Captured>, usize), EventError> {
+/// is left out. `sender` tells the ids of different programs apart; it is empty for the person's own, and `None` for an import, whose reader has
+/// cleaned its turns as their program asks for.
+///
+/// # Errors
+/// What is wrong with what was sent: `events[3].text: …`.
+pub(super) fn read(body: Value, sender: Option<&str>, now: Timestamp) -> Result<(Vec<Captured>, usize), RequestError> {
     let (values, is_one) = match body {
         Value::Array(events) => (events, false),
         event => (vec![event], true),
     };
     if values.len() > MAX_EVENTS {
         let count = values.len();
-        return Err(EventError(format!("events: there are {count}; send at most {MAX_EVENTS} at a time")));
+        return Err(RequestError::invalid(format!("events: there are {count}; send at most {MAX_EVENTS} at a time")));
     }
     let failed = |at: usize, (field, message): Wrong| match is_one {
-        true => EventError(format!("{}: {message}", field.trim_start_matches('.'))),
-        false => EventError(format!("events[{at}]{field}: {message}")),
+        true => RequestError::invalid(format!("{}: {message}", field.trim_start_matches('.'))),
+        false => RequestError::invalid(format!("events[{at}]{field}: {message}")),
     };
     let events = values.into_iter().enumerate();
     let events = events.map(|(at, value)| typed(value).map_err(|wrong| failed(at, wrong)));
@@ -63,27 +48,9 @@ pub(super) fn read(body: Value, sender: Sender<'_>, now: Timestamp) -> Result<(V
     Ok((read.collect::<Result<_, _>>()?, sent))
 }
 
-/// Who sends events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sender<'s> {
-    /// A program, by the name of its token; none for the person's own.
-    Program(&'s str),
-    /// An import, whose reader has cleaned its turns.
-    Import,
-}
-
-impl<'s> Sender<'s> {
-    fn name(self) -> &'s str {
-        match self {
-            Self::Program(name) => name,
-            Self::Import => "",
-        }
-    }
-}
-
 /// Takes out of turns what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; gives the
 /// places of those of which nothing is left.
-fn clean(events: &mut [Event], sender: Sender<'_>) -> HashSet<usize> {
+fn clean(events: &mut [Event], sender: Option<&str>) -> HashSet<usize> {
     let mut sessions: HashMap<String, Vec<(usize, &mut MessageEvent)>> = HashMap::new();
     for (at, event) in events.iter_mut().enumerate() {
         // What is empty is not right, which is said.
@@ -102,14 +69,14 @@ fn clean(events: &mut [Event], sender: Sender<'_>) -> HashSet<usize> {
     let mut silent = HashSet::new();
     for turns in sessions.into_values() {
         let said = match sender {
-            Sender::Program(_) => {
+            Some(_) => {
                 let turns: Vec<_> = turns
                     .iter()
                     .map(|(_, turn)| (turn.agent.as_ref().unwrap_or(&turn.role).as_str(), &*turn.role, &*turn.text))
                     .collect();
                 said_in_events(&turns)
             }
-            Sender::Import => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
+            None => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
         };
         for ((at, turn), said) in turns.into_iter().zip(said) {
             let Some(said) = said else { continue };
@@ -125,7 +92,7 @@ fn clean(events: &mut [Event], sender: Sender<'_>) -> HashSet<usize> {
 /// The field, as `.text`, and what is wrong with it.
 type Wrong = (String, String);
 
-fn checked(mut event: Event, sender: Sender<'_>, now: Timestamp) -> Result<Captured, Wrong> {
+fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Captured, Wrong> {
     let wrong = |field: &str, message: String| (format!(".{field}"), message);
     for (field, shape, text) in event.texts() {
         if let Some(message) = tidy(shape, text) {
@@ -148,7 +115,7 @@ fn checked(mut event: Event, sender: Sender<'_>, now: Timestamp) -> Result<Captu
     }
     let key = id.take().map(|id| {
         let mut hasher = blake3::Hasher::new();
-        for part in [sender.name(), kind.folder(), &session, &id] {
+        for part in [sender.unwrap_or_default(), kind.folder(), &session, &id] {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         }
         let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
@@ -161,7 +128,7 @@ fn checked(mut event: Event, sender: Sender<'_>, now: Timestamp) -> Result<Captu
             _ => return Err(wrong("time", "takes RFC 3339, as 2026-01-05T18:32:00+01:00, from 1970 on".into())),
         },
     };
-    Ok(Captured { at_ms, key, import: None, sender: sender.name().to_owned(), event })
+    Ok(Captured { at_ms, key, import: None, sender: sender.unwrap_or_default().to_owned(), event })
 }
 
 /// The event by its `type`.
@@ -277,7 +244,7 @@ mod tests {
     use super::*;
 
     fn refused(body: Value) -> String {
-        read(body, Sender::Import, Timestamp::UNIX_EPOCH).unwrap_err().to_string()
+        read(body, None, Timestamp::UNIX_EPOCH).unwrap_err().to_string()
     }
 
     #[test]
@@ -319,9 +286,8 @@ mod tests {
 
     #[test]
     fn ids_count_within_a_sender_a_kind_and_a_session() {
-        let key = |body: Value, sender: &str| {
-            read(body, Sender::Program(sender), Timestamp::UNIX_EPOCH).unwrap().0[0].key.unwrap()
-        };
+        let key =
+            |body: Value, sender: &str| read(body, Some(sender), Timestamp::UNIX_EPOCH).unwrap().0[0].key.unwrap();
         let message =
             |session: &str| json!({"type": "message", "session": session, "role": "u", "text": "t", "id": "1"});
         assert_eq!(key(message("a"), "x"), key(message("a"), "x"));
@@ -341,7 +307,7 @@ mod tests {
             {"type": "bookmark", "url": "https://x", "title": "t", "note": "n"},
             {"type": "clipboard", "content": "c", "app": "a"},
         ]);
-        let (events, _) = read(body, Sender::Program(""), Timestamp::UNIX_EPOCH).unwrap();
+        let (events, _) = read(body, Some(""), Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(events[0].at_ms, 1_767_634_320_000);
         assert!(matches!(&events[0].event, Event::Message(message) if message.text == "x\ny"));
         let kept = serde_json::to_vec(&events).unwrap();
@@ -377,7 +343,7 @@ mod tests {
         ];
         let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
         let events = super::turns(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
-        let (events, sent) = read(events, Sender::Program(""), Timestamp::UNIX_EPOCH).unwrap();
+        let (events, sent) = read(events, Some(""), Timestamp::UNIX_EPOCH).unwrap();
         let texts = events.iter().map(|captured| match &captured.event {
             Event::Message(message) => message.text.as_str(),
             other => panic!("{other:?}"),

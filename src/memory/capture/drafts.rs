@@ -26,8 +26,6 @@ pub(super) struct Draft {
     /// What it is to have.
     pub(super) text: String,
     added: Vec<(u64, String)>,
-    /// Who sent what is added.
-    senders: BTreeSet<String>,
 }
 
 impl Draft {
@@ -69,10 +67,6 @@ impl Draft {
         self.added.push((number, added));
     }
 
-    fn has(&self, number: u64) -> bool {
-        self.added.last().is_some_and(|(last, _)| *last == number)
-    }
-
     fn planned(&self) -> Planned {
         Planned {
             path: self.path.clone(),
@@ -82,10 +76,8 @@ impl Draft {
         }
     }
 
-    fn write(&self, files: &Files) -> Result<(), WriteError> {
-        let senders: Vec<&str> = self.senders.iter().map(String::as_str).collect();
-        let senders = senders.join(", ");
-        let act = Action::Edit.done_by(&senders);
+    fn write(&self, files: &Files, senders: &str) -> Result<(), WriteError> {
+        let act = Action::Edit.done_by(senders);
         match self.before {
             Some(before) if !self.text.starts_with(&self.had) => {
                 files.replace(&self.path, before, &self.text, act).map(drop)
@@ -114,6 +106,8 @@ pub(super) struct Drafts<'a> {
     pub(super) root: &'a Path,
     drafts: Vec<Draft>,
     known: HashMap<VaultPath, usize>,
+    /// Who sent each event that was put where it belongs.
+    senders: HashMap<u64, String>,
     /// The files of conversations, listed when they are first asked for.
     sessions: OnceCell<SessionNames>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
@@ -132,7 +126,8 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        Self { files, root, drafts: Vec::new(), known: HashMap::new(), sessions: OnceCell::new(), import }
+        let (drafts, known, senders) = Default::default();
+        Self { files, root, drafts, known, senders, sessions: OnceCell::new(), import }
     }
 
     /// Which files there were of conversations in their folder before the batch; those that the batch makes are opened by their paths.
@@ -141,13 +136,8 @@ impl<'a> Drafts<'a> {
     }
 
     /// Notes who sent an event that was put where it belongs.
-    pub(super) fn sent_by(&mut self, number: u64, sender: &str) {
-        // It is in one of them, and mostly in the last.
-        if let Some(draft) = self.drafts.iter_mut().rev().find(|draft| draft.has(number))
-            && !draft.senders.contains(sender)
-        {
-            draft.senders.insert(sender.to_owned());
-        }
+    pub(super) fn sent_by(&mut self, number: u64, sender: String) {
+        self.senders.insert(number, sender);
     }
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
@@ -163,14 +153,7 @@ impl<'a> Drafts<'a> {
             },
         };
         self.known.insert(path.clone(), self.drafts.len());
-        self.drafts.push(Draft {
-            path: path.clone(),
-            before,
-            text: had.clone(),
-            had,
-            added: Vec::new(),
-            senders: BTreeSet::new(),
-        });
+        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
         Ok(self.drafts.last_mut())
     }
 
@@ -272,6 +255,13 @@ impl<'a> Drafts<'a> {
         self.drafts.iter().filter(|draft| !draft.added.is_empty())
     }
 
+    /// Who sent what is added to a file.
+    fn senders_of(&self, draft: &Draft) -> String {
+        let senders: BTreeSet<&str> =
+            draft.added.iter().filter_map(|(number, _)| Some(self.senders.get(number)?.as_str())).collect();
+        senders.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
     /// Notes what an import is about to leave in a file, and keeps what that was before.
     fn note_import(&self, draft: &Draft) -> Result<(), WriteError> {
         let Some((import, imports)) = self.import else { return Ok(()) };
@@ -303,7 +293,7 @@ impl<'a> Drafts<'a> {
         for draft in self.changed() {
             let result = match draft.text == draft.had {
                 true => Ok(()),
-                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files, &self.senders_of(draft))),
             };
             match result {
                 Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),

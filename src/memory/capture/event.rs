@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
+use crate::access::request::RequestError;
 use crate::base::config::CaptureConfig;
 use crate::base::state::NewEvent;
 
@@ -216,6 +217,16 @@ pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
         EventKind::AgentActivity => config.agent_activity,
         EventKind::Bookmarks => config.bookmarks,
     }
+}
+
+/// Refuses an import of a kind that is not captured.
+pub(super) fn check_taken(config: &CaptureConfig, kind: EventKind) -> Result<(), RequestError> {
+    if takes(config, kind) {
+        return Ok(());
+    }
+    let (folder, key) = (kind.folder(), kind.folder().replace('-', "_"));
+    let message = format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`");
+    Err(RequestError::invalid(message))
 }
 
 impl EventKind {

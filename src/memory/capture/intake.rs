@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::check::{EventError, Sender, read};
-use super::event::{Captured, Event, takes};
+use super::check::read;
+use super::event::{Captured, Event, check_taken, takes};
 use super::pages::{FindNote, Pages};
 use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
 use super::queue::{Queue, sweep_at_rest};
@@ -57,8 +57,7 @@ pub(crate) struct Capture {
     files: Arc<Files>,
     switches: Arc<Switches>,
     forgotten: Arc<ForgottenTexts>,
-    imports: Arc<ImportTable>,
-    failure: Arc<Mutex<Option<String>>>,
+    pub(super) imports: Arc<ImportTable>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +79,7 @@ impl PendingEvents for Capture {
     /// What was sent a moment ago is about to be in its file: it is waited for.
     fn sweep(&self, patience: Duration) -> Result<u64, String> {
         let waiting = self.queue.settle(patience);
-        self.queue.sweep(true).map(|()| waiting).map_err(|refused| refused.to_string())
+        self.queue.sweep(true).map(|()| waiting)
     }
 }
 
@@ -93,7 +92,6 @@ impl Capture {
         let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
         let imports = Arc::new(ImportTable::new(&state));
         let queue = Arc::new(Queue::open(root.clone(), &state, Arc::clone(&switches)));
-        let failure = Arc::default();
         let writer = CaptureWriter {
             root,
             events: EventReader::new(&state),
@@ -103,7 +101,6 @@ impl Capture {
             pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
-            failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());
         let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
@@ -111,7 +108,7 @@ impl Capture {
             path: state.file().to_owned(),
             source,
         })?;
-        Ok(Self { queue, files, switches, forgotten, imports, failure, writer: Some(writer) })
+        Ok(Self { queue, files, switches, forgotten, imports, writer: Some(writer) })
     }
 
     /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
@@ -120,11 +117,9 @@ impl Capture {
     /// When an event is not right, its kind is switched off, or the disk refuses.
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
         let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
-        let (mut events, sent) = read(body, Sender::Import, Timestamp::now())?;
+        let (mut events, sent) = read(body, None, Timestamp::now())?;
         let config = self.switches.capture();
-        if let Some(off) = events.iter().map(|event| event.event.kind()).find(|kind| !takes(&config, *kind)) {
-            return Err(EventError::is_off(off.folder()).into());
-        }
+        events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
         let asked = self.forgotten.look().map_err(unavailable)?;
@@ -162,11 +157,6 @@ impl Capture {
         Ok(taken)
     }
 
-    /// What is known of imports.
-    pub(super) fn imports(&self) -> &ImportTable {
-        &self.imports
-    }
-
     /// Has events be safe on disk. What could not be written is not taken either: nobody would hear of it.
     fn append(&self, events: &[Captured], again: &str) -> Result<Appended, RequestError> {
         if events.is_empty() {
@@ -181,7 +171,7 @@ impl Capture {
                 return Err(RequestError::unavailable(reason, again));
             }
         }
-        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused.to_string(), again))
+        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused, again))
     }
 
     /// How many events of a vault wait, whoever is at work on it.
@@ -190,11 +180,10 @@ impl Capture {
     }
 
     /// How it is: how many events are not in their files yet, and why not.
-    pub(super) fn state(&self) -> CaptureState {
-        let pending = usize::try_from(self.queue.pending()).unwrap_or(usize::MAX);
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(crate) fn state(&self) -> CaptureState {
+        let pending = usize::try_from(self.queue.progress().pending()).unwrap_or(usize::MAX);
         // What waited may have been switched off since the writer was told why it has to.
-        CaptureState { pending, failure: failure.filter(|_| pending > 0) }
+        CaptureState { pending, failure: self.queue.failure().filter(|_| pending > 0) }
     }
 }
 
@@ -220,7 +209,7 @@ impl Drop for Capture {
 /// # Errors
 /// When an event is not right, or none can be kept now.
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
-    let (mut events, sent) = read(body, Sender::Program(sender.name()), Timestamp::now())?;
+    let (mut events, sent) = read(body, Some(sender.name()), Timestamp::now())?;
     let config = capture.switches.capture();
     events.retain(|event| takes(&config, event.event.kind()));
     without_secrets(&mut events, config.redact);
@@ -260,11 +249,6 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
         tracing::warn!("what waits and is switched off now is dropped later: {error}");
     }
     Ok(shown(&now))
-}
-
-/// How captured events are.
-pub(crate) fn state(capture: &Capture) -> CaptureState {
-    capture.state()
 }
 
 fn shown(config: &CaptureConfig) -> CaptureSettings {

@@ -17,5 +17,5 @@ mod writer;
 pub(crate) use check::turns;
 pub(crate) use event::Event;
 pub(crate) use import::import;
-pub(crate) use intake::{AtRest, Capture, Options, accept, set_settings, settings, state};
+pub(crate) use intake::{AtRest, Capture, Options, accept, set_settings, settings};
 pub(crate) use tokens::CaptureTokens;

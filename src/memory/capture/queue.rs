@@ -18,40 +18,19 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Idle period after which the queue's copy of what is in files is erased from the disk.
 const IDLE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Why events were not accepted.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Refused {
-    /// Too much waits already.
-    #[error("{0} events are waiting to be written into the vault; try again when they are written")]
-    Full(u64),
-    /// The vault's folder is away.
-    #[error("the vault's folder does not exist")]
-    Away,
-    /// The disk refused.
-    #[error("{0}")]
-    Disk(String),
-    /// The program is about to end.
-    #[error("the vault is closing")]
-    Closing,
-}
-
-impl From<StateError> for Refused {
-    fn from(error: StateError) -> Self {
-        Self::Disk(error.to_string())
-    }
-}
+/// Why nothing is accepted: the vault's folder is away, or the program is about to end.
+pub(super) const AWAY: &str = "the vault's folder does not exist";
+const CLOSING: &str = "the vault is closing";
 
 /// Events of one sender, who waits for the answer.
 struct EventRequest {
     events: Vec<NewEvent>,
-    answer: SyncSender<Result<Appended, Refused>>,
+    answer: SyncSender<Result<Appended, String>>,
 }
 
 /// The table of events, written by one at a time.
 struct Table {
     events: EventQueue,
-    /// The file that was opened last, as the queue tells one from another.
-    opened: Option<u64>,
     /// It could not be swept, and is tried again.
     unswept: bool,
     /// When something was written last.
@@ -59,30 +38,22 @@ struct Table {
 }
 
 /// How far the queue is.
-#[derive(Default)]
-struct QueueProgress {
-    closing: bool,
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct QueueProgress {
+    /// It is being closed.
+    pub(super) closing: bool,
     /// The number of the first event that is not safe on disk.
-    durable: u64,
+    pub(super) durable: u64,
     /// The number of the first event that is not in its file.
-    applied: u64,
+    pub(super) applied: u64,
     bytes: u64,
-    /// How often another file was opened: after each time what the writer of files knows is stale.
-    opened: u64,
 }
 
 impl QueueProgress {
-    fn pending(&self) -> u64 {
+    /// How many events wait to be written into files.
+    pub(super) fn pending(&self) -> u64 {
         self.durable.saturating_sub(self.applied)
     }
-}
-
-/// What waits to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QueueView {
-    pub(super) durable: u64,
-    pub(super) opened: u64,
-    pub(super) closing: bool,
 }
 
 /// The queue of one vault.
@@ -93,6 +64,8 @@ pub(super) struct Queue {
     /// Who waits for the next transaction.
     requests: Mutex<Vec<EventRequest>>,
     progress: Mutex<QueueProgress>,
+    /// Why it does not get on, for the status.
+    failure: Mutex<Option<String>>,
     /// It got on, or is being closed.
     changed: Condvar,
     /// It is being closed. Apart from `changed`, so that a pause wakes for nothing else.
@@ -103,13 +76,14 @@ impl Queue {
     /// Opens the queue; one that cannot be read is tried again. What is switched off does not stay in it.
     pub(super) fn open(root: PathBuf, state: &Arc<State>, switches: Arc<Switches>) -> Self {
         let events = EventQueue::new(state);
-        let table = Table { events, opened: None, unswept: false, written: Instant::now() };
+        let table = Table { events, unswept: false, written: Instant::now() };
         let queue = Self {
             root,
             switches,
             table: Mutex::new(table),
             requests: Mutex::default(),
             progress: Mutex::default(),
+            failure: Mutex::default(),
             changed: Condvar::new(),
             closed: Condvar::new(),
         };
@@ -126,23 +100,31 @@ impl Queue {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn progress(&self) -> MutexGuard<'_, QueueProgress> {
+    fn locked(&self) -> MutexGuard<'_, QueueProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How far it is.
+    pub(super) fn progress(&self) -> QueueProgress {
+        *self.locked()
+    }
+
     /// Writes events, and returns when they are safe on disk.
-    pub(super) fn append(&self, events: &[Captured]) -> Result<Appended, Refused> {
+    ///
+    /// # Errors
+    /// Why they were not accepted: too much waits already, the vault's folder is away, the disk refused, or the program is about to end.
+    pub(super) fn append(&self, events: &[Captured]) -> Result<Appended, String> {
         let encoded = events.iter().map(Captured::encoded).collect::<Result<_, _>>();
-        let events = encoded.map_err(|error| Refused::Disk(format!("an event cannot be encoded: {error}")))?;
-        {
-            let progress = self.progress();
-            if progress.closing {
-                return Err(Refused::Closing);
-            }
-            let pending = progress.pending();
-            if pending >= MAX_EVENTS || progress.bytes >= MAX_BYTES {
-                return Err(Refused::Full(pending));
-            }
+        let events = encoded.map_err(|error| format!("an event cannot be encoded: {error}"))?;
+        let progress = self.progress();
+        if progress.closing {
+            return Err(CLOSING.into());
+        }
+        let pending = progress.pending();
+        if pending >= MAX_EVENTS || progress.bytes >= MAX_BYTES {
+            return Err(format!(
+                "{pending} events are waiting to be written into the vault; try again when they are written"
+            ));
         }
         let (answer, answered) = sync_channel(1);
         self.requests().push(EventRequest { events, answer });
@@ -158,24 +140,24 @@ impl Queue {
             }
         }
         drop(table);
-        answered.recv().unwrap_or(Err(Refused::Closing))
+        answered.recv().unwrap_or(Err(CLOSING.into()))
     }
 
     /// Records what is about to be written and which events are in their files. It is safe on disk after a
     /// [sync](crate::base::state::EventReader::sync).
-    pub(super) fn record(&self, plan: String, done: Vec<u64>) -> Result<(), Refused> {
+    pub(super) fn record(&self, plan: String, done: Vec<u64>) -> Result<(), String> {
         self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
-    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<Appended>, Refused> {
+    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<Appended>, String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
-            return Err(Refused::Away);
+            return Err(AWAY.into());
         }
         for _ in 0..2 {
             // A file that was put in its place may have what was swept.
             table.unswept |= !table.events.is_there();
-            let appended = table.events.commit(batch)?;
+            let appended = table.events.commit(batch).map_err(|error| error.to_string())?;
             table.written = Instant::now();
             self.tell(table)?;
             // Had it been deleted meanwhile, it was written to where nobody looks.
@@ -183,34 +165,33 @@ impl Queue {
                 return Ok(appended);
             }
         }
-        Err(Refused::Away)
+        Err(AWAY.into())
     }
 
     /// Tells the other threads how far it is.
-    fn tell(&self, table: &mut Table) -> Result<(), Refused> {
-        let Extent { first, next, bytes, opened, .. } = table.events.extent()?;
-        let mut progress = self.progress();
+    fn tell(&self, table: &mut Table) -> Result<(), String> {
+        let Extent { first, next, bytes, .. } = table.events.extent().map_err(|error| error.to_string())?;
+        let mut progress = self.locked();
         (progress.durable, progress.applied, progress.bytes) = (next, first, bytes);
-        progress.opened += u64::from(table.opened.replace(opened) != Some(opened));
         self.changed.notify_all();
         Ok(())
     }
 
     /// Takes what is in its files, and what is switched off, off the disk; with `wholly` also what may be left of it among what still waits.
-    pub(super) fn sweep(&self, wholly: bool) -> Result<(), Refused> {
+    pub(super) fn sweep(&self, wholly: bool) -> Result<(), String> {
         self.sweep_table(&mut self.table(), wholly)
     }
 
-    fn sweep_table(&self, table: &mut Table, wholly: bool) -> Result<(), Refused> {
+    fn sweep_table(&self, table: &mut Table, wholly: bool) -> Result<(), String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             table.unswept = true;
-            return Err(Refused::Away);
+            return Err(AWAY.into());
         }
         let swept = sweep(&mut table.events, &self.switches.capture(), wholly);
         table.unswept = swept.as_ref().inspect_err(|error| tracing::warn!("{error}")).is_err();
         self.tell(table)?;
-        Ok(swept?)
+        swept.map_err(|error| error.to_string())
     }
 
     /// Brings the log into the database; more of it when nobody has written for a while. Opens and sweeps then what could not be before.
@@ -232,49 +213,48 @@ impl Queue {
     /// Waits until every event is in its file, or the time is up; gives how many are not.
     pub(super) fn settle(&self, patience: Duration) -> u64 {
         let waits = |progress: &mut QueueProgress| progress.applied < progress.durable && !progress.closing;
-        let progress = self.changed.wait_timeout_while(self.progress(), patience, waits);
+        let progress = self.changed.wait_timeout_while(self.locked(), patience, waits);
         progress.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
 
-    /// How many events wait to be written into files.
-    pub(super) fn pending(&self) -> u64 {
-        self.progress().pending()
-    }
-
-    /// Waits until there is more than `known`, the program ends, or the time is up. Meanwhile the queue is tidied.
-    pub(super) fn wait(&self, known: Option<QueueView>, patience: Duration) -> QueueView {
-        let now = |progress: &QueueProgress| QueueView {
-            durable: progress.durable,
-            opened: progress.opened,
-            closing: progress.closing,
-        };
+    /// Waits until events wait to be written into files, the program ends, or the time is up. Meanwhile the queue is tidied.
+    pub(super) fn wait(&self, patience: Duration) -> QueueProgress {
         let until = Instant::now() + patience;
         loop {
             self.tidy();
             let left = until.saturating_duration_since(Instant::now());
             let time = left.min(IDLE_PERIOD);
-            let is_same = |progress: &mut QueueProgress| known == Some(now(progress));
-            let waited = self.changed.wait_timeout_while(self.progress(), time, is_same);
+            let is_idle = |progress: &mut QueueProgress| progress.pending() == 0 && !progress.closing;
+            let waited = self.changed.wait_timeout_while(self.locked(), time, is_idle);
             let (progress, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if !timeout.timed_out() || time == left {
-                return now(&progress);
+                return *progress;
             }
         }
     }
 
     /// Waits for so long, whatever comes, unless the program ends.
     pub(super) fn pause(&self, time: Duration) {
-        drop(self.closed.wait_timeout_while(self.progress(), time, |progress| !progress.closing));
+        drop(self.closed.wait_timeout_while(self.locked(), time, |progress| !progress.closing));
     }
 
-    /// The number of the first event that is not in its file.
-    pub(super) fn applied(&self) -> u64 {
-        self.progress().applied
+    /// Notes why it does not get on, for the status and once for the log.
+    pub(super) fn set_failure(&self, reason: Option<String>) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = reason.as_ref().filter(|reason| failure.as_ref() != Some(reason)) {
+            tracing::warn!("captured events wait: {reason}");
+        }
+        *failure = reason;
+    }
+
+    /// Why it does not get on.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Takes no more events; those there are can still be written into their files.
     pub(super) fn close(&self) {
-        self.progress().closing = true;
+        self.locked().closing = true;
         self.changed.notify_all();
         self.closed.notify_all();
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,12 +15,12 @@ use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind, takes};
 use super::pages::{Pages, head, is_captured};
 use super::private::without_forgotten;
-use super::queue::{Queue, QueueView, Refused};
+use super::queue::{AWAY, Queue};
 use crate::base::config::{RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{EventReader, ImportTable, StateError};
-use crate::vault::disk::{Action, Files, Identity, WriteError};
+use crate::base::state::{EventReader, ImportTable};
+use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
 /// Maximum number of events in a batch.
@@ -67,47 +67,11 @@ impl Planned {
     }
 }
 
-/// How far the queue has got into the files.
-#[derive(Debug, Default)]
-struct Progress {
-    /// Events that are in their files, and of which the queue does not know yet.
-    finished: BTreeSet<u64>,
-    /// What is about to be written.
-    plan: Vec<Planned>,
-    /// Whether the queue knows of something that is about to be written.
-    recorded: bool,
-}
-
-impl Progress {
-    /// What was recorded last; no plan, where that cannot be read.
-    fn load(events: &EventReader) -> Result<Self, StateError> {
-        let plan = events.plan()?;
-        let read = plan.as_deref().filter(|plan| !plan.is_empty()).map(serde_json::from_str).transpose();
-        let read = read.unwrap_or_else(|error| {
-            tracing::warn!("what was being written is not known: {error}; events may be written twice");
-            None
-        });
-        Ok(Self { plan: read.unwrap_or_default(), recorded: plan.is_some(), finished: BTreeSet::new() })
-    }
-}
-
 /// An event with its number; none, where it was damaged.
 type Numbered = (u64, Option<Captured>);
 
 /// Why events are not in their files yet.
-#[derive(Debug, thiserror::Error)]
-enum WriterError {
-    #[error("the vault's folder does not exist")]
-    Away,
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error(transparent)]
-    State(#[from] StateError),
-    #[error(transparent)]
-    Queue(#[from] Refused),
-    #[error("the planned change cannot be encoded: {0}")]
-    Plan(#[from] serde_json::Error),
-}
+type Failure = Box<dyn std::error::Error>;
 
 /// One way through the queue: past what cannot be written, so that it keeps nothing else.
 #[derive(Default)]
@@ -117,7 +81,7 @@ struct Pass {
     /// Of what waits, what later events must not overtake.
     waits: HashSet<(EventKind, String)>,
     /// Why something waits.
-    error: Option<WriterError>,
+    error: Option<String>,
 }
 
 impl Pass {
@@ -143,93 +107,65 @@ pub(super) struct CaptureWriter {
     pub(super) pages: Pages,
     pub(super) forgotten: Arc<ForgottenTexts>,
     pub(super) imports: Arc<ImportTable>,
-    /// Why it does not get on, for the status.
-    pub(super) failure: Arc<Mutex<Option<String>>>,
 }
 
 impl CaptureWriter {
     /// Runs until the queue is closed.
     pub(super) fn run(mut self) {
-        let mut progress = Progress::default();
-        let (mut known, mut last): (Option<QueueView>, Option<Instant>) = (None, None);
-        let mut retained: Option<Instant> = None;
-        let (mut failing, mut opened) = (false, 0);
-        let mut pass = Pass::default();
+        let (mut ending, mut retained): (Option<Instant>, Option<Instant>) = (None, None);
+        let (mut pass, mut failing) = (Pass::default(), false);
         loop {
             if failing {
                 self.queue.pause(AGAIN);
             }
-            // At the end nothing new is waited for.
-            let patience = if last.is_some() { Duration::ZERO } else { RETENTION_INTERVAL };
-            let waiting = self.queue.wait(known.filter(|_| !failing), patience);
-            if waiting.closing {
-                last.get_or_insert_with(Instant::now);
+            if self.queue.progress().pending() == 0 {
+                // What could not be written may have been switched off.
+                (failing, pass) = (false, Pass::default());
+                self.queue.set_failure(None);
             }
-            known = Some(waiting);
-            let idle = self.queue.applied() >= waiting.durable;
-            if last.is_some_and(|last| idle || failing || last.elapsed() > SHUTDOWN_TIMEOUT) {
-                break;
-            }
-            if retained.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL) && Identity::of_vault(&self.root).is_some()
+            if ending.is_none()
+                && retained.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL)
+                && Identity::of_vault(&self.root).is_some()
             {
                 retained = Some(Instant::now());
                 retain(&self.root, &self.files, &self.switches.retention());
             }
+            let waiting = self.queue.wait(RETENTION_INTERVAL);
+            if waiting.closing {
+                ending.get_or_insert_with(Instant::now);
+            }
+            let idle = waiting.pending() == 0;
+            if ending.is_some_and(|since| idle || failing || since.elapsed() > SHUTDOWN_TIMEOUT) {
+                break;
+            }
             if idle {
-                // What could not be written may have been switched off.
-                (failing, pass) = (false, Pass::default());
-                self.say(None);
                 continue;
             }
-            let is_more_than_a_batch = waiting.durable.saturating_sub(self.queue.applied()) >= BATCH_EVENTS as u64;
-            if !failing && last.is_none() && pass.ahead.is_none() && !is_more_than_a_batch {
+            if !failing && ending.is_none() && pass.ahead.is_none() && waiting.pending() < BATCH_EVENTS as u64 {
                 self.queue.pause(GATHER);
             }
-            if opened != waiting.opened {
-                match Progress::load(&self.events) {
-                    Ok(loaded) => (opened, progress, pass) = (waiting.opened, loaded, Pass::default()),
-                    Err(error) => {
-                        failing = true;
-                        self.say(Some(&error.into()));
-                        continue;
-                    }
-                }
+            if let Err(error) = self.step(&mut pass, waiting.durable) {
+                (pass.ahead, pass.error) = (None, Some(error.to_string()));
             }
-            if let Err(error) = self.step(&mut progress, &mut pass, waiting.durable) {
-                pass.ahead = None;
-                pass.error = Some(error);
-            }
-            self.say(pass.error.as_ref());
+            self.queue.set_failure(pass.error.clone());
             let more = pass.ahead.is_some();
             failing = !more && pass.error.is_some();
-            if !failing {
-                // There may be more than a batch.
-                known = known.filter(|_| !more && self.queue.applied() >= waiting.durable);
-            }
             if !more {
                 pass = Pass::default();
             }
         }
     }
 
-    fn say(&self, error: Option<&WriterError>) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        let reason = error.map(|error| error.to_string());
-        if let Some(reason) = reason.as_ref().filter(|reason| failure.as_ref() != Some(reason)) {
-            tracing::warn!("captured events wait: {reason}");
-        }
-        *failure = reason;
-    }
-
     /// Brings a batch into its files.
-    fn step(&mut self, progress: &mut Progress, pass: &mut Pass, durable: u64) -> Result<(), WriterError> {
+    fn step(&mut self, pass: &mut Pass, durable: u64) -> Result<(), Failure> {
         if Identity::of_vault(&self.root).is_none() {
-            return Err(WriterError::Away);
+            return Err(AWAY.into());
         }
-        let mut unsettled = self.settle(progress, pass);
+        let recorded = self.recorded()?;
+        let (mut done, mut unsettled) = self.settle(&recorded, pass);
         let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
-        let from = pass.ahead.unwrap_or_else(|| self.queue.applied());
-        let (batch, end) = self.read(progress, from, durable)?;
+        let from = pass.ahead.unwrap_or_else(|| self.queue.progress().applied);
+        let (batch, end) = self.read(&done, from, durable)?;
         let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
         let mut drafts = Drafts::new(&self.files, &self.root, import.map(|import| (import, &*self.imports)));
         let config = self.switches.capture();
@@ -239,7 +175,7 @@ impl CaptureWriter {
         for (number, captured) in &batch {
             let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
                 // Switched off since it was sent.
-                progress.finished.insert(*number);
+                done.insert(*number);
                 dropped |= captured.is_some();
                 continue;
             };
@@ -247,56 +183,53 @@ impl CaptureWriter {
             let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
             if waits || doubtful.contains(number) {
                 pass.waits.extend(name);
-            } else {
-                let kept = without_forgotten(&asked, captured);
-                let captured = match &kept {
-                    None => captured,
-                    Some(kept) => {
-                        let into = captured.event.kind().folder();
-                        self.forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
-                        let Some(left) = &kept.captured else {
-                            progress.finished.insert(*number);
-                            dropped = true;
-                            continue;
-                        };
-                        left
-                    }
-                };
-                match self.pages.put(&mut drafts, *number, captured) {
-                    Ok(()) => drafts.sent_by(*number, &captured.by()),
-                    Err(error) => {
-                        pass.waits.extend(name);
-                        pass.error.get_or_insert(error.into());
-                    }
+                continue;
+            }
+            let kept = without_forgotten(&asked, captured);
+            if let Some(kept) = &kept {
+                let into = captured.event.kind().folder();
+                self.forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
+                if kept.captured.is_none() {
+                    done.insert(*number);
+                    dropped = true;
+                    continue;
+                }
+            }
+            let captured = kept.as_ref().and_then(|kept| kept.captured.as_ref()).unwrap_or(captured);
+            match self.pages.put(&mut drafts, *number, captured) {
+                Ok(()) => drafts.sent_by(*number, captured.by()),
+                Err(error) => {
+                    pass.waits.extend(name);
+                    pass.error.get_or_insert(error.to_string());
                 }
             }
         }
         for planned in &mut unsettled {
-            planned.added.retain(|(number, _)| !progress.finished.contains(number));
+            planned.added.retain(|(number, _)| !done.contains(number));
         }
         unsettled.retain(|planned| !planned.added.is_empty());
-        progress.plan = drafts.plan();
-        let planned = !progress.plan.is_empty();
-        progress.plan.extend(unsettled.iter().cloned());
-        if planned {
-            self.record(progress)?;
+        let mut plan = drafts.plan();
+        let is_planned = !plan.is_empty();
+        plan.extend(unsettled.iter().cloned());
+        if is_planned {
+            self.record(&plan, &done)?;
             crash::point("capture-planned");
             let written = drafts.write(&mut self.pages);
             drop(asked);
             crash::point("capture-written");
-            progress.finished.extend(written.numbers);
-            progress.plan = written.unsure.into_iter().chain(unsettled).collect();
+            done.extend(written.numbers);
+            plan = written.unsure.into_iter().chain(unsettled).collect();
             if let Some(error) = written.failure {
-                pass.error.get_or_insert(error.into());
+                pass.error.get_or_insert(error.to_string());
             }
         }
-        let left = batch
-            .iter()
-            .filter(|(number, _)| !progress.finished.contains(number))
-            .filter_map(|(_, captured)| captured.as_ref());
-        pass.waits.extend(left.filter_map(|captured| Pass::name(&captured.event)));
+        let left = batch.iter().filter(|(number, _)| !done.contains(number));
+        let left = left.filter_map(|(_, captured)| Pass::name(&captured.as_ref()?.event));
+        pass.waits.extend(left);
         pass.ahead = Some(end).filter(|end| pass.error.is_some() && *end > from && *end < durable);
-        self.record(progress)?;
+        if is_planned || !recorded.is_empty() || !done.is_empty() {
+            self.record(&plan, &done)?;
+        }
         crash::point("capture-applied");
         if dropped {
             // It is tried again.
@@ -305,45 +238,46 @@ impl CaptureWriter {
         Ok(())
     }
 
-    /// Makes safe on disk what is about to be written, and which events are in their files, if that is more than the queue knows.
-    fn record(&self, progress: &mut Progress) -> Result<(), WriterError> {
-        if progress.finished.is_empty() && progress.plan.is_empty() && !progress.recorded {
-            return Ok(());
-        }
-        let plan = match progress.plan.is_empty() {
-            true => String::new(),
-            false => serde_json::to_string(&progress.plan)?,
-        };
-        self.queue.record(plan, progress.finished.iter().copied().collect())?;
-        self.events.sync()?;
-        progress.finished.clear();
-        progress.recorded = !progress.plan.is_empty();
-        Ok(())
+    /// Makes safe on disk what is about to be written, and which events are in their files.
+    fn record(&self, plan: &[Planned], done: &BTreeSet<u64>) -> Result<(), Failure> {
+        let plan = if plan.is_empty() { String::new() } else { serde_json::to_string(plan)? };
+        self.queue.record(plan, done.iter().copied().collect())?;
+        Ok(self.events.sync()?)
     }
 
-    /// Finds out what became of the files that were about to be written; gives those of which it cannot be known yet.
-    fn settle(&self, progress: &mut Progress, pass: &mut Pass) -> Vec<Planned> {
-        let mut unsettled = Vec::new();
-        for planned in std::mem::take(&mut progress.plan) {
+    /// What was about to be written, as it was recorded last; nothing where that cannot be read.
+    fn recorded(&self) -> Result<Vec<Planned>, Failure> {
+        let Some(plan) = self.events.plan()? else { return Ok(Vec::new()) };
+        Ok(serde_json::from_str(&plan).unwrap_or_else(|error| {
+            tracing::warn!("what was being written is not known: {error}; events may be written twice");
+            Vec::new()
+        }))
+    }
+
+    /// Finds out what became of the files that were about to be written: gives the events that are in them, and those of which it cannot be
+    /// known yet.
+    fn settle(&self, recorded: &[Planned], pass: &mut Pass) -> (BTreeSet<u64>, Vec<Planned>) {
+        let (mut done, mut unsettled) = (BTreeSet::new(), Vec::new());
+        for planned in recorded {
             match self.files.read(&planned.path) {
                 Ok(now) => {
                     let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
-                    progress.finished.extend(planned.applied(text.as_deref()));
+                    done.extend(planned.applied(text.as_deref()));
                 }
                 Err(error) => {
-                    unsettled.push(planned);
-                    pass.error.get_or_insert(error.into());
+                    unsettled.push(planned.clone());
+                    pass.error.get_or_insert(error.to_string());
                 }
             }
         }
-        unsettled
+        (done, unsettled)
     }
 
     /// The next events from a number on that are not in their files, and the number after the last.
-    fn read(&self, progress: &Progress, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), WriterError> {
+    fn read(&self, done: &BTreeSet<u64>, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), Failure> {
         let events = self.events.read(from, durable, BATCH_EVENTS, BATCH_BYTES)?;
         let end = events.last().map_or(durable, |event| event.number + 1);
-        let waiting = events.into_iter().filter(|event| !progress.finished.contains(&event.number));
+        let waiting = events.into_iter().filter(|event| !done.contains(&event.number));
         let numbered = waiting.map(|event| {
             let captured = event.body.and_then(|body| serde_json::from_str(&body).ok());
             if captured.is_none() {
