@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,8 +22,7 @@ use crate::base::state::{Digest, SessionSource, SessionTable, StateError};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::imports::{SessionTranscript, SourceKind, is_beside_session, session, session_id, session_kind};
 use crate::serve::wire::{SessionsState, Skipped};
-use crate::vault::disk::{ElsewhereFile, Files, FilesElsewhere, FoldersWatcher, Identity};
-use crate::vault::forgotten::ForgottenLookup;
+use crate::vault::disk::{ElsewhereFile, FilesElsewhere, FoldersWatcher, Identity};
 
 /// Maximum number of problems that are kept.
 const MAX_PROBLEMS: usize = 100;
@@ -277,13 +276,8 @@ impl EntryLook<'_> {
         }
         self.refused.remove(key);
         match self.export(key, file, before) {
-            Ok(outcome) => {
-                if outcome == SessionOutcome::CutShort {
-                    self.cut_short.insert(*key);
-                } else {
-                    self.cut_short.remove(key);
-                }
-            }
+            Ok(true) => _ = self.cut_short.insert(*key),
+            Ok(false) => _ = self.cut_short.remove(key),
             Err(NotExported::Lasting(reason)) => {
                 tracing::warn!("the session {name} is not kept, or not all of it: {reason}");
                 self.seen.problem(&name, &reason);
@@ -300,17 +294,6 @@ impl EntryLook<'_> {
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
 const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
-/// What became of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SessionOutcome {
-    /// Its notes have what it has.
-    Kept,
-    /// Nobody has said anything in it.
-    Empty,
-    /// It is shorter than it was: what was kept of it stays.
-    CutShort,
-}
-
 /// What a session is called.
 #[derive(Debug)]
 struct SessionName {
@@ -326,13 +309,14 @@ fn digest_of(bytes: &[u8]) -> Digest {
 }
 
 impl EntryLook<'_> {
-    /// Brings the notes of a file up to date. `before` is how it was read last.
+    /// Brings the notes of a file up to date. `before` is how it was read last. Says whether it is shorter than it was: then what was kept of
+    /// it stays.
     fn export(
         &mut self,
         key: &Digest,
         file: &ElsewhereFile,
         before: Option<&SessionSource>,
-    ) -> Result<SessionOutcome, NotExported> {
+    ) -> Result<bool, NotExported> {
         let unread = |error: io::Error| NotExported::Lasting(format!("it cannot be read: {error}"));
         if file.stamp.size > MAX_SOURCE_BYTES {
             return Err(NotExported::Lasting(format!("it has more than {} MB", MAX_SOURCE_BYTES >> 20)));
@@ -360,6 +344,7 @@ impl EntryLook<'_> {
         let (turns, settings) = (transcript.turns.len(), self.settings());
         let seen = SessionSource {
             entry: self.entry.key,
+            settings,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
@@ -367,41 +352,49 @@ impl EntryLook<'_> {
             ..before.cloned().unwrap_or_default()
         };
         if turns == 0 {
-            self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-            let was_more = before.is_some_and(|before| before.turns > 0);
-            return Ok(if was_more { SessionOutcome::CutShort } else { SessionOutcome::Empty });
+            self.table.keep_source(key, &seen)?;
+            return Ok(before.is_some_and(|before| before.turns > 0));
         }
-        let generation = match self.place(key, before, prefix, &transcript)? {
-            SessionResume::Notes(generation) => generation,
-            SessionResume::Said(generation) if generation == seen.generation => {
-                self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-                return Ok(SessionOutcome::CutShort);
-            }
+        let (files, collection) = (self.workspace.files()?, self.entry.config.collection());
+        let _one = files.one_generation();
+        let asked = self.workspace.forgotten().ask()?;
+        let mut writer = SessionWriter {
+            workspace: self.workspace,
+            table: self.table,
+            files,
+            asked: &asked,
+            collection: &collection,
+            key,
+            generation: seen.generation,
+            transcript: &transcript,
+        };
+        let (digest, turns) = (transcript.digest(turns), turns as u64);
+        match writer.place(before, prefix)? {
+            SessionResume::Notes(generation) => writer.generation = generation,
             SessionResume::Said(generation) => {
-                // By what it has now it is told from the next that has its place.
-                let (digest, turns, content) = (transcript.digest(turns), turns as u64, Digest::default());
-                let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
-                self.table.keep_source(key, &back)?;
-                return Ok(SessionOutcome::CutShort);
+                let seen = match generation == seen.generation {
+                    true => seen,
+                    // By what it has now it is told from the next that has its place.
+                    false => SessionSource { generation, turns, content: Digest::default(), digest, length: 0, ..seen },
+                };
+                self.table.keep_source(key, &seen)?;
+                return Ok(true);
             }
-        };
-        self.write(key, generation, &transcript, &about)?;
-        let now = SessionSource {
-            settings,
-            length: file.stamp.size,
-            content,
-            turns: turns as u64,
-            digest: transcript.digest(turns),
-            generation,
-            is_out: false,
-            ..seen
-        };
+        }
+        let (count, generation) = (writer.write(&about)?, writer.generation);
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        if let Some((note, reason)) = take_notes_away(self.workspace, self.table, key, is_behind)? {
+            return Err(NotExported::Passing(format!("`{note}`: {reason}")));
+        }
+        let length = file.stamp.size;
+        let now = SessionSource { length, content, turns, digest, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");
         match transcript.remarks.iter().find(|remark| !remark.contains("is incomplete")) {
             // It is kept as far as it could be read.
             Some(remark) => Err(NotExported::Lasting(remark.clone())),
-            None => Ok(SessionOutcome::Kept),
+            None => Ok(false),
         }
     }
 
@@ -492,50 +485,6 @@ impl EntryLook<'_> {
         let SessionsConfig { agent, scope, .. } = &self.entry.config;
         digest_of(format!("{agent:?} {scope} {}", self.workspace.redacts()).as_bytes())
     }
-
-    fn place(
-        &self,
-        key: &Digest,
-        before: Option<&SessionSource>,
-        prefix: Option<Digest>,
-        transcript: &SessionTranscript,
-    ) -> Result<SessionResume, NotExported> {
-        let generation = before.map_or(0, |before| before.generation);
-        let asked = self.workspace.forgotten().look()?;
-        self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)
-    }
-
-    fn write(
-        &self,
-        key: &Digest,
-        generation: u32,
-        transcript: &SessionTranscript,
-        about: &SessionAbout,
-    ) -> Result<(), NotExported> {
-        let files = self.workspace.files()?;
-        let _one = files.one_generation();
-        let asked = self.workspace.forgotten().ask()?;
-        let count =
-            self.writer(files, &asked, &self.entry.config.collection(), (key, generation), transcript).write(about)?;
-        // What was in the notes behind them is in others now, or is said no more.
-        let is_behind = |of: u32, part: usize| of == generation && part >= count;
-        match take_notes_away(self.workspace, self.table, key, is_behind)? {
-            Some((note, reason)) => Err(NotExported::Passing(format!("`{note}`: {reason}"))),
-            None => Ok(()),
-        }
-    }
-
-    fn writer<'w>(
-        &'w self,
-        files: &'w Files,
-        asked: &'w ForgottenLookup<'w>,
-        collection: &'w str,
-        (key, generation): (&'w Digest, u32),
-        transcript: &'w SessionTranscript,
-    ) -> SessionWriter<'w> {
-        let Self { workspace, table, .. } = self;
-        SessionWriter { workspace, table, files, asked, collection, key, generation, transcript }
-    }
 }
 
 /// The digest of the first bytes of a file, and of the first so many of them where it has those.
@@ -582,8 +531,6 @@ const QUIET_PERIOD: Duration = Duration::from_millis(200);
 const MAX_QUIET_WAIT: Duration = Duration::from_secs(2);
 /// Delay until what failed in a way that may pass is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
-/// Maximum number of looks at new folders for those that were made in them meanwhile.
-const MAX_COVERS: usize = 8;
 
 /// Starts to look at the files that `[[sessions]]` names; `None` where it names none.
 ///
@@ -595,11 +542,8 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
     }
     let (vault, mut parts) = (Arc::clone(workspace), None);
     let task = Task::start("sessions", TaskSignal::default(), move |signal, shown| {
-        let since = Instant::now();
-        while parts.is_some() && since.elapsed() < MAX_QUIET_WAIT && signal.pause(QUIET_PERIOD) {
-            if signal.is_stopped() {
-                return None;
-            }
+        if parts.is_some() && signal.wait_quiet(QUIET_PERIOD, MAX_QUIET_WAIT) {
+            return None;
         }
         let index = &vault.config().index;
         let (look, watcher) = parts.get_or_insert_with(|| {
@@ -607,11 +551,7 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
             (SessionsLook::new(&vault), FoldersWatcher::start(index.watch, Arc::new(move || changed.wake())))
         });
         // Listened to before it is looked at: what comes in between is heard of.
-        for _ in 0..MAX_COVERS {
-            if !watcher.cover(&look.folders()) {
-                break;
-            }
-        }
+        watcher.cover(|| look.folders());
         let mut again = false;
         // A vault that is away, or another's now, is not written to.
         if Identity::of_vault(vault.home().root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {
