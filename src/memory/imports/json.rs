@@ -86,7 +86,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotHeld> {
 fn without_surrogates(text: &str) -> Cow<'_, str> {
     // What is escaped is taken as a whole, so that a backslash that is itself escaped begins none; a pair of halves is a character.
     static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-        let (high, low, half) = (r"u[dD][89abAB][[:xdigit:]]{2}", r"u[dD][c-fC-F][[:xdigit:]]{2}", r"u[dD][89a-fA-F][[:xdigit:]]{2}");
+        let (high, low, half) =
+            (r"u[dD][89abAB][[:xdigit:]]{2}", r"u[dD][c-fC-F][[:xdigit:]]{2}", r"u[dD][89a-fA-F][[:xdigit:]]{2}");
         Regex::new(&format!(r"(?s)\\(?:{high}\\{low}|({half})|.)")).expect("the pattern is a constant")
     });
     ESCAPE.replace_all(text, |found: &Captures<'_>| match found.get(1) {

@@ -59,23 +59,15 @@ impl SourceKind {
         Self::OpenClawMemory,
     ];
 
+    /// What they are called, in the same order.
+    const NAMES: [&str; 13] = [
+        "chatgpt", "claude", "claude-code", "codex", "openclaw", "moltis", "bookmarks", "obsidian", "folder", "notion",
+        "logseq", "moltis-memory", "openclaw-memory",
+    ];
+
     /// What it is called on the command line, and what sessions of it begin with.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ChatGpt => "chatgpt",
-            Self::Claude => "claude",
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::OpenClaw => "openclaw",
-            Self::Moltis => "moltis",
-            Self::Bookmarks => "bookmarks",
-            Self::Obsidian => "obsidian",
-            Self::Folder => "folder",
-            Self::Notion => "notion",
-            Self::Logseq => "logseq",
-            Self::MoltisMemory => "moltis-memory",
-            Self::OpenClawMemory => "openclaw-memory",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The kind of a name.

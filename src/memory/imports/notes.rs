@@ -162,7 +162,8 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
             "a" => {
                 let attribute = |name: &[u8]| attributes.get(name).map(|value| lossy(value));
                 let at_ms = attribute(b"add_date").and_then(|at| moment(&at.into()));
-                page = Some(BookmarkedPage { url: attribute(b"href").unwrap_or_default(), title: String::new(), at_ms });
+                page =
+                    Some(BookmarkedPage { url: attribute(b"href").unwrap_or_default(), title: String::new(), at_ms });
                 of = TextOf::Title;
             }
             _ => {}
