@@ -372,7 +372,7 @@ impl TokenCommand {
                     if tokens.is_empty() {
                         remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
                     }
-                    for token in &tokens {
+                    for token in &*tokens {
                         writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at))?;
                     }
                     Ok(())

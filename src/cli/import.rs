@@ -158,14 +158,15 @@ pub(super) fn import_from(
     let mut watched = watch.then(|| WatchedSource::of(&absolute));
     let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
     let mut sending = Sending::new(Backend::open_capturing(vault)?, base);
-    let (all, done) = (size(path), Rc::new(Cell::new(0_u64)));
+    let all = size(path);
     let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
-    let show = || {
-        let so_far = done.get().min(all);
+    let show = |done: u64| {
+        let so_far = done.min(all);
         bar.show(so_far as usize, (all - so_far) as usize);
     };
     let mut repeats = ImportRepeats::default();
-    let taken = sending.take_all(watch.then_some(&mut repeats), show, |sink| read(kind, path, &|_| true, &done, sink));
+    let read = |sink: &mut ImportSink<'_>| read(kind, path, &|_| true, sink);
+    let taken = sending.take_all(watch.then_some(&mut repeats), show, read);
     let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
     let Some(watched) = &mut watched else {
         if was_read.is_ok() {
@@ -330,17 +331,17 @@ impl Sending {
     fn take_all(
         &mut self,
         repeats: Option<&mut ImportRepeats>,
-        show: impl Fn(),
+        show: impl Fn(u64),
         read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), String>,
     ) -> anyhow::Result<(ImportTally, Result<(), String>)> {
-        let mut failed = None;
+        let (mut failed, bytes) = (None, Rc::<Cell<u64>>::default());
         let mut take = |item| {
-            show();
+            show(bytes.get());
             let added = self.add(item).map_err(|error| failed = Some(error));
             added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
         };
         let mut sink = ImportSink::new(&mut take);
-        sink.repeats = repeats;
+        (sink.repeats, sink.bytes) = (repeats, Rc::clone(&bytes));
         let was_read = read(&mut sink);
         let tally = std::mem::take(&mut sink.tally);
         failed.map_or_else(|| Ok((tally, was_read)), Err)
@@ -526,9 +527,9 @@ impl WatchedSource {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
         };
-        let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, &Rc::default(), sink);
+        let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, sink);
         // That there is nothing of the kind among them is no failure.
-        let taken = sending.take_all(Some(repeats), || (), read).and_then(|_| sending.flush());
+        let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.flush());
         taken.inspect_err(|_| repeats.give_up())
     }
 }

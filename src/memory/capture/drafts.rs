@@ -8,7 +8,7 @@ use std::path::Path;
 use blake3::Hash;
 
 use super::pages::Pages;
-use super::writer::Planned;
+use super::queue::Planned;
 use crate::base::path::VaultPath;
 use crate::base::state::{ImportTable, ImportedFile};
 use crate::vault::disk::{Action, Files, WriteError};

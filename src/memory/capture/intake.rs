@@ -15,8 +15,7 @@ use super::check::read;
 use super::event::{Captured, Event, check_taken, takes};
 use super::pages::{FindNote, Pages};
 use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
-use super::queue::{Queue, sweep_at_rest};
-use super::writer::CaptureWriter;
+use super::queue::{CaptureWriter, Queue, sweep_at_rest};
 use crate::access::request::{EventSender, Owner, PendingEvents, RequestError};
 use crate::base::config::{CaptureConfig, ConfigError, Switches};
 use crate::base::fs::FsError;
@@ -91,12 +90,10 @@ impl Capture {
     pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
         let imports = Arc::new(ImportTable::new(&state));
-        let queue = Arc::new(Queue::open(root.clone(), &state, Arc::clone(&switches)));
+        let queue = Arc::new(Queue::open(root, &state, Arc::clone(&switches)));
         let writer = CaptureWriter {
-            root,
             events: EventReader::new(&state),
             files: Arc::clone(&files),
-            switches: Arc::clone(&switches),
             queue: Arc::clone(&queue),
             pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
             forgotten: Arc::clone(&forgotten),

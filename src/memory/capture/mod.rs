@@ -12,7 +12,6 @@ mod pages;
 mod private;
 mod queue;
 mod tokens;
-mod writer;
 
 pub(crate) use check::turns;
 pub(crate) use event::Event;

@@ -11,15 +11,6 @@ use crate::base::state::{State, StateError, TokenRow, TokenTable};
 #[derive(Debug)]
 pub(crate) struct CaptureTokens(TokenTable);
 
-/// A token that was given out.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CaptureToken {
-    /// Which program has it.
-    pub name: String,
-    /// When it was made.
-    pub created_at: Timestamp,
-}
-
 /// Why the tokens cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokensError {
@@ -72,9 +63,8 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
-        let rows = self.0.list()?;
-        Ok(rows.iter().map(|row| CaptureToken { name: row.name.clone(), created_at: row.created_at }).collect())
+    pub(crate) fn list(&self) -> Result<Arc<[TokenRow]>, StateError> {
+        self.0.list()
     }
 }
 

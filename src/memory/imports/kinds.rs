@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::conversations::MAX_LINE_BYTES;
 use super::json::{BYTE_ORDER_MARK, parse};
 use super::notes::{is_markdown, is_note};
-use super::transcripts::MAX_LINE_BYTES;
-use super::walk::is_beside_session;
+use super::source::is_beside_session;
 
 /// A kind of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use html5gum::{Token, Tokenizer};
 
 use super::clean::said;
+use super::conversations::moment;
 use super::kinds::SourceKind;
-use super::messages::moment;
 use super::sink::ImportSink;
 
 /// Whether a file is a note of a kind of source.

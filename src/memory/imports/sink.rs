@@ -1,14 +1,16 @@
 //! Where what is read goes: it is cleaned there, cut into what capture takes, and counted. Of a source that is read again and again each
 //! thing is handed over and counted once, and what is left out of a file as that was read last.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::clean::{THOUGHT, is_model, is_program, said};
+use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
-use super::messages::{SPEAKER, TOOLS, first_line, is_tool, written};
 use crate::serve::wire::ImportNote;
 use crate::text::derive::turns_of_thought;
 
@@ -118,13 +120,16 @@ pub(crate) struct ImportSink<'s> {
     pub repeats: Option<&'s mut ImportRepeats>,
     /// Whether a turn that turned out to be a thought is handed over without a text, so that those behind it keep their numbers.
     pub keeps_places: bool,
+    /// How many bytes were read.
+    pub bytes: Rc<Cell<u64>>,
     is_over: bool,
 }
 
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        Self { take, tally: ImportTally::default(), repeats: None, keeps_places: false, is_over: false }
+        let (tally, bytes) = Default::default();
+        Self { take, tally, repeats: None, keeps_places: false, bytes, is_over: false }
     }
 
     /// Reads a file of the source, called by its name.
