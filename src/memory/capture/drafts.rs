@@ -158,11 +158,11 @@ impl<'a> Drafts<'a> {
     }
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
-    pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
+    pub(super) fn first(&mut self, base: &str, fits: impl Fn(&Draft) -> bool) -> Result<VaultPath, WriteError> {
         for at in 1..=MAX_NUMBER {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || fits(draft)) {
-                return self.opened(&path, base);
+                return Ok(path);
             }
         }
         Err(taken(base))
@@ -177,12 +177,12 @@ impl<'a> Drafts<'a> {
         key: &str,
         keys_of: impl Fn(&Draft) -> Vec<String>,
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
-    ) -> Result<(&mut Draft, bool), WriteError> {
+    ) -> Result<(VaultPath, bool), WriteError> {
         let mut hidden = false;
         if let Some(at) = names.find(base, key) {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
-                return Ok((self.opened(&path, base)?, false));
+                return Ok((path, false));
             }
             // It had the key when it was looked at.
             hidden = self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
@@ -210,7 +210,7 @@ impl<'a> Drafts<'a> {
             let is_it = keys.iter().any(|has| has == key);
             names.remember(base, at, &keys);
             if free || is_it {
-                return Ok((self.opened(&path, base)?, hidden));
+                return Ok((path, hidden));
             }
             // Nothing is done with it: a batch need not hold all files of a name.
             if self.drafts.len() > before {
@@ -240,11 +240,6 @@ impl<'a> Drafts<'a> {
             }
         }
         Ok(false)
-    }
-
-    fn opened(&mut self, path: &VaultPath, base: &str) -> Result<&mut Draft, WriteError> {
-        let at = self.known.get(path).copied();
-        at.and_then(|at| self.drafts.get_mut(at)).ok_or_else(|| taken(base))
     }
 
     pub(super) fn plan(&self) -> Vec<Planned> {

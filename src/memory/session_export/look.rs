@@ -13,8 +13,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::{ChannelStores, SessionChannel};
-use super::note::{NotExported, SessionAbout, SessionWriter, take_away, take_notes_away};
-use super::place::{MissingSessions, SessionResume};
+use super::note::{
+    MissingSessions, NotExported, SessionAbout, SessionResume, SessionWriter, take_away, take_notes_away,
+};
 use crate::access::request::Workspace;
 use crate::base::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::base::fs::{FsError, crash};
@@ -40,19 +41,24 @@ struct SessionsLook {
     entries: Vec<SessionsEntry>,
     table: SessionTable,
     stores: ChannelStores,
-    /// Files that are not kept, until they change: by their names, with what they were.
-    refused: HashMap<Digest, (u64, i64, String)>,
-    /// Those that are shorter than they were.
-    cut_short: HashSet<Digest>,
-    /// What the others are called, as far as that is known since the start.
-    told: HashMap<Digest, Option<SessionName>>,
+    /// What is known of files since the start, by their names.
+    known: HashMap<Digest, KnownFile>,
+}
+
+/// What is known of a file since the start.
+#[derive(Debug, Default)]
+struct KnownFile {
+    /// Why it is not kept, until it changes, with what it was.
+    refused: Option<(u64, i64, String)>,
+    /// Whether it is shorter than it was.
+    is_cut_short: bool,
+    /// Of what program its session is and what that is called, as far as it was looked for.
+    name: Option<Option<(SourceKind, String)>>,
 }
 
 /// What a look came to.
 #[derive(Debug, Default)]
 struct SessionsSeen {
-    /// The folders in which more may come.
-    folders: BTreeSet<PathBuf>,
     state: SessionsState,
     /// Whether something is to be tried again soon.
     again: bool,
@@ -71,9 +77,7 @@ impl SessionsLook {
             entries: workspace.config().sessions.iter().map(entry).collect(),
             table: SessionTable::new(workspace.state()),
             stores: ChannelStores::default(),
-            refused: HashMap::new(),
-            cut_short: HashSet::new(),
-            told: HashMap::new(),
+            known: HashMap::new(),
         }
     }
 
@@ -90,7 +94,7 @@ impl SessionsLook {
     fn look(&mut self, workspace: &Workspace, is_over: &dyn Fn() -> bool) -> SessionsSeen {
         let mut seen = SessionsSeen::default();
         let mut taken = HashSet::new();
-        let Self { entries, table, stores, refused, cut_short, told } = self;
+        let Self { entries, table, stores, known } = self;
         let mut there = HashSet::new();
         for entry in entries.iter() {
             let files = match &entry.files {
@@ -100,7 +104,6 @@ impl SessionsLook {
                     continue;
                 }
             };
-            seen.folders.extend(files.folders);
             for (path, problem) in files.problems {
                 seen.problem(&path.display().to_string(), &problem);
             }
@@ -115,7 +118,7 @@ impl SessionsLook {
             seen.state.sources += files.len();
             let gone = MissingSessions::default();
             let seen = &mut seen;
-            let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
+            let mut look = EntryLook { workspace, table, stores, known, gone, entry, files, seen };
             if let Err(error) = look.run(is_over) {
                 seen.again = true;
                 seen.problem(&entry.config.path, &error.to_string());
@@ -124,10 +127,8 @@ impl SessionsLook {
                 break;
             }
         }
-        refused.retain(|key, _| there.contains(key));
-        cut_short.retain(|key| there.contains(key));
-        told.retain(|key, _| there.contains(key));
-        seen.state.cut_short = cut_short.len();
+        known.retain(|key, _| there.contains(key));
+        seen.state.cut_short = known.values().filter(|file| file.is_cut_short).count();
         seen
     }
 }
@@ -145,9 +146,7 @@ struct EntryLook<'l> {
     workspace: &'l Workspace,
     table: &'l SessionTable,
     stores: &'l mut ChannelStores,
-    refused: &'l mut HashMap<Digest, (u64, i64, String)>,
-    cut_short: &'l mut HashSet<Digest>,
-    told: &'l mut HashMap<Digest, Option<SessionName>>,
+    known: &'l mut HashMap<Digest, KnownFile>,
     gone: MissingSessions,
     entry: &'l SessionsEntry,
     files: BTreeMap<Digest, ElsewhereFile>,
@@ -215,9 +214,7 @@ impl EntryLook<'_> {
         let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
         for (key, file) in &self.files {
             // One that is refused has nothing that was kept.
-            let stamp = (file.stamp.size, file.stamp.mtime_ns);
-            let is_refused = self.refused.get(key).is_some_and(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
-            if is_refused || known.contains_key(key) {
+            if self.refused(key, file).is_some() || known.contains_key(key) {
                 continue;
             }
             if let Some(source) = self.table.source(key)? {
@@ -259,6 +256,12 @@ impl EntryLook<'_> {
         MissingSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
     }
 
+    /// Why a file is not kept that was read as it is now.
+    fn refused(&self, key: &Digest, file: &ElsewhereFile) -> Option<&str> {
+        let (size, mtime_ns, reason) = self.known.get(key)?.refused.as_ref()?;
+        ((*size, *mtime_ns) == (file.stamp.size, file.stamp.mtime_ns)).then_some(reason)
+    }
+
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
         let stamp = (file.stamp.size, file.stamp.mtime_ns);
         let name = file.path.display().to_string();
@@ -266,22 +269,22 @@ impl EntryLook<'_> {
         let before_as_is = before.filter(|before| is_known(before));
         let is_done = before_as_is.is_some_and(|before| self.is_as_set(key, before, file));
         // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
-        let refused = self.refused.get(key).filter(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
-        let reason = refused.filter(|_| is_done || before_as_is.is_none()).map(|(.., reason)| reason.clone());
+        let reason = self.refused(key, file).filter(|_| is_done || before_as_is.is_none()).map(str::to_owned);
         if let Some(reason) = &reason {
             self.seen.problem(&name, reason);
         }
         if is_done || reason.is_some() {
             return;
         }
-        self.refused.remove(key);
-        match self.export(key, file, before) {
-            Ok(true) => _ = self.cut_short.insert(*key),
-            Ok(false) => _ = self.cut_short.remove(key),
+        let exported = self.export(key, file, before);
+        let known = self.known.entry(*key).or_default();
+        known.refused = None;
+        match exported {
+            Ok(is_cut_short) => known.is_cut_short = is_cut_short,
             Err(NotExported::Lasting(reason)) => {
                 tracing::warn!("the session {name} is not kept, or not all of it: {reason}");
                 self.seen.problem(&name, &reason);
-                self.refused.insert(*key, (stamp.0, stamp.1, reason));
+                known.refused = Some((stamp.0, stamp.1, reason));
             }
             Err(NotExported::Passing(reason)) => {
                 self.seen.again = true;
@@ -293,13 +296,6 @@ impl EntryLook<'_> {
 
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
 const MAX_SOURCE_BYTES: u64 = 256 << 20;
-
-/// What a session is called.
-#[derive(Debug)]
-struct SessionName {
-    kind: SourceKind,
-    id: String,
-}
 
 /// The name of a file, of an entry or of settings in the tables.
 fn digest_of(bytes: &[u8]) -> Digest {
@@ -332,7 +328,7 @@ impl EntryLook<'_> {
         let before = moved.as_ref().or(before);
         let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
-        self.told.insert(*key, Some(SessionName { kind, id: transcript.id.clone() }));
+        self.known.entry(*key).or_default().name = Some(Some((kind, transcript.id.clone())));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
         let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
@@ -460,24 +456,27 @@ impl EntryLook<'_> {
         if before.settings != self.settings() {
             return false;
         }
-        if !self.told.contains_key(key) {
+        let name = match self.known.get(key).and_then(|known| known.name.clone()) {
+            Some(name) => name,
             // As long as there is no store, none has changed.
-            if !self.stores.has_store(&file.path) {
-                return true;
+            None if !self.stores.has_store(&file.path) => return true,
+            None => {
+                let name = self.named(file);
+                self.known.entry(*key).or_default().name = Some(name.clone());
+                name
             }
-            self.told.insert(*key, self.named(file));
-        }
-        let Some(Some(SessionName { kind, id })) = self.told.get(key) else { return true };
-        let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
+        };
+        let Some((kind, id)) = name else { return true };
+        let SessionChannel { scope, name } = self.stores.channel(kind, &id, &file.path);
         scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
     }
 
     /// What the session of a file is called that was not read since the start, where a store may tell its channel.
-    fn named(&self, file: &ElsewhereFile) -> Option<SessionName> {
+    fn named(&self, file: &ElsewhereFile) -> Option<(SourceKind, String)> {
         let mut opened = File::open(&file.path).ok()?;
         let kind = self.kind(&file.path, &mut opened).ok()??;
         opened.rewind().ok()?;
-        (kind == SourceKind::OpenClaw).then(|| SessionName { kind, id: session_id(&file.path, opened) })
+        (kind == SourceKind::OpenClaw).then(|| (kind, session_id(&file.path, opened)))
     }
 
     /// What the notes are made by, besides the file.
