@@ -372,12 +372,7 @@ pub(super) fn each_file(
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
-fn of_folder(
-    kind: SourceKind,
-    path: &Path,
-    only: &dyn Fn(&str) -> bool,
-    sink: &mut ImportSink<'_>,
-) -> SourceFiles {
+fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &mut ImportSink<'_>) -> SourceFiles {
     let mut files = SourceFiles::default();
     let name_of = |file: &Path| file.strip_prefix(path).unwrap_or(file).to_string_lossy().into_owned();
     let FilesBelow { files: paths, left_out, unreadable } = below(path);
