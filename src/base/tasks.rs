@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::fs::FsError;
 
@@ -45,7 +45,15 @@ impl TaskSignal {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn stop(&self) {
+    /// Waits until the task was not woken for so long, or for `most`; says whether it is stopped.
+    pub(crate) fn wait_quiet(&self, quiet: Duration, most: Duration) -> bool {
+        let since = Instant::now();
+        while !self.is_stopped() && since.elapsed() < most && self.pause(quiet) {}
+        self.is_stopped()
+    }
+
+    /// Ends the task.
+    pub(crate) fn stop(&self) {
         self.lock().is_stopped = true;
         self.0.1.notify_all();
     }

@@ -8,22 +8,21 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
 use super::exit::{Outcome, told};
 use super::init;
-use super::terminal::{Bar, Out, answer, bytes, count, is_in_json, remark, say, shell_quoted};
+use super::terminal::{Bar, answer, bytes, count, is_in_json, remark, say, shell_quoted};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
-use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, read_some, size};
+use crate::base::tasks::TaskSignal;
+use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, size};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::vault::backup;
@@ -139,31 +138,6 @@ impl ImportCommand {
     }
 }
 
-/// What came of an import.
-#[derive(Debug, Default, Serialize)]
-struct ImportReport {
-    kind: &'static str,
-    source: String,
-    dry_run: bool,
-    /// What undoes it, where it has made or changed files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    import: Option<String>,
-    /// Whether that undoes what came before it was interrupted, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    went_on: bool,
-    conversations: usize,
-    turns: usize,
-    bookmarks: usize,
-    notes: usize,
-    added: usize,
-    updated: usize,
-    existing: usize,
-    forgotten: usize,
-    edited: usize,
-    left_out: BTreeMap<String, usize>,
-    remarks: Vec<String>,
-}
-
 /// Reads a source, and hands what is in it to the vault.
 pub(super) fn import_from(
     vault: Option<&Path>,
@@ -179,22 +153,23 @@ pub(super) fn import_from(
     let mut watched = watch.then(|| WatchedSource::of(&absolute));
     let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
     let mut sending = Sending::new(Backend::open_capturing(vault)?, base);
-    let (all, done) = (size(path), Rc::new(Cell::new(0_u64)));
+    let all = size(path);
     let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
-    let show = || {
-        let so_far = done.get().min(all);
+    let show = |done: u64| {
+        let so_far = done.min(all);
         bar.show(so_far as usize, (all - so_far) as usize);
     };
     let mut repeats = ImportRepeats::default();
-    let taken = sending.take_all(watch.then_some(&mut repeats), show, |sink| read(kind, path, &done, sink));
+    let read = |sink: &mut ImportSink<'_>| read(kind, path, &|_| true, sink);
+    let taken = sending.take_all(watch.then_some(&mut repeats), show, read);
     let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
     let Some(watched) = &mut watched else {
         if was_read.is_ok() {
             sending.finish()?;
         }
         bar.finish();
-        was_read?;
-        return report(sending, tally, kind, source, dry_run);
+        was_read.map_err(anyhow::Error::msg)?;
+        return report(sending, tally, kind, &source, dry_run);
     };
     sending.flush()?;
     bar.finish();
@@ -202,14 +177,13 @@ pub(super) fn import_from(
     if let Err(error) = was_read {
         match absolute.is_dir() {
             true => remark!("vault: {error}"),
-            false => return Err(error.into()),
+            false => bail!(error),
         }
     }
-    repeats.settle();
-    watched.follow(kind, &mut sending, (&mut tally, &mut repeats), is_in_json())?;
+    watched.follow(kind, &mut sending, &mut repeats, is_in_json())?;
     sending.finish()?;
     repeats.tell(&mut tally);
-    report(sending, tally, kind, source, dry_run)
+    report(sending, tally, kind, &source, dry_run)
 }
 
 /// Refuses what lies in the vault: what is made of it would lie there as well.
@@ -229,72 +203,75 @@ fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
 
 fn report(
     sending: Sending,
-    tally: ImportTally,
+    mut tally: ImportTally,
     kind: SourceKind,
-    source: String,
+    source: &str,
     dry_run: bool,
 ) -> anyhow::Result<Outcome> {
     let Sending { taken, refused, .. } = sending;
-    let ImportTally { conversations, turns, bookmarks, notes, mut left_out, remarks } = tally;
     if taken.empty > 0 {
-        *left_out.entry("recalled memory that nobody said".into()).or_default() += taken.empty;
+        *tally.left_out.entry("recalled memory that nobody said".into()).or_default() += taken.empty;
     }
-    left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
+    tally.left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
+    // What undoes it, where it has made or changed files.
     let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
-    let report = ImportReport {
-        kind: kind.name(),
-        source,
-        dry_run,
-        import,
-        went_on: taken.went_on,
-        conversations,
-        turns,
-        bookmarks,
-        notes,
-        added: taken.added,
-        updated: taken.updated,
-        existing: taken.existing,
-        forgotten: taken.forgotten,
-        edited: taken.edited,
-        left_out,
-        remarks,
-    };
-    let was_taken = report.added + report.updated > 0;
-    let is_empty = report.conversations + report.bookmarks + report.notes == 0 && !was_taken;
-    answer(&report, !is_empty, |out| shown(&report, out))
-}
-
-fn shown(report: &ImportReport, out: &mut Out) -> anyhow::Result<()> {
-    let mut found = Vec::new();
-    if report.conversations > 0 {
-        found.push(format!("{} with {}", count(report.conversations, "conversation"), count(report.turns, "turn")));
+    let mut report = json!({
+        "kind": kind.name(),
+        "source": source,
+        "dry_run": dry_run,
+        "import": import,
+        // Whether that undoes what came before it was interrupted, too.
+        "went_on": taken.went_on,
+        "conversations": tally.conversations,
+        "turns": tally.turns,
+        "bookmarks": tally.bookmarks,
+        "notes": tally.notes,
+        "added": taken.added,
+        "updated": taken.updated,
+        "existing": taken.existing,
+        "forgotten": taken.forgotten,
+        "edited": taken.edited,
+        "left_out": tally.left_out,
+        "remarks": tally.remarks,
+    });
+    if let Some(report) = report.as_object_mut() {
+        report.retain(|key, value| {
+            key != "import" && key != "went_on" || !matches!(value, Value::Null | Value::Bool(false))
+        });
     }
-    found.extend((report.bookmarks > 0).then(|| count(report.bookmarks, "bookmark")));
-    found.extend((report.notes > 0).then(|| count(report.notes, "note")));
-    let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
-    writeln!(out, "{}: {found} in {}", report.kind, report.source)?;
-    let verb = if report.dry_run { "would be new" } else { "new" };
-    let mut became = vec![format!("{} {verb}", report.added)];
-    for (number, what) in [
-        (report.updated, "updated"),
-        (report.existing, "already there"),
-        (report.forgotten, "permanently forgotten, and left out"),
-        (report.edited, "changed or deleted here since, and left alone"),
-    ] {
-        became.extend((number > 0).then(|| format!("{number} {what}")));
-    }
-    writeln!(out, "{}", became.join(", "))?;
-    for (reason, times) in &report.left_out {
-        writeln!(out, "left out: {times} × {reason}")?;
-    }
-    for remark in &report.remarks {
-        remark!("vault: {remark}");
-    }
-    if let Some(import) = &report.import {
-        let too = if report.went_on { ", including what was imported before the interruption" } else { "" };
-        writeln!(out, "to undo: vault restore {import}{too}")?;
-    }
-    Ok(())
+    let is_empty = tally.conversations + tally.bookmarks + tally.notes + taken.added + taken.updated == 0;
+    answer(&report, !is_empty, |out| {
+        let mut found = Vec::new();
+        if tally.conversations > 0 {
+            found.push(format!("{} with {}", count(tally.conversations, "conversation"), count(tally.turns, "turn")));
+        }
+        found.extend((tally.bookmarks > 0).then(|| count(tally.bookmarks, "bookmark")));
+        found.extend((tally.notes > 0).then(|| count(tally.notes, "note")));
+        let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
+        writeln!(out, "{}: {found} in {source}", kind.name())?;
+        let verb = if dry_run { "would be new" } else { "new" };
+        let mut became = vec![format!("{} {verb}", taken.added)];
+        for (number, what) in [
+            (taken.updated, "updated"),
+            (taken.existing, "already there"),
+            (taken.forgotten, "permanently forgotten, and left out"),
+            (taken.edited, "changed or deleted here since, and left alone"),
+        ] {
+            became.extend((number > 0).then(|| format!("{number} {what}")));
+        }
+        writeln!(out, "{}", became.join(", "))?;
+        for (reason, times) in &tally.left_out {
+            writeln!(out, "left out: {times} × {reason}")?;
+        }
+        for remark in &tally.remarks {
+            remark!("vault: {remark}");
+        }
+        if let Some(import) = &import {
+            let too = if taken.went_on { ", including what was imported before the interruption" } else { "" };
+            writeln!(out, "to undo: vault restore {import}{too}")?;
+        }
+        Ok(())
+    })
 }
 
 /// Events and notes that are handed over at a time, and their bytes as JSON: a request may have a mebibyte.
@@ -345,19 +322,20 @@ impl Sending {
     }
 
     /// Hands over what a source has, as `read` finds it; gives what was found, and what came of the reading.
-    fn take_all<E>(
+    fn take_all(
         &mut self,
         repeats: Option<&mut ImportRepeats>,
-        show: impl Fn(),
-        read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), E>,
-    ) -> anyhow::Result<(ImportTally, Result<(), E>)> {
-        let mut failed = None;
+        show: impl Fn(u64),
+        read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), String>,
+    ) -> anyhow::Result<(ImportTally, Result<(), String>)> {
+        let (mut failed, bytes) = (None, Rc::<Cell<u64>>::default());
         let mut take = |item| {
-            show();
+            show(bytes.get());
             let added = self.add(item).map_err(|error| failed = Some(error));
             added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
         };
-        let mut sink = ImportSink::again(&mut take, repeats);
+        let mut sink = ImportSink::new(&mut take);
+        (sink.repeats, sink.bytes) = (repeats, Rc::clone(&bytes));
         let was_read = read(&mut sink);
         let tally = std::mem::take(&mut sink.tally);
         failed.map_or_else(|| Ok((tally, was_read)), Err)
@@ -468,14 +446,6 @@ const MAX_QUIET_WAIT: Duration = Duration::from_secs(5);
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of looks where nothing is heard.
 const WATCH_POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Maximum number of looks at new folders for those that were made in them meanwhile.
-const MAX_COVERS: usize = 8;
-
-/// What is heard.
-enum ImportNews {
-    Changed,
-    Over,
-}
 
 /// The files of a source, as they were read last.
 pub(super) struct WatchedSource {
@@ -499,36 +469,29 @@ impl WatchedSource {
         self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
     }
 
-    /// Takes what comes, until somebody ends it, and adds to a tally what is found that did not come before.
+    /// Takes what comes, until somebody ends it.
     pub(super) fn follow(
         &mut self,
         kind: SourceKind,
         sending: &mut Sending,
-        (tally, repeats): (&mut ImportTally, &mut ImportRepeats),
+        repeats: &mut ImportRepeats,
         quiet: bool,
     ) -> anyhow::Result<()> {
-        let (news, heard) = channel();
-        until_ended(news.clone())?;
-        let changed = Arc::new(move || _ = news.send(ImportNews::Changed));
-        let mut watcher = FoldersWatcher::start(WatchMode::Auto, changed);
+        let signal = TaskSignal::default();
+        until_ended(signal.clone())?;
+        let changed = signal.clone();
+        let mut watcher = FoldersWatcher::start(WatchMode::Auto, Arc::new(move || changed.wake()));
         if !quiet {
             say!("waiting for more in {}; Ctrl-C stops", self.path.display())?;
         }
         loop {
             // Listened to before it is looked at: what comes in between is heard of.
-            for _ in 0..MAX_COVERS {
-                if !watcher.cover(&self.files.find().folders) {
-                    break;
-                }
-            }
+            watcher.cover(|| self.files.find().folders);
             let now = self.now();
             if now != self.known {
                 let before = sending.taken_so_far();
                 match self.bring(kind, sending, repeats, &now) {
-                    Ok(found) => {
-                        tally.add(found);
-                        self.known = now;
-                    }
+                    Ok(()) => self.known = now,
                     // Where it cannot be kept now it can be later: it is looked at again.
                     Err(error) => remark!("vault: not imported yet: {error:#}"),
                 }
@@ -539,55 +502,34 @@ impl WatchedSource {
                 }
             }
             let every = if watcher.needs_polling().is_some() { WATCH_POLL_INTERVAL } else { CHECK_INTERVAL };
-            if is_over(&heard, every) {
+            signal.pause(every);
+            if signal.wait_quiet(QUIET_PERIOD, MAX_QUIET_WAIT) {
                 return Ok(());
             }
         }
     }
 
-    /// Reads the files that are others than they were, and gives what was found in them.
+    /// Reads the files that are others than they were.
     fn bring(
         &self,
         kind: SourceKind,
         sending: &mut Sending,
         repeats: &mut ImportRepeats,
         now: &HashMap<PathBuf, Stamp>,
-    ) -> anyhow::Result<ImportTally> {
+    ) -> anyhow::Result<()> {
         let is_new = |name: &str| {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
         };
-        let read = |sink: &mut ImportSink<'_>| read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), sink);
+        let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, sink);
         // That there is nothing of the kind among them is no failure.
-        let taken = sending.take_all(Some(repeats), || (), read);
-        let taken = taken.and_then(|(found, _)| sending.flush().map(|()| found));
-        match &taken {
-            Ok(_) => repeats.settle(),
-            Err(_) => repeats.give_up(),
-        }
-        taken
+        let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.flush());
+        taken.inspect_err(|_| repeats.give_up())
     }
 }
 
-/// Waits for news, and until there is none for a moment; whether it is over.
-fn is_over(heard: &Receiver<ImportNews>, every: Duration) -> bool {
-    match heard.recv_timeout(every) {
-        Ok(ImportNews::Over) => return true,
-        Ok(ImportNews::Changed) | Err(_) => {}
-    }
-    let since = Instant::now();
-    while since.elapsed() < MAX_QUIET_WAIT {
-        match heard.recv_timeout(QUIET_PERIOD) {
-            Ok(ImportNews::Over) => return true,
-            Ok(ImportNews::Changed) => {}
-            Err(_) => break,
-        }
-    }
-    false
-}
-
-/// Has the first SIGINT or SIGTERM told; a second ends the process at once.
-fn until_ended(news: Sender<ImportNews>) -> anyhow::Result<()> {
+/// Has the first SIGINT or SIGTERM stop it; a second ends the process at once.
+fn until_ended(signal: TaskSignal) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stop = {
         let _within = runtime.enter();
@@ -596,7 +538,7 @@ fn until_ended(news: Sender<ImportNews>) -> anyhow::Result<()> {
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {
             stop.await;
-            let _ = news.send(ImportNews::Over);
+            signal.stop();
             std::future::pending::<()>().await;
         });
     })?;

@@ -271,11 +271,11 @@ fn damaged(path: &Path, reason: &str) -> StateError {
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::imports::{ImportTable, ImportedFile, NoteOrigin};
     use super::super::jobs::{JobState, JobTable};
     use super::super::key::DigestKey;
     use super::super::model_calls::{CallAllowance, CallEnd, CallQuota, ModelCallTable};
     use super::super::queue::{Batch, EventQueue, EventReader, NewEvent};
+    use super::super::sources::{ImportTable, ImportedFile, NoteOrigin};
     use super::super::tokens::{TokenRow, TokenTable};
     use super::super::tombstones::{ForgottenKind, TombstoneTable};
     use super::super::usage::UsageTable;

@@ -8,17 +8,15 @@ mod changes;
 mod damage;
 mod error;
 mod export;
-mod imports;
 mod jobs;
 mod key;
 mod later;
-mod left_out;
 mod model_calls;
 mod queue;
 mod read_log;
 mod schema;
 mod seen;
-mod sessions;
+mod sources;
 mod store;
 mod tokens;
 mod tombstones;
@@ -26,19 +24,18 @@ mod usage;
 
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
 pub use error::StateError;
-pub use imports::{ImportRow, ImportTable, ImportedFile, NoteOrigin};
 pub use jobs::{Job, JobState, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey};
-pub use left_out::{LeftOut, LeftOutTable};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use seen::SeenTable;
-pub use sessions::{SessionNote, SessionSource, SessionTable};
+pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
 pub use store::State;
 pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};
 pub use tombstones::{
-    ForgottenKind, KnownTombstones, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable, Tombstones,
+    ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable,
+    Tombstones,
 };
 pub use usage::{ChunkUse, UsageTable, UsageTotals};

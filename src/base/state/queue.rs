@@ -14,8 +14,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::StateError;
-use super::imports::{is_imported, keep_imported};
 use super::schema::checksum;
+use super::sources::{is_imported, keep_imported};
 use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
 use crate::base::fs::{Context, crash};
 
@@ -49,8 +49,6 @@ pub struct NewEvent {
 pub struct WaitingEvent {
     /// Its place in the order. No two have the same, nor has one that what is being written right now names.
     pub number: u64,
-    /// Tells it from all others, when its sender named it.
-    pub key: Option<u64>,
     /// The event; none when the row does not hold what was written into it.
     pub body: Option<String>,
 }
@@ -163,7 +161,7 @@ impl EventReader {
     /// When the state cannot be read.
     pub fn plan(&self) -> Result<Option<String>, StateError> {
         let plan = "SELECT plan FROM events_plan";
-        Ok(self.handle.if_there(|opened| opened.connection.query_row(plan, [], |row| row.get(0)).optional())?.flatten())
+        self.handle.row(plan, &[], |row| row.get(0))
     }
 
     /// How many events wait.
@@ -171,9 +169,7 @@ impl EventReader {
     /// # Errors
     /// When the state cannot be read.
     pub fn count(&self) -> Result<u64, StateError> {
-        let count = "SELECT count(*) FROM events";
-        let count =
-            self.handle.if_there(|opened| opened.connection.query_row(count, [], |row| row.get::<_, i64>(0)))?;
+        let count = self.handle.row("SELECT count(*) FROM events", &[], |row| row.get::<_, i64>(0))?;
         Ok(count.map_or(0, i64::cast_unsigned))
     }
 }
@@ -185,7 +181,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
         let (kind, body): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
         (event_checksum(number, key, &kind, &body) == row.get::<_, i64>(4).ok()?).then_some(body)
     };
-    Ok(WaitingEvent { number: number.cast_unsigned(), key: key.map(i64::cast_unsigned), body: sound() })
+    Ok(WaitingEvent { number: number.cast_unsigned(), body: sound() })
 }
 
 pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
@@ -209,8 +205,10 @@ impl Seen {
         self.known.contains(&key)
     }
 
-    fn add(&mut self, key: u64) {
-        if self.known.insert(key) {
+    /// Says whether it is new.
+    fn add(&mut self, key: u64) -> bool {
+        let is_new = self.known.insert(key);
+        if is_new {
             self.order.push_back(key);
         }
         if self.order.len() > MAX_SEEN
@@ -218,6 +216,7 @@ impl Seen {
         {
             self.known.remove(&oldest);
         }
+        is_new
     }
 }
 
@@ -264,12 +263,12 @@ impl EventQueue {
             load(opened, seen, extent)?;
             let tells = batch.requests.is_empty() && batch.dropped.is_empty() && !batch.sweeps;
             opened.set_durability(if tells { Durability::Later } else { Durability::Full })?;
-            let (mut now, mut new) = (*extent, Vec::new());
+            let (before, mut now) = (*extent, *extent);
+            // Until it is committed what memory has is not what the file has: it is read anew where that fails.
+            extent.opened = u64::MAX;
             let transaction = opened.connection.transaction()?;
-            let mut appended = Vec::new();
-            for request in &batch.requests {
-                appended.push(append(&transaction, request, &mut now, seen, &mut new)?);
-            }
+            let append = |request: &Vec<NewEvent>| append(&transaction, request, &mut now, seen);
+            let appended = batch.requests.iter().map(append).collect::<rusqlite::Result<Vec<_>>>()?;
             let dropped = remove(&transaction, batch, &mut now)?;
             if let Some(plan) = &batch.plan {
                 set_plan(&transaction, plan, now.next)?;
@@ -290,7 +289,8 @@ impl EventQueue {
                 // What else was written over counts, too.
                 now.unswept |= is_unswept(&transaction)?;
             }
-            if now == *extent && batch.plan.is_none() {
+            if now == before && batch.plan.is_none() {
+                *extent = now;
                 return Ok(appended);
             }
             if batch.requests.is_empty() {
@@ -301,7 +301,6 @@ impl EventQueue {
             transaction.commit()?;
             crash::point("events-synced");
             *dirty = true;
-            new.iter().for_each(|key| seen.add(*key));
             *extent = now;
             Ok(appended)
         })
@@ -400,21 +399,17 @@ fn append(
     transaction: &Connection,
     request: &[NewEvent],
     now: &mut Extent,
-    seen: &Seen,
-    new: &mut Vec<u64>,
+    seen: &mut Seen,
 ) -> rusqlite::Result<Appended> {
     let mut accepted = 0;
-    // Within a batch the keys of earlier requests are known, too.
-    let mut known: HashSet<u64> = new.iter().copied().collect();
     for event in request {
-        if let Some(key) = event.key {
-            if seen.has(key) || !known.insert(key) || is_imported(transaction, key)? {
-                continue;
-            }
-            match event.import {
-                Some(import) => drop(keep_imported(transaction, key, import)?),
-                None => new.push(key),
-            }
+        let is_new = match (event.key, event.import) {
+            (None, _) => true,
+            (Some(key), Some(import)) => !seen.has(key) && keep_imported(transaction, key, import)?,
+            (Some(key), None) => !is_imported(transaction, key)? && seen.add(key),
+        };
+        if !is_new {
+            continue;
         }
         insert(transaction, now.next, event)?;
         now.next += 1;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rusqlite::params;
+
 use super::error::StateError;
 use super::store::{Durability, Handle, State};
 
@@ -18,41 +20,31 @@ impl SeenTable {
     /// Whether a file was seen.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// When the state cannot be read or written; so all that follow.
     pub fn has(&self, path: &str) -> Result<bool, StateError> {
-        let found = self.0.if_there(|opened| {
-            let mut found = opened.connection.prepare_cached("SELECT 1 FROM facts_seen WHERE path = ?1")?;
-            found.exists([path])
-        });
-        Ok(found?.unwrap_or(false))
+        Ok(self.0.row("SELECT 1 FROM facts_seen WHERE path = ?1", params![path], |_| Ok(()))?.is_some())
     }
 
     /// The files that were seen.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// As above.
     pub fn all(&self) -> Result<Vec<String>, StateError> {
-        let all = self.0.if_there(|opened| {
-            let mut all = opened.connection.prepare_cached("SELECT path FROM facts_seen ORDER BY path")?;
-            all.query_map([], |row| row.get(0))?.collect()
-        });
-        Ok(all?.unwrap_or_default())
+        self.0.rows("SELECT path FROM facts_seen ORDER BY path", &[], |row| row.get(0))
     }
 
     /// Keeps that a file was seen.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// As above.
     pub fn add(&self, path: &str) -> Result<(), StateError> {
-        self.0
-            .with(|opened| opened.connection.execute("INSERT OR IGNORE INTO facts_seen(path) VALUES (?1)", [path]))?;
-        Ok(())
+        self.0.execute("INSERT OR IGNORE INTO facts_seen(path) VALUES (?1)", params![path])
     }
 
     /// Forgets that a file was seen.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// As above.
     pub fn remove(&self, path: &str) -> Result<(), StateError> {
         self.0.if_there(|opened| opened.connection.execute("DELETE FROM facts_seen WHERE path = ?1", [path]))?;
         Ok(())

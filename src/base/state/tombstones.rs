@@ -1,5 +1,5 @@
 //! What was forgotten for good, as digests: enough to know it again, and nothing of what it said. And the purges that are under way, so that
-//! the next start finishes one during which the program was killed.
+//! the next start finishes one during which the program was killed; and what was left out because of all that.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::StateError;
 use super::key::{Digest, DigestKey};
+use super::later::LaterTable;
 use super::schema::checksum;
 use super::store::{Durability, Handle, State};
 
@@ -384,6 +385,62 @@ impl OpenPurgeTable {
     }
 }
 
+/// Maximum of rows; beyond it the oldest go.
+const MAX_LEFT_OUT: i64 = 1000;
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// When.
+    pub at: Timestamp,
+    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
+    pub by: String,
+    /// What it was to become: a collection, or the file of an agent's memory.
+    pub into: String,
+    /// Whether all of it was left out, or a part.
+    pub whole: bool,
+    /// Which tombstone it is of.
+    pub tombstone: i64,
+}
+
+/// All that was left out.
+#[derive(Debug)]
+pub struct LeftOutTable(LaterTable<LeftOut>);
+
+impl LeftOutTable {
+    /// That of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(LaterTable::new(state, "what was left out", write_left_out))
+    }
+
+    /// Adds a row, which is written in a moment.
+    pub fn add(&self, left_out: LeftOut) {
+        self.0.add(left_out);
+    }
+
+    /// The newest, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn newest(&self, limit: usize) -> Result<Vec<LeftOut>, StateError> {
+        let newest = "SELECT at, by_whom, into_what, whole, tombstone FROM left_out ORDER BY id DESC LIMIT ?1";
+        self.0.written().rows(newest, params![limit as i64], |row| {
+            let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
+            Ok(LeftOut { at, by: row.get(1)?, into: row.get(2)?, whole: row.get(3)?, tombstone: row.get(4)? })
+        })
+    }
+}
+
+fn write_left_out(transaction: &Connection, rows: &[LeftOut]) -> rusqlite::Result<()> {
+    let insert = "INSERT INTO left_out(at, by_whom, into_what, whole, tombstone) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut insert = transaction.prepare_cached(insert)?;
+    for row in rows {
+        insert.execute(params![row.at.as_millisecond(), row.by, row.into, row.whole, row.tombstone])?;
+    }
+    let old = "DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - ?1";
+    transaction.execute(old, [MAX_LEFT_OUT]).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,6 +500,19 @@ mod tests {
         hand.execute("UPDATE tombstones SET place = 'b.md'", []).unwrap();
         assert!(TombstoneTable::new(&state).all().unwrap().all.is_empty());
         assert!(state.trouble().unwrap().contains("is damaged"));
+    }
+
+    #[test]
+    fn the_newest_comes_first_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = LeftOutTable::new(&State::in_folder(folder.path()));
+        for tombstone in 0..1500 {
+            let at = Timestamp::from_second(tombstone).unwrap();
+            table.add(LeftOut { at, by: "agent ada".into(), into: "MEMORY.md".into(), whole: true, tombstone });
+        }
+        let newest = table.newest(5000).unwrap();
+        assert_eq!((newest.len(), newest[0].tombstone, newest[999].tombstone), (1000, 1499, 500));
+        assert_eq!(newest[0].at.as_second(), 1499);
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use blake3::Hash;
 
 use super::pages::Pages;
-use super::writer::Planned;
+use super::queue::Planned;
 use crate::base::path::VaultPath;
 use crate::base::state::{ImportTable, ImportedFile};
 use crate::vault::disk::{Action, Files, WriteError};
@@ -26,8 +26,6 @@ pub(super) struct Draft {
     /// What it is to have.
     pub(super) text: String,
     added: Vec<(u64, String)>,
-    /// Who sent what is added.
-    senders: BTreeSet<String>,
 }
 
 impl Draft {
@@ -69,10 +67,6 @@ impl Draft {
         self.added.push((number, added));
     }
 
-    fn has(&self, number: u64) -> bool {
-        self.added.last().is_some_and(|(last, _)| *last == number)
-    }
-
     fn planned(&self) -> Planned {
         Planned {
             path: self.path.clone(),
@@ -82,10 +76,8 @@ impl Draft {
         }
     }
 
-    fn write(&self, files: &Files) -> Result<(), WriteError> {
-        let senders: Vec<&str> = self.senders.iter().map(String::as_str).collect();
-        let senders = senders.join(", ");
-        let act = Action::Edit.done_by(&senders);
+    fn write(&self, files: &Files, senders: &str) -> Result<(), WriteError> {
+        let act = Action::Edit.done_by(senders);
         match self.before {
             Some(before) if !self.text.starts_with(&self.had) => {
                 files.replace(&self.path, before, &self.text, act).map(drop)
@@ -114,6 +106,8 @@ pub(super) struct Drafts<'a> {
     pub(super) root: &'a Path,
     drafts: Vec<Draft>,
     known: HashMap<VaultPath, usize>,
+    /// Who sent each event that was put where it belongs.
+    senders: HashMap<u64, String>,
     /// The files of conversations, listed when they are first asked for.
     sessions: OnceCell<SessionNames>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
@@ -132,7 +126,8 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        Self { files, root, drafts: Vec::new(), known: HashMap::new(), sessions: OnceCell::new(), import }
+        let (drafts, known, senders) = Default::default();
+        Self { files, root, drafts, known, senders, sessions: OnceCell::new(), import }
     }
 
     /// Which files there were of conversations in their folder before the batch; those that the batch makes are opened by their paths.
@@ -141,13 +136,8 @@ impl<'a> Drafts<'a> {
     }
 
     /// Notes who sent an event that was put where it belongs.
-    pub(super) fn sent_by(&mut self, number: u64, sender: &str) {
-        // It is in one of them, and mostly in the last.
-        if let Some(draft) = self.drafts.iter_mut().rev().find(|draft| draft.has(number))
-            && !draft.senders.contains(sender)
-        {
-            draft.senders.insert(sender.to_owned());
-        }
+    pub(super) fn sent_by(&mut self, number: u64, sender: String) {
+        self.senders.insert(number, sender);
     }
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
@@ -163,23 +153,16 @@ impl<'a> Drafts<'a> {
             },
         };
         self.known.insert(path.clone(), self.drafts.len());
-        self.drafts.push(Draft {
-            path: path.clone(),
-            before,
-            text: had.clone(),
-            had,
-            added: Vec::new(),
-            senders: BTreeSet::new(),
-        });
+        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
         Ok(self.drafts.last_mut())
     }
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
-    pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
+    pub(super) fn first(&mut self, base: &str, fits: impl Fn(&Draft) -> bool) -> Result<VaultPath, WriteError> {
         for at in 1..=MAX_NUMBER {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || fits(draft)) {
-                return self.opened(&path, base);
+                return Ok(path);
             }
         }
         Err(taken(base))
@@ -194,12 +177,12 @@ impl<'a> Drafts<'a> {
         key: &str,
         keys_of: impl Fn(&Draft) -> Vec<String>,
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
-    ) -> Result<(&mut Draft, bool), WriteError> {
+    ) -> Result<(VaultPath, bool), WriteError> {
         let mut hidden = false;
         if let Some(at) = names.find(base, key) {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
-                return Ok((self.opened(&path, base)?, false));
+                return Ok((path, false));
             }
             // It had the key when it was looked at.
             hidden = self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
@@ -227,7 +210,7 @@ impl<'a> Drafts<'a> {
             let is_it = keys.iter().any(|has| has == key);
             names.remember(base, at, &keys);
             if free || is_it {
-                return Ok((self.opened(&path, base)?, hidden));
+                return Ok((path, hidden));
             }
             // Nothing is done with it: a batch need not hold all files of a name.
             if self.drafts.len() > before {
@@ -259,17 +242,19 @@ impl<'a> Drafts<'a> {
         Ok(false)
     }
 
-    fn opened(&mut self, path: &VaultPath, base: &str) -> Result<&mut Draft, WriteError> {
-        let at = self.known.get(path).copied();
-        at.and_then(|at| self.drafts.get_mut(at)).ok_or_else(|| taken(base))
-    }
-
     pub(super) fn plan(&self) -> Vec<Planned> {
         self.changed().map(Draft::planned).collect()
     }
 
     fn changed(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter().filter(|draft| !draft.added.is_empty())
+    }
+
+    /// Who sent what is added to a file.
+    fn senders_of(&self, draft: &Draft) -> String {
+        let senders: BTreeSet<&str> =
+            draft.added.iter().filter_map(|(number, _)| Some(self.senders.get(number)?.as_str())).collect();
+        senders.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     /// Notes what an import is about to leave in a file, and keeps what that was before.
@@ -303,7 +288,7 @@ impl<'a> Drafts<'a> {
         for draft in self.changed() {
             let result = match draft.text == draft.had {
                 true => Ok(()),
-                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files, &self.senders_of(draft))),
             };
             match result {
                 Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),

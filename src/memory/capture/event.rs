@@ -1,11 +1,22 @@
-//! What programs send: one type for each kind of event.
+//! What programs send: one type for each kind of event, and how what was sent becomes events, without what nobody said, or a sentence that names
+//! the event and the field.
 
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
+use crate::access::request::{RequestError, rfc3339};
+use crate::base::clock::{Edge, moment};
 use crate::base::config::CaptureConfig;
+use crate::base::fence::is_of_recalled;
 use crate::base::state::NewEvent;
+use crate::memory::imports::{said_in_events, without_recalled};
+use crate::serve::wire::{IngestTurn, TurnsParams};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -218,6 +229,16 @@ pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
     }
 }
 
+/// Refuses an import of a kind that is not captured.
+pub(super) fn check_taken(config: &CaptureConfig, kind: EventKind) -> Result<(), RequestError> {
+    if takes(config, kind) {
+        return Ok(());
+    }
+    let (folder, key) = (kind.folder(), kind.folder().replace('-', "_"));
+    let message = format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`");
+    Err(RequestError::invalid(message))
+}
+
 impl EventKind {
     pub(super) const ALL: [Self; 7] = [
         Self::Conversations,
@@ -324,5 +345,345 @@ impl Event {
             }
         }
         texts
+    }
+}
+
+/// Maximum number of events that are taken at a time.
+pub(super) const MAX_EVENTS: usize = 10_000;
+/// Maximum length of a text.
+const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// Maximum length of an event's id, in bytes.
+const MAX_ID_BYTES: usize = 500;
+
+/// Reads one event or an array; says how many there are. One that is not right refuses all of them. A turn of which nobody has said anything
+/// is left out. `sender` tells the ids of different programs apart; it is empty for the person's own, and `None` for an import, whose reader has
+/// cleaned its turns as their program asks for.
+///
+/// # Errors
+/// What is wrong with what was sent: `events[3].text: …`.
+pub(super) fn read(body: Value, sender: Option<&str>, now: Timestamp) -> Result<(Vec<Captured>, usize), RequestError> {
+    let (values, is_one) = match body {
+        Value::Array(events) => (events, false),
+        event => (vec![event], true),
+    };
+    if values.len() > MAX_EVENTS {
+        let count = values.len();
+        return Err(RequestError::invalid(format!("events: there are {count}; send at most {MAX_EVENTS} at a time")));
+    }
+    let failed = |at: usize, (field, message): Wrong| match is_one {
+        true => RequestError::invalid(format!("{}: {message}", field.trim_start_matches('.'))),
+        false => RequestError::invalid(format!("events[{at}]{field}: {message}")),
+    };
+    let events = values.into_iter().enumerate();
+    let events = events.map(|(at, value)| typed(value).map_err(|wrong| failed(at, wrong)));
+    let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
+    let (sent, silent) = (events.len(), clean(&mut events, sender));
+    let said = events.into_iter().enumerate().filter(|(at, _)| !silent.contains(at));
+    let read = said.map(|(at, event)| checked(event, sender, now).map_err(|wrong| failed(at, wrong)));
+    Ok((read.collect::<Result<_, _>>()?, sent))
+}
+
+/// Takes out of turns what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; gives the
+/// places of those of which nothing is left.
+fn clean(events: &mut [Event], sender: Option<&str>) -> HashSet<usize> {
+    let mut sessions: HashMap<String, Vec<(usize, &mut MessageEvent)>> = HashMap::new();
+    for (at, event) in events.iter_mut().enumerate() {
+        // What is empty is not right, which is said.
+        if let Event::Message(message) = event
+            && !message.text.trim().is_empty()
+        {
+            // Programs name a conversation by how its first message begins.
+            message.title = message.title.take().filter(|title| !is_of_recalled(title));
+            // As lines are told below.
+            if message.text.contains('\r') {
+                message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
+            }
+            sessions.entry(message.session.trim().to_owned()).or_default().push((at, message));
+        }
+    }
+    let mut silent = HashSet::new();
+    for turns in sessions.into_values() {
+        let said = match sender {
+            Some(_) => {
+                let turns: Vec<_> = turns
+                    .iter()
+                    .map(|(_, turn)| (turn.agent.as_ref().unwrap_or(&turn.role).as_str(), &*turn.role, &*turn.text))
+                    .collect();
+                said_in_events(&turns)
+            }
+            None => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
+        };
+        for ((at, turn), said) in turns.into_iter().zip(said) {
+            let Some(said) = said else { continue };
+            if said.trim().is_empty() {
+                silent.insert(at);
+            }
+            turn.text = said;
+        }
+    }
+    silent
+}
+
+/// The field, as `.text`, and what is wrong with it.
+type Wrong = (String, String);
+
+fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Captured, Wrong> {
+    let wrong = |field: &str, message: String| (format!(".{field}"), message);
+    for (field, shape, text) in event.texts() {
+        if let Some(message) = tidy(shape, text) {
+            return Err(wrong(field, message));
+        }
+    }
+    if let Event::Bookmark(bookmark) = &event
+        && !is_address(&bookmark.url)
+    {
+        return Err(wrong("url", "is not an address".into()));
+    }
+    let session = match &event {
+        Event::Message(message) => message.session.clone(),
+        _ => String::new(),
+    };
+    let kind = event.kind();
+    let (id, time) = event.stamps();
+    if let Some(message) = id.as_mut().and_then(|id| tidy(TextShape::Line(MAX_ID_BYTES), id)) {
+        return Err(wrong("id", message));
+    }
+    let key = id.take().map(|id| {
+        let mut hasher = blake3::Hasher::new();
+        for part in [sender.unwrap_or_default(), kind.folder(), &session, &id] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    });
+    let at_ms = match time.take() {
+        None => now.as_millisecond(),
+        Some(time) => match time.parse::<Timestamp>() {
+            Ok(time) if time.as_millisecond() >= 0 => time.as_millisecond(),
+            _ => return Err(wrong("time", "takes RFC 3339, as 2026-01-05T18:32:00+01:00, from 1970 on".into())),
+        },
+    };
+    Ok(Captured { at_ms, key, import: None, sender: sender.unwrap_or_default().to_owned(), event })
+}
+
+/// The event by its `type`.
+fn typed(value: Value) -> Result<Event, Wrong> {
+    const TYPES: &str = "takes message, file, search, agent_activity, note, bookmark or clipboard";
+    let Value::Object(mut fields) = value else { return Err((String::new(), "an event is an object".into())) };
+    let named = fields.shift_remove("type");
+    let rest = Value::Object(fields);
+    match named.as_ref().and_then(Value::as_str) {
+        Some("message") => fields_of(rest).map(Event::Message),
+        Some("file") => fields_of(rest).map(Event::File),
+        Some("search") => fields_of(rest).map(Event::Search),
+        Some("agent_activity") => fields_of(rest).map(Event::AgentActivity),
+        Some("note") => fields_of(rest).map(Event::Note),
+        Some("bookmark") => fields_of(rest).map(Event::Bookmark),
+        Some("clipboard") => fields_of(rest).map(Event::Clipboard),
+        _ => Err((".type".into(), TYPES.into())),
+    }
+}
+
+fn fields_of<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { String::new() } else { format!(".{path}") };
+        (field, error.into_inner().to_string())
+    })
+}
+
+/// Line ends become `\n`, blank space at the ends goes. Says what is wrong.
+fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
+    if text.contains('\r') {
+        *text = text.replace("\r\n", "\n").replace('\r', "\n");
+    }
+    let max = match shape {
+        TextShape::Line(max) => max,
+        TextShape::Text => MAX_TEXT_BYTES,
+    };
+    if text.len() > max {
+        return Some(format!("has {} bytes; it takes {max}", text.len()));
+    }
+    let line = shape != TextShape::Text;
+    let allowed = |c: char| !line && matches!(c, '\n' | '\t');
+    if let Some(c) = text.chars().find(|c| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c)) {
+        return Some(format!("has the control character U+{:04X}", u32::from(c)));
+    }
+    // The first line may be indented code.
+    let kept = if line { text.trim() } else { text.trim_end().trim_start_matches('\n') };
+    if kept.trim().is_empty() {
+        return Some("is empty".into());
+    }
+    if kept.len() < text.len() {
+        *text = kept.to_owned();
+    }
+    None
+}
+
+/// Whether a bookmark may have it: what a browser opens without running it, and what stays one link in Markdown.
+fn is_address(url: &str) -> bool {
+    let known = ["http:", "https:", "mailto:", "file:"].iter().any(|scheme| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
+    });
+    known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
+}
+
+/// Maximum number of turns that are taken at a time: each is two events.
+const MAX_TURNS: usize = MAX_EVENTS / 2;
+
+/// The events of turns as other programs hand them over, in their order. The same turn of the same conversation has the same id, however often
+/// it is sent and with whatever before it.
+///
+/// # Errors
+/// When a date is none, or there are too many.
+pub(crate) fn turns(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value, RequestError> {
+    if params.turns.len() > MAX_TURNS {
+        return Err(RequestError::invalid(format!("`turns` has {} turns; it takes {MAX_TURNS}", params.turns.len())));
+    }
+    let session = format!("{}/{}", params.agent_id.trim(), params.conversation_id.trim());
+    let mut times: HashMap<String, usize> = HashMap::new();
+    let mut events = Vec::new();
+    for turn in &params.turns {
+        let time = time(turn, params, now)?;
+        let said = blake3::hash(json!([turn.user, turn.assistant, turn.date]).to_string().as_bytes()).to_hex()[..32]
+            .to_owned();
+        let nth = times.entry(said.clone()).or_default();
+        *nth += 1;
+        for (role, text) in [("user", &turn.user), ("assistant", &turn.assistant)] {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let mut event = json!({ "type": "message", "session": session, "role": role, "text": text, "id": format!("{said}-{nth}-{role}") });
+            if params.skip_extraction == Some(true) {
+                event["skip_extraction"] = true.into();
+            }
+            if let Some(time) = &time {
+                event["time"] = time.as_str().into();
+            }
+            events.push(event);
+        }
+    }
+    Ok(Value::Array(events))
+}
+
+fn time(turn: &IngestTurn, params: &TurnsParams, now: jiff::Timestamp) -> Result<Option<String>, RequestError> {
+    let Some(date) = turn.date.as_ref().or(params.session_date.as_ref()).filter(|date| !date.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let invalid = || RequestError::invalid(format!("`date` is `{date}`; it takes 2026-01-05 or 2026-01-05T10:00:00Z"));
+    moment(date, Edge::Start, now).map(|ms| Some(rfc3339(ms))).ok_or_else(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(body: Value) -> String {
+        read(body, None, Timestamp::UNIX_EPOCH).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = json!({"type": "message", "session": "s", "role": "user", "text": "hi"});
+        let with = |field: &str, value: Value| {
+            let mut event = message.clone();
+            event[field] = value;
+            event
+        };
+        assert_eq!(refused(with("text", json!("x".repeat(51_201)))), "text: has 51201 bytes; it takes 51200");
+        for (event, expected) in [
+            (with("text", json!(3)), "events[1].text: invalid type: integer `3`, expected a string"),
+            (with("text", json!(" \n")), "events[1].text: is empty"),
+            (with("text", json!("a\u{7}")), "events[1].text: has the control character U+0007"),
+            (with("role", json!("a\nb")), "events[1].role: has the control character U+000A"),
+            (with("time", json!("yesterday")), "events[1].time: takes RFC 3339"),
+            (with("type", json!("mesage")), "events[1].type: takes message, file,"),
+            (with("contents", json!("x")), "unknown field `contents`"),
+            (json!({"type": "message", "session": "s", "role": "user"}), "events[1]: missing field `text`"),
+            (json!({"type": "file", "path": "a", "action": "opened", "content": "x"}), "unknown field `content`"),
+            (json!({"type": "bookmark", "url": "nowhere", "title": "x"}), "events[1].url: is not an address"),
+            (
+                json!({"type": "bookmark", "url": "javascript:alert(1)", "title": "x"}),
+                "events[1].url: is not an address",
+            ),
+            (json!({"type": "bookmark", "url": "https://a/>\"<img", "title": "x"}), "events[1].url: is not an address"),
+            (
+                json!({"type": "note", "title": "a", "content": "b", "tags": ["a", 1]}),
+                "events[1].tags[1]: invalid type",
+            ),
+            (json!([]), "events[1]: an event is an object"),
+        ] {
+            let found = refused(json!([message, event]));
+            assert!(found.contains(expected), "{found} has no {expected}");
+        }
+        assert!(refused(json!(vec![&message; 10_001])).starts_with("events: there are 10001"));
+    }
+
+    #[test]
+    fn ids_count_within_a_sender_a_kind_and_a_session() {
+        let key =
+            |body: Value, sender: &str| read(body, Some(sender), Timestamp::UNIX_EPOCH).unwrap().0[0].key.unwrap();
+        let message =
+            |session: &str| json!({"type": "message", "session": session, "role": "u", "text": "t", "id": "1"});
+        assert_eq!(key(message("a"), "x"), key(message("a"), "x"));
+        let search = json!({"type": "search", "query": "q", "id": "1"});
+        let keys = [key(message("a"), "x"), key(message("b"), "x"), key(message("a"), "y"), key(search, "x")];
+        assert_eq!(keys.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+    }
+
+    #[test]
+    fn what_is_kept_reads_back_as_it_was() {
+        let body = json!([
+            {"type": "message", "session": "s", "role": "user", "agent": "a", "text": "x\r\ny ", "time": "2026-01-05T18:32:00+01:00"},
+            {"type": "file", "name": "n", "path": "p", "file_type": "t", "action": "a", "app": "b"},
+            {"type": "search", "query": "q", "where": "web", "results": 3},
+            {"type": "agent_activity", "agent": "a", "summary": "s"},
+            {"type": "note", "title": "t", "content": "c", "tags": ["x"]},
+            {"type": "bookmark", "url": "https://x", "title": "t", "note": "n"},
+            {"type": "clipboard", "content": "c", "app": "a"},
+        ]);
+        let (events, _) = read(body, Some(""), Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(events[0].at_ms, 1_767_634_320_000);
+        assert!(matches!(&events[0].event, Event::Message(message) if message.text == "x\ny"));
+        let kept = serde_json::to_vec(&events).unwrap();
+        assert_eq!(serde_json::from_slice::<Vec<Captured>>(&kept).unwrap(), events);
+    }
+
+    #[test]
+    fn a_turn_has_one_name_however_often_it_is_sent() {
+        let turn =
+            |user: &str, assistant: &str| IngestTurn { user: user.into(), assistant: assistant.into(), date: None };
+        let of = |turns: Vec<IngestTurn>| {
+            let params =
+                TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+            let events = super::turns(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
+            events.as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let (one, two) = (turn("hi", "hello"), turn("yes", ""));
+        let all = of(vec![one.clone(), two.clone(), two.clone()]);
+        assert_eq!((all.len(), &of(vec![one.clone()])[..], &of(vec![two.clone()])[..]), (4, &all[..2], &all[2..3]));
+        assert_ne!(all[2], all[3], "who says yes twice has said it twice");
+    }
+    #[test]
+    fn what_programs_put_into_turns_is_not_taken() {
+        let turns = vec![
+            IngestTurn {
+                user: "<relevant-memories>\nLikes rum\n</relevant-memories>\nIs my wombat okay?".into(),
+                assistant: "<think>secret</think>Your  wombat is fine.".into(),
+                date: None,
+            },
+            IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "and more of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "to its end</think>Sure".into(), date: None },
+        ];
+        let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+        let events = super::turns(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let (events, sent) = read(events, Some(""), Timestamp::UNIX_EPOCH).unwrap();
+        let texts = events.iter().map(|captured| match &captured.event {
+            Event::Message(message) => message.text.as_str(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is", "Sure"]);
+        assert_eq!(sent, 6);
     }
 }

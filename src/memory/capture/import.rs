@@ -10,7 +10,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::event::{EventKind, takes};
+use super::event::{EventKind, check_taken};
 use super::intake::{Capture, IMPORT_AGAIN};
 use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
@@ -31,7 +31,7 @@ const MAX_NAMES: usize = 10_000;
 /// # Errors
 /// When something of it is not right, or none can be kept now.
 pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
-    let imports = capture.imports();
+    let imports = &*capture.imports;
     let mut went_on = false;
     let import = match (params.dry_run, params.import) {
         (true, _) => None,
@@ -110,10 +110,7 @@ impl<'i> NoteImporter<'i> {
         kind: &'i str,
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
-        if !takes(&workspace.switches().capture(), EventKind::Notes) {
-            let message = "`[capture] notes` is false in memory.toml, so nothing is imported into `notes`";
-            return Err(RequestError::invalid(message));
-        }
+        check_taken(&workspace.switches().capture(), EventKind::Notes)?;
         Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 

@@ -1,9 +1,10 @@
-//! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
+//! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk. And the tokens of programs
+//! that say what happens, and read nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,18 +12,17 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::check::{EventError, Sender, read};
-use super::event::{Captured, Event, takes};
+use super::event::{Captured, Event, check_taken, read, takes};
 use super::pages::{FindNote, Pages};
 use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
-use super::queue::{Queue, sweep_at_rest};
-use super::writer::CaptureWriter;
+use super::queue::{CaptureWriter, Queue, sweep_at_rest};
 use crate::access::request::{EventSender, Owner, PendingEvents, RequestError};
+use crate::access::rules::{Authenticator, Principal, Token};
 use crate::base::config::{CaptureConfig, ConfigError, Switches};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Appended, EventReader, ImportTable, State, StateError};
+use crate::base::state::{Appended, EventReader, ImportTable, State, StateError, TokenRow, TokenTable};
 use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
 use crate::vault::disk::{Files, Globs, WriteError};
 use crate::vault::forgotten::ForgottenTexts;
@@ -57,8 +57,7 @@ pub(crate) struct Capture {
     files: Arc<Files>,
     switches: Arc<Switches>,
     forgotten: Arc<ForgottenTexts>,
-    imports: Arc<ImportTable>,
-    failure: Arc<Mutex<Option<String>>>,
+    pub(super) imports: Arc<ImportTable>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +79,7 @@ impl PendingEvents for Capture {
     /// What was sent a moment ago is about to be in its file: it is waited for.
     fn sweep(&self, patience: Duration) -> Result<u64, String> {
         let waiting = self.queue.settle(patience);
-        self.queue.sweep(true).map(|()| waiting).map_err(|refused| refused.to_string())
+        self.queue.sweep(true).map(|()| waiting)
     }
 }
 
@@ -92,18 +91,14 @@ impl Capture {
     pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
         let imports = Arc::new(ImportTable::new(&state));
-        let queue = Arc::new(Queue::open(root.clone(), &state, Arc::clone(&switches)));
-        let failure = Arc::default();
+        let queue = Arc::new(Queue::open(root, &state, Arc::clone(&switches)));
         let writer = CaptureWriter {
-            root,
             events: EventReader::new(&state),
             files: Arc::clone(&files),
-            switches: Arc::clone(&switches),
             queue: Arc::clone(&queue),
             pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
-            failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());
         let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
@@ -111,7 +106,7 @@ impl Capture {
             path: state.file().to_owned(),
             source,
         })?;
-        Ok(Self { queue, files, switches, forgotten, imports, failure, writer: Some(writer) })
+        Ok(Self { queue, files, switches, forgotten, imports, writer: Some(writer) })
     }
 
     /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
@@ -120,11 +115,9 @@ impl Capture {
     /// When an event is not right, its kind is switched off, or the disk refuses.
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
         let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
-        let (mut events, sent) = read(body, Sender::Import, Timestamp::now())?;
+        let (mut events, sent) = read(body, None, Timestamp::now())?;
         let config = self.switches.capture();
-        if let Some(off) = events.iter().map(|event| event.event.kind()).find(|kind| !takes(&config, *kind)) {
-            return Err(EventError::is_off(off.folder()).into());
-        }
+        events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
         let asked = self.forgotten.look().map_err(unavailable)?;
@@ -162,11 +155,6 @@ impl Capture {
         Ok(taken)
     }
 
-    /// What is known of imports.
-    pub(super) fn imports(&self) -> &ImportTable {
-        &self.imports
-    }
-
     /// Has events be safe on disk. What could not be written is not taken either: nobody would hear of it.
     fn append(&self, events: &[Captured], again: &str) -> Result<Appended, RequestError> {
         if events.is_empty() {
@@ -181,7 +169,7 @@ impl Capture {
                 return Err(RequestError::unavailable(reason, again));
             }
         }
-        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused.to_string(), again))
+        self.queue.append(events).map_err(|refused| RequestError::unavailable(refused, again))
     }
 
     /// How many events of a vault wait, whoever is at work on it.
@@ -190,11 +178,10 @@ impl Capture {
     }
 
     /// How it is: how many events are not in their files yet, and why not.
-    pub(super) fn state(&self) -> CaptureState {
-        let pending = usize::try_from(self.queue.pending()).unwrap_or(usize::MAX);
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(crate) fn state(&self) -> CaptureState {
+        let pending = usize::try_from(self.queue.progress().pending()).unwrap_or(usize::MAX);
         // What waited may have been switched off since the writer was told why it has to.
-        CaptureState { pending, failure: failure.filter(|_| pending > 0) }
+        CaptureState { pending, failure: self.queue.failure().filter(|_| pending > 0) }
     }
 }
 
@@ -220,7 +207,7 @@ impl Drop for Capture {
 /// # Errors
 /// When an event is not right, or none can be kept now.
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
-    let (mut events, sent) = read(body, Sender::Program(sender.name()), Timestamp::now())?;
+    let (mut events, sent) = read(body, Some(sender.name()), Timestamp::now())?;
     let config = capture.switches.capture();
     events.retain(|event| takes(&config, event.event.kind()));
     without_secrets(&mut events, config.redact);
@@ -262,11 +249,6 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
     Ok(shown(&now))
 }
 
-/// How captured events are.
-pub(crate) fn state(capture: &Capture) -> CaptureState {
-    capture.state()
-}
-
 fn shown(config: &CaptureConfig) -> CaptureSettings {
     CaptureSettings {
         capture_conversations: config.conversations,
@@ -276,5 +258,114 @@ fn shown(config: &CaptureConfig) -> CaptureSettings {
         capture_snippets: config.snippets,
         capture_agent_activity: config.agent_activity,
         capture_bookmarks: config.bookmarks,
+    }
+}
+
+/// The tokens of one vault, kept as hashes.
+#[derive(Debug)]
+pub(crate) struct CaptureTokens(TokenTable);
+
+/// Why the tokens cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TokensError {
+    /// The name is not one.
+    #[error("`{0}` cannot be the name of a program: use up to 40 letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// Another has the name.
+    #[error("the token `{0}` already exists; `vault token remove {0}` revokes it")]
+    Exists(String),
+    /// None has the name.
+    #[error("there is no token `{0}`; `vault token list` lists all tokens")]
+    NotFound(String),
+    /// They cannot be read or written.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The system has no random numbers.
+    #[error("cannot get random numbers from the system: {0}")]
+    Random(std::io::Error),
+}
+
+impl CaptureTokens {
+    /// Those of a vault's state.
+    pub(crate) fn new(state: &Arc<State>) -> Self {
+        Self(TokenTable::new(state))
+    }
+
+    /// Makes a token for a program. It is shown this once.
+    ///
+    /// # Errors
+    /// When the name is taken or is none, or the disk refuses.
+    pub(crate) fn add(&self, name: &str) -> Result<Token, TokensError> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
+            return Err(TokensError::Name(name.to_owned()));
+        }
+        let token = Token::random().map_err(TokensError::Random)?;
+        let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() };
+        if self.0.add(&row)? { Ok(token) } else { Err(TokensError::Exists(name.to_owned())) }
+    }
+
+    /// Takes a token back: it counts no more, from this moment.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the disk refuses.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), TokensError> {
+        if self.0.remove(name)? { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn list(&self) -> Result<Arc<[TokenRow]>, StateError> {
+        self.0.list()
+    }
+}
+
+impl Authenticator for CaptureTokens {
+    /// While they cannot be read, nobody has one.
+    fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
+        let holder = self.0.holder(token).inspect_err(|error| tracing::warn!("{error}"));
+        Some(Principal::Capture(holder.ok().flatten()?.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_counts_until_it_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::in_folder(folder.path());
+        let (ours, others) = (CaptureTokens::new(&state), CaptureTokens::new(&State::in_folder(folder.path())));
+        let token = others.add("browser").unwrap();
+        assert!(matches!(ours.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
+        assert!(ours.holder(&Token::from_text("x").hash()).is_none());
+        assert!(matches!(others.add("browser"), Err(TokensError::Exists(_))));
+        for bad in ["", "a b", "../x", "ä", &"x".repeat(41)] {
+            assert!(matches!(others.add(bad), Err(TokensError::Name(_))), "{bad}");
+        }
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains(token.reveal()));
+        }
+        others.remove("browser").unwrap();
+        assert!(matches!(others.remove("browser"), Err(TokensError::NotFound(_))));
+        assert!(ours.holder(&token.hash()).is_none());
+    }
+
+    #[test]
+    fn tokens_that_cannot_be_read_let_nobody_in_and_new_ones_can_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::in_folder(folder.path());
+        let token = CaptureTokens::new(&state).add("browser").unwrap();
+        std::fs::write(state.file(), "{").unwrap();
+        let tokens = CaptureTokens::new(&state);
+        assert!(tokens.holder(&token.hash()).is_none());
+        assert!(state.trouble().is_some_and(|trouble| trouble.contains("state.db.damaged")), "{:?}", state.trouble());
+        assert_eq!(std::fs::read(state.put_aside().unwrap()).unwrap(), b"{");
+        let token = tokens.add("browser").unwrap();
+        assert!(matches!(tokens.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
     }
 }

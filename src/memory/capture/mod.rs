@@ -3,7 +3,6 @@
 //! An event is checked, secrets are taken out, and it is safe in a queue before its sender hears of it. A thread of its own
 //! brings it from there into its file, exactly once, whatever happens in between.
 
-mod check;
 mod drafts;
 mod event;
 mod import;
@@ -11,11 +10,7 @@ mod intake;
 mod pages;
 mod private;
 mod queue;
-mod tokens;
-mod writer;
 
-pub(crate) use check::turns;
-pub(crate) use event::Event;
+pub(crate) use event::{Event, turns};
 pub(crate) use import::import;
-pub(crate) use intake::{AtRest, Capture, Options, accept, set_settings, settings, state};
-pub(crate) use tokens::CaptureTokens;
+pub(crate) use intake::{AtRest, Capture, CaptureTokens, Options, accept, set_settings, settings};

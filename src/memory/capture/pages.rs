@@ -81,12 +81,12 @@ impl Pages {
     ) -> Result<(), WriteError> {
         let date = at.date();
         let base = format!("{}/{date}", kind.folder());
-        let draft = drafts.first(&base, |draft| !draft.is_full())?;
-        let (path, is_new) = (draft.path.clone(), !draft.exists());
+        let path = drafts.first(&base, |draft| !draft.is_full())?;
+        let is_new = drafts.open(&path)?.is_some_and(|draft| !draft.exists());
         let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(Destination::Day, path, text);
         let private =
             is_new && (drafts.any(&base, hides)? || self.hides_new(drafts, &path, kind, &base, Destination::Day)?);
-        let draft = drafts.first(&base, |draft| !draft.is_full())?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         if draft.exists() {
             draft.append_item(&line);
         } else {
@@ -119,7 +119,7 @@ impl Pages {
             Some(path) => path,
             None => {
                 let base = format!("{}/{}-{}", EventKind::Conversations.folder(), at.date(), slug(&message.session));
-                drafts.first(&base, belongs)?.path.clone()
+                drafts.first(&base, belongs)?
             }
         };
         let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
@@ -330,9 +330,9 @@ impl Pages {
         let base = format!("{}/{}", kind.folder(), slug(title));
         let Self { names, kept, .. } = self;
         let hides = |path: &VaultPath, text: Option<&str>| kept.hides(goes, path, text);
-        let (draft, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
-        let path = draft.path.clone();
-        Ok((path.clone(), passed || self.hides_new(drafts, &path, kind, &base, goes)?))
+        let (path, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
+        let private = passed || self.hides_new(drafts, &path, kind, &base, goes)?;
+        Ok((path, private))
     }
 
     /// Whether a file that is not there yet is to be private, because one that was moved elsewhere is.

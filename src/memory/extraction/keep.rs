@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::lane::{EXTRACTION, Extraction, TURNS, cut};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
-use crate::base::fs::crash;
 use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
+use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{Job, StateError};

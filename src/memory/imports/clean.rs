@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
-use crate::text::derive::code::{code, without_lines};
+use crate::text::derive::code::{changed_lines, code, without_lines};
 use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
 
 pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
@@ -218,26 +218,13 @@ fn without_marks(text: &str) -> Option<String> {
     if !text.contains("[[") {
         return None;
     }
-    let code = code(text);
-    let (mut kept, mut at, mut next, mut is_cut) = (String::with_capacity(text.len()), 0, 0, false);
-    for line in text.split_inclusive('\n') {
-        while code.get(next).is_some_and(|range| range.end <= at) {
-            next += 1;
+    changed_lines(text, |line| {
+        let mut said = line;
+        while let Some(rest) = after_mark(said).or_else(|| before_mark(said)) {
+            said = rest;
         }
-        let is_code = code.get(next).is_some_and(|range| range.contains(&at));
-        at += line.len();
-        let end = &line[line.trim_end_matches(['\n', '\r']).len()..];
-        let mut said = &line[..line.len() - end.len()];
-        while let Some(rest) = (!is_code).then(|| after_mark(said)).flatten() {
-            (said, is_cut) = (rest, true);
-        }
-        while let Some(rest) = (!is_code).then(|| before_mark(said)).flatten() {
-            (said, is_cut) = (rest, true);
-        }
-        kept.push_str(said);
-        kept.push_str(end);
-    }
-    is_cut.then_some(kept)
+        Some(said)
+    })
 }
 
 /// What follows a mark that a line begins with.

@@ -1,63 +1,14 @@
 //! The kinds of sources, and what a file seems to be by its first bytes: to say that where it is none of what it was called.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 use serde_json::Value;
 
+use super::conversations::MAX_LINE_BYTES;
 use super::json::{BYTE_ORDER_MARK, parse};
 use super::notes::{is_markdown, is_note};
-use super::transcripts::MAX_LINE_BYTES;
-use super::walk::is_beside_session;
-
-/// Why nothing was read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportReadError {
-    /// It cannot be opened.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is a pipe, or the like.
-    #[error("{} is neither a file nor a folder", path.display())]
-    NoFile {
-        /// What.
-        path: PathBuf,
-    },
-    /// There is nothing of the kind in it.
-    #[error("there is nothing of `{kind}` in {}: it takes {takes}{seems}", path.display())]
-    Nothing {
-        /// The kind.
-        kind: &'static str,
-        /// Where it was looked for.
-        path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
-        /// What else is in it: the end of a sentence, or nothing.
-        seems: String,
-    },
-    /// It is a zip archive without the list of its files, which stands at its end.
-    #[error("{} is incomplete: download it again", path.display())]
-    CutShort {
-        /// What.
-        path: PathBuf,
-    },
-    /// It is a file of another kind.
-    #[error("{} {seems}, and is not for `{kind}`, which takes {takes}", path.display())]
-    OtherKind {
-        /// The kind.
-        kind: &'static str,
-        /// What.
-        path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
-        /// What it is: `seems to be a picture`.
-        seems: String,
-    },
-}
+use super::source::is_beside_session;
 
 /// A kind of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,23 +59,15 @@ impl SourceKind {
         Self::OpenClawMemory,
     ];
 
+    /// What they are called, in the same order.
+    const NAMES: [&str; 13] = [
+        "chatgpt", "claude", "claude-code", "codex", "openclaw", "moltis", "bookmarks", "obsidian", "folder", "notion",
+        "logseq", "moltis-memory", "openclaw-memory",
+    ];
+
     /// What it is called on the command line, and what sessions of it begin with.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ChatGpt => "chatgpt",
-            Self::Claude => "claude",
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::OpenClaw => "openclaw",
-            Self::Moltis => "moltis",
-            Self::Bookmarks => "bookmarks",
-            Self::Obsidian => "obsidian",
-            Self::Folder => "folder",
-            Self::Notion => "notion",
-            Self::Logseq => "logseq",
-            Self::MoltisMemory => "moltis-memory",
-            Self::OpenClawMemory => "openclaw-memory",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The kind of a name.

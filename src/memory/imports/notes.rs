@@ -1,8 +1,12 @@
 //! Notes of other programs, by what they are called there, and bookmarks as all browsers export them: Netscape's HTML.
 
+use std::collections::BTreeMap;
+
+use html5gum::{Token, Tokenizer};
+
 use super::clean::said;
+use super::conversations::moment;
 use super::kinds::SourceKind;
-use super::messages::moment;
 use super::sink::ImportSink;
 
 /// Whether a file is a note of a kind of source.
@@ -87,16 +91,12 @@ fn digits(stem: &str) -> Option<(&str, &str)> {
     are_digits.then_some((title, digits))
 }
 
-/// Maximum distance at which the end of a title is looked for, in bytes.
-const MAX_TITLE_BYTES: usize = 16 * 1024;
-
 /// Maximum number of folders within one another that are said of a page.
 const MAX_FOLDERS: usize = 64;
 /// Maximum length of the name of a folder, in characters.
 const MAX_FOLDER_CHARS: usize = 200;
-
-/// What begins an entry or ends a folder.
-const ENTRIES: [&str; 5] = ["<a", "<dt", "<dl", "</dl", "<h3"];
+/// The tags, in lower case, that end a title: its own, and those that begin an entry or end a folder where its own is missing.
+const ENTRIES: [&str; 8] = ["a", "/a", "dd", "dl", "/dl", "dt", "h3", "/h3"];
 
 /// A page whose remark may follow.
 struct BookmarkedPage {
@@ -105,52 +105,74 @@ struct BookmarkedPage {
     at_ms: Option<i64>,
 }
 
+/// Of what the text is that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextOf {
+    Nothing,
+    Folder,
+    Title,
+    Remark,
+}
+
 /// Reads a file of bookmarks.
 pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
-    let mut folders: Vec<String> = Vec::new();
-    let mut folder: Option<String> = None;
-    let mut deeper = 0_usize;
+    let (mut folders, mut folder, mut deeper) = (Vec::<String>::new(), None::<String>, 0_usize);
     let mut page: Option<BookmarkedPage> = None;
-    let mut rest = html;
-    while let Some(at) = rest.find('<') {
+    let (mut of, mut text) = (TextOf::Nothing, String::new());
+    let tokens = Tokenizer::new(html).map(|token| match token {
+        Ok(token) => Some(token),
+    });
+    // The end of the file ends what was not closed.
+    for token in tokens.chain(std::iter::once(None)) {
+        let (name, attributes) = match token {
+            Some(Token::String(more)) if of != TextOf::Nothing => {
+                text.push_str(&String::from_utf8_lossy(&more));
+                continue;
+            }
+            Some(Token::StartTag(tag)) => (lossy(&tag.name), tag.attributes),
+            Some(Token::EndTag(tag)) => (format!("/{}", lossy(&tag.name)), BTreeMap::default()),
+            Some(_) => continue,
+            None => ("/dl".into(), BTreeMap::default()),
+        };
         if sink.is_over() {
             return;
         }
-        rest = &rest[at + 1..];
-        let Some(end) = tag_end(rest) else { break };
-        let (tag, after) = (&rest[..end], &rest[end + 1..]);
-        let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap_or_default().to_ascii_lowercase();
-        rest = after;
-        let text = |close: &str| unescaped(&without_tags(&after[..title_end(after, close)]));
-        match name.as_str() {
+        if of == TextOf::Remark || ENTRIES.contains(&&*name) {
+            let text = std::mem::take(&mut text);
+            match (of, &mut page) {
+                (TextOf::Folder, _) => folder = Some(text.trim().chars().take(MAX_FOLDER_CHARS).collect()),
+                (TextOf::Title, Some(page)) => page.title = text,
+                (TextOf::Remark, _) => give(page.take(), &folders, text.trim(), sink),
+                _ => {}
+            }
+            of = TextOf::Nothing;
+        }
+        if matches!(&*name, "a" | "h3" | "/dl") {
+            give(page.take(), &folders, "", sink);
+        }
+        match &*name {
             "dl" if folders.len() < MAX_FOLDERS => folders.push(folder.take().unwrap_or_default()),
             "dl" => deeper += 1,
-            "/dl" => {
-                give(page.take(), &folders, "", sink);
-                match deeper.checked_sub(1) {
-                    Some(less) => deeper = less,
-                    None => drop(folders.pop()),
-                }
-            }
-            "h3" => {
-                give(page.take(), &folders, "", sink);
-                folder = Some(text("</h3>").trim().chars().take(MAX_FOLDER_CHARS).collect());
-            }
+            "/dl" => match deeper.checked_sub(1) {
+                Some(less) => deeper = less,
+                None => drop(folders.pop()),
+            },
+            "h3" => of = TextOf::Folder,
+            "dd" => of = TextOf::Remark,
             "a" => {
-                give(page.take(), &folders, "", sink);
-                let url = attribute(tag, "href").unwrap_or_default();
-                let at_ms = attribute(tag, "add_date").and_then(|at| moment(&at.into()));
-                page = Some(BookmarkedPage { url, title: text("</a>"), at_ms });
-            }
-            "dd" => {
-                let end = after.find('<').unwrap_or(after.len());
-                let remark = unescaped(&after[..end]);
-                give(page.take(), &folders, remark.trim(), sink);
+                let attribute = |name: &[u8]| attributes.get(name).map(|value| lossy(value));
+                let at_ms = attribute(b"add_date").and_then(|at| moment(&at.into()));
+                page =
+                    Some(BookmarkedPage { url: attribute(b"href").unwrap_or_default(), title: String::new(), at_ms });
+                of = TextOf::Title;
             }
             _ => {}
         }
     }
-    give(page, &folders, "", sink);
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn give(page: Option<BookmarkedPage>, folders: &[String], remark: &str, sink: &mut ImportSink<'_>) {
@@ -159,98 +181,6 @@ fn give(page: Option<BookmarkedPage>, folders: &[String], remark: &str, sink: &m
     let place = if folders.is_empty() { String::new() } else { format!("In {}", folders.join(" / ")) };
     let note = [remark, &place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     sink.bookmark(&page.url, &page.title, &note, page.at_ms);
-}
-
-/// Where a tag ends: at the first `>` that stands in no quotes.
-fn tag_end(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (at, byte) in text.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'>') => return Some(at),
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), byte) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Where a title ends: at its closing tag, or where that is missing at the next entry. No entry is looked past, so that many of them cost no
-/// more than other text.
-fn title_end(text: &str, close: &str) -> usize {
-    let near = &text[..text.floor_char_boundary(MAX_TITLE_BYTES)];
-    let begins = |rest: &str, tag: &str| rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
-    let is_entry = |rest: &str, tag: &str| {
-        begins(rest, tag) && rest[tag.len()..].starts_with(|c: char| c == '>' || c.is_whitespace())
-    };
-    let ends = |rest: &str| begins(rest, close) || ENTRIES.iter().any(|tag| is_entry(rest, tag));
-    let mut tags = near.match_indices('<').map(|(at, _)| at);
-    tags.clone().find(|at| ends(&near[*at..])).or_else(|| tags.next()).unwrap_or(near.len())
-}
-
-fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {
-    text.as_bytes().windows(what.len()).position(|window| window.eq_ignore_ascii_case(what.as_bytes()))
-}
-
-/// The value of an attribute of a tag.
-fn attribute(tag: &str, name: &str) -> Option<String> {
-    let mut from = 0;
-    loop {
-        let at = from + find_ignoring_case(&tag[from..], name)?;
-        from = at + name.len();
-        let is_begun = tag[..at].ends_with(|c: char| c.is_whitespace());
-        let Some(value) = tag[from..].trim_start().strip_prefix('=').filter(|_| is_begun) else { continue };
-        let value = value.trim_start();
-        let quoted = ['"', '\'']
-            .into_iter()
-            .find_map(|quote| Some(value.strip_prefix(quote)?.split(quote).next().unwrap_or_default()));
-        return Some(unescaped(quoted.unwrap_or_else(|| value.split_whitespace().next().unwrap_or_default())));
-    }
-}
-
-fn without_tags(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find('<') {
-        kept.push_str(&rest[..at]);
-        let Some(end) = rest[at..].find('>') else { return kept };
-        rest = &rest[at + end + 1..];
-    }
-    kept + rest
-}
-
-/// A text with its characters for the names that HTML has for them.
-fn unescaped(text: &str) -> String {
-    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find('&') {
-        plain.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.bytes().skip(1).take(11).position(|byte| byte == b';');
-        let name = end.map(|end| &rest[1..=end]);
-        let character = name.and_then(|name| match name {
-            "amp" => Some('&'),
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "quot" => Some('"'),
-            "apos" => Some('\''),
-            "nbsp" => Some(' '),
-            name => {
-                let digits = name.strip_prefix('#')?;
-                let hex = digits.strip_prefix(['x', 'X']).map(|digits| u32::from_str_radix(digits, 16));
-                char::from_u32(hex.unwrap_or_else(|| digits.parse()).ok()?)
-            }
-        });
-        match (name, character) {
-            (Some(name), Some(character)) => {
-                plain.push(character);
-                rest = &rest[name.len() + 2..];
-            }
-            _ => {
-                plain.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    plain + rest
 }
 
 #[cfg(test)]

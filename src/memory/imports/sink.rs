@@ -1,14 +1,16 @@
 //! Where what is read goes: it is cleaned there, cut into what capture takes, and counted. Of a source that is read again and again each
 //! thing is handed over and counted once, and what is left out of a file as that was read last.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::clean::{THOUGHT, is_model, is_program, said};
+use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
-use super::messages::{SPEAKER, TOOLS, first_line, is_tool, written};
 use crate::serve::wire::ImportNote;
 use crate::text::derive::turns_of_thought;
 
@@ -114,38 +116,30 @@ pub(crate) struct ImportSink<'s> {
     take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
     /// What was found so far.
     pub tally: ImportTally,
-    /// What came before of the same source.
-    repeats: Option<&'s mut ImportRepeats>,
+    /// What came before of a source that is read again and again.
+    pub repeats: Option<&'s mut ImportRepeats>,
     /// Whether a turn that turned out to be a thought is handed over without a text, so that those behind it keep their numbers.
     pub keeps_places: bool,
+    /// How many bytes were read.
+    pub bytes: Rc<Cell<u64>>,
     is_over: bool,
 }
 
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        Self { take, tally: ImportTally::default(), repeats: None, keeps_places: false, is_over: false }
-    }
-
-    /// The same of what did not come before, as `repeats` has it; it notes what comes, and what is left out of each file.
-    pub(crate) fn again(
-        take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
-        repeats: Option<&'s mut ImportRepeats>,
-    ) -> Self {
-        Self { repeats, ..Self::new(take) }
+        let (tally, bytes) = Default::default();
+        Self { take, tally, repeats: None, keeps_places: false, bytes, is_over: false }
     }
 
     /// Reads a file of the source, called by its name.
     pub(super) fn of_file(&mut self, name: &str, read: impl FnOnce(&mut Self)) {
-        if self.repeats.is_none() {
-            return read(self);
-        }
-        let others = (std::mem::take(&mut self.tally.left_out), std::mem::take(&mut self.tally.remarks));
+        let others = std::mem::take(&mut self.tally);
         read(self);
-        let left_out = std::mem::replace(&mut self.tally.left_out, others.0);
-        let remarks = std::mem::replace(&mut self.tally.remarks, others.1);
-        if let Some(repeats) = &mut self.repeats {
-            repeats.note_file(name, left_out, remarks);
+        let found = std::mem::replace(&mut self.tally, others);
+        match &mut self.repeats {
+            Some(repeats) => _ = repeats.files.insert(name.to_owned(), found),
+            None => self.tally.add(found),
         }
     }
 
@@ -171,13 +165,11 @@ impl<'s> ImportSink<'s> {
         self.tally.remark(remark);
     }
 
-    /// Hands over what did not come before as it is; says whether it is new.
-    fn give(&mut self, item: ImportItem) -> bool {
-        let came = self.repeats.as_mut().map_or(Came::New, |repeats| repeats.note(&item));
-        if came != Came::Before {
+    /// Hands over what did not come before as it is.
+    fn give(&mut self, item: ImportItem) {
+        if self.repeats.as_mut().is_none_or(|repeats| repeats.is_new(&item)) {
             self.is_over |= (self.take)(item).is_break();
         }
-        came == Came::New
     }
 
     /// A conversation: what somebody said of it, in its order.
@@ -235,14 +227,12 @@ impl<'s> ImportSink<'s> {
             });
             if !said_any {
                 said_any = true;
-                let came = self.repeats.as_mut().map_or(Came::New, |repeats| repeats.note_conversation(&session));
-                self.tally.conversations += usize::from(came == Came::New);
+                self.tally.conversations += 1;
             }
             let kept = &text[..text.floor_char_boundary(MAX_TURN_BYTES)];
             if kept.len() < text.len() {
                 self.leave_out(CUT_TURNS);
             }
-            let mut is_new = false;
             for (at, part) in parts(kept).into_iter().enumerate() {
                 let part = if is_place { "" } else { part };
                 let id = if at == 0 { id.clone() } else { format!("{id}/{}", at + 1) };
@@ -253,9 +243,9 @@ impl<'s> ImportSink<'s> {
                 if let Some(title) = &title {
                     event["title"] = title.as_str().into();
                 }
-                is_new |= self.give(ImportItem::Event(event));
+                self.give(ImportItem::Event(event));
             }
-            self.tally.turns += usize::from(is_new);
+            self.tally.turns += 1;
         }
         if !said_any {
             self.leave_out("empty conversations");
@@ -287,8 +277,8 @@ impl<'s> ImportSink<'s> {
         if let Some(time) = at_ms.and_then(written) {
             event["time"] = time.into();
         }
-        let is_new = self.give(ImportItem::Event(event));
-        self.tally.bookmarks += usize::from(is_new);
+        self.give(ImportItem::Event(event));
+        self.tally.bookmarks += 1;
     }
 
     /// A note. `id` tells it from all others of its kind.
@@ -301,8 +291,8 @@ impl<'s> ImportSink<'s> {
         }
         let id =
             if id.len() > MAX_PLACE_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
-        let is_new = self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
-        self.tally.notes += usize::from(is_new);
+        self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
+        self.tally.notes += 1;
     }
 }
 
@@ -357,78 +347,35 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// What came so far.
+/// What came so far of a source that is read again and again.
 #[derive(Debug, Default)]
 pub(crate) struct ImportRepeats {
-    came: CameBefore,
-    /// What is read now, until it is known to be kept.
-    now: CameBefore,
-}
-
-#[derive(Debug, Default)]
-struct CameBefore {
-    /// Digests of what tells a thing from others, each with that of what it said.
-    things: HashMap<u64, u64>,
-    /// What was left out of each file, and what is to be said of it.
-    files: HashMap<String, (BTreeMap<String, usize>, Vec<String>)>,
-}
-
-/// Whether a thing came before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
-    /// It is new.
-    New,
-    /// It came, and said something else.
-    Changed,
-    /// It came as it is.
-    Before,
+    /// What was found in each file when it was read last.
+    files: BTreeMap<String, ImportTally>,
+    /// Digests of what tells what was handed over from all else, each with that of what it said.
+    given: HashMap<u64, u64>,
 }
 
 impl ImportRepeats {
-    /// What was read is kept.
-    pub(crate) fn settle(&mut self) {
-        let CameBefore { things, files } = std::mem::take(&mut self.now);
-        self.came.things.extend(things);
-        self.came.files.extend(files);
-    }
-
-    /// What was read is not kept: it is new the next time.
+    /// What was handed over is not kept: all that is read is handed over again.
     pub(crate) fn give_up(&mut self) {
-        self.now = CameBefore::default();
+        self.given.clear();
     }
 
-    /// Adds to a tally what was left out of the files, and what is to be said of them.
-    pub(crate) fn tell(&self, tally: &mut ImportTally) {
-        for (left_out, remarks) in self.came.files.values() {
-            tally.add(ImportTally { left_out: left_out.clone(), remarks: remarks.clone(), ..ImportTally::default() });
-        }
+    /// Adds to a tally what was found in the files.
+    pub(crate) fn tell(self, tally: &mut ImportTally) {
+        self.files.into_values().for_each(|found| tally.add(found));
     }
 
-    /// Notes what is handed over. Of events with the same id the first counts, whatever it says.
-    fn note(&mut self, item: &ImportItem) -> Came {
-        match item {
-            ImportItem::Event(event) => self.note_thing(&json!([event["session"], event["id"]]).to_string(), ""),
-            ImportItem::Note(note) => self.note_thing(&json!(["note", note.id, ""]).to_string(), &note.text),
-        }
-    }
-
-    /// Notes that somebody said something in a conversation.
-    fn note_conversation(&mut self, session: &str) -> Came {
-        self.note_thing(&json!(["conversation", session, "", ""]).to_string(), "")
-    }
-
-    /// Notes what is left out of a file.
-    fn note_file(&mut self, name: &str, left_out: BTreeMap<String, usize>, remarks: Vec<String>) {
-        self.now.files.insert(name.to_owned(), (left_out, remarks));
-    }
-
-    fn note_thing(&mut self, what: &str, said: &str) -> Came {
-        let (what, said) = (short(what), short(said));
-        match self.now.things.insert(what, said).or_else(|| self.came.things.get(&what).copied()) {
-            None => Came::New,
-            Some(before) if before == said => Came::Before,
-            Some(_) => Came::Changed,
-        }
+    /// Notes what is handed over; says whether it did not come before as it is. Of events with the same id the first counts, whatever
+    /// it says.
+    fn is_new(&mut self, item: &ImportItem) -> bool {
+        let (what, said) = match item {
+            ImportItem::Event(event) => (json!([event["session"], event["id"]]), ""),
+            ImportItem::Note(note) => (json!(["note", note.id, ""]), note.text.as_str()),
+        };
+        let said = short(said);
+        self.given.insert(short(&what.to_string()), said) != Some(said)
     }
 }
 
@@ -448,19 +395,19 @@ mod tests {
         let event = |text: &str| ImportItem::Event(json!({ "session": "s", "id": "1", "text": text }));
         let note =
             |text: &str| ImportItem::Note(ImportNote { id: "a".into(), title: "A".into(), text: text.to_owned() });
-        assert_eq!((repeats.note(&event("x")), repeats.note(&event("y"))), (Came::New, Came::Before));
+        assert_eq!((repeats.is_new(&event("x")), repeats.is_new(&event("y"))), (true, false));
         repeats.give_up();
-        assert_eq!(repeats.note(&event("x")), Came::New);
-        repeats.settle();
-        assert_eq!(repeats.note(&event("z")), Came::Before);
-        let fates = ["1", "1", "2", "1"].map(|text| repeats.note(&note(text)));
-        assert_eq!(fates, [Came::New, Came::Before, Came::Changed, Came::Changed]);
+        assert!(repeats.is_new(&event("x")));
+        assert!(!repeats.is_new(&event("z")));
+        let fates = ["1", "1", "2", "1"].map(|text| repeats.is_new(&note(text)));
+        assert_eq!(fates, [true, false, true, true]);
         let counts = |times: usize| BTreeMap::from([("lines".to_owned(), times)]);
-        for times in [2, 1] {
-            repeats.note_file("a.jsonl", counts(times), vec![]);
-            repeats.settle();
-        }
         let mut tally = ImportTally { left_out: counts(4), ..ImportTally::default() };
+        let mut take = |_| ControlFlow::Continue(());
+        for times in [2, 1] {
+            let mut sink = ImportSink { repeats: Some(&mut repeats), ..ImportSink::new(&mut take) };
+            sink.of_file("a.jsonl", |sink| sink.leave_out_times("lines", times));
+        }
         repeats.tell(&mut tally);
         assert_eq!(tally.left_out, counts(5), "of a file counts what was left out last");
     }

@@ -1,19 +1,16 @@
 //! Readers, on the files of `tests/data/imports`, whole and broken.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::messages::TOOLS;
-use super::read::{Unnamed, one};
+use super::conversations::TOOLS;
 use super::sink::{ReadConversation, ReadTurn};
-use super::walk::FoundFile;
+use super::source::{FoundFile, Unnamed, one};
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 use crate::base::chance::proptest_config;
 
@@ -29,7 +26,7 @@ fn found(kind: SourceKind, path: &Path) -> (Vec<ImportItem>, ImportTally) {
         ControlFlow::Continue(())
     };
     let mut sink = ImportSink::new(&mut take);
-    let _ = read(kind, path, &Rc::new(Cell::new(0)), &mut sink);
+    let _ = read(kind, path, &|_| true, &mut sink);
     let tally = std::mem::take(&mut sink.tally);
     (items, tally)
 }

@@ -8,13 +8,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::{ChannelStores, SessionChannel};
-use super::note::{NotExported, SessionAbout, SessionWriter, take_away, take_notes_away};
-use super::place::{MissingSessions, SessionResume};
+use super::note::{
+    MissingSessions, NotExported, SessionAbout, SessionResume, SessionWriter, take_away, take_notes_away,
+};
 use crate::access::request::Workspace;
 use crate::base::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::base::fs::{FsError, crash};
@@ -22,8 +23,7 @@ use crate::base::state::{Digest, SessionSource, SessionTable, StateError};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::imports::{SessionTranscript, SourceKind, is_beside_session, session, session_id, session_kind};
 use crate::serve::wire::{SessionsState, Skipped};
-use crate::vault::disk::{ElsewhereFile, Files, FilesElsewhere, FoldersWatcher, Identity};
-use crate::vault::forgotten::ForgottenLookup;
+use crate::vault::disk::{ElsewhereFile, FilesElsewhere, FoldersWatcher, Identity};
 
 /// Maximum number of problems that are kept.
 const MAX_PROBLEMS: usize = 100;
@@ -41,19 +41,24 @@ struct SessionsLook {
     entries: Vec<SessionsEntry>,
     table: SessionTable,
     stores: ChannelStores,
-    /// Files that are not kept, until they change: by their names, with what they were.
-    refused: HashMap<Digest, (u64, i64, String)>,
-    /// Those that are shorter than they were.
-    cut_short: HashSet<Digest>,
-    /// What the others are called, as far as that is known since the start.
-    told: HashMap<Digest, Option<SessionName>>,
+    /// What is known of files since the start, by their names.
+    known: HashMap<Digest, KnownFile>,
+}
+
+/// What is known of a file since the start.
+#[derive(Debug, Default)]
+struct KnownFile {
+    /// Why it is not kept, until it changes, with what it was.
+    refused: Option<(u64, i64, String)>,
+    /// Whether it is shorter than it was.
+    is_cut_short: bool,
+    /// Of what program its session is and what that is called, as far as it was looked for.
+    name: Option<Option<(SourceKind, String)>>,
 }
 
 /// What a look came to.
 #[derive(Debug, Default)]
 struct SessionsSeen {
-    /// The folders in which more may come.
-    folders: BTreeSet<PathBuf>,
     state: SessionsState,
     /// Whether something is to be tried again soon.
     again: bool,
@@ -72,9 +77,7 @@ impl SessionsLook {
             entries: workspace.config().sessions.iter().map(entry).collect(),
             table: SessionTable::new(workspace.state()),
             stores: ChannelStores::default(),
-            refused: HashMap::new(),
-            cut_short: HashSet::new(),
-            told: HashMap::new(),
+            known: HashMap::new(),
         }
     }
 
@@ -91,7 +94,7 @@ impl SessionsLook {
     fn look(&mut self, workspace: &Workspace, is_over: &dyn Fn() -> bool) -> SessionsSeen {
         let mut seen = SessionsSeen::default();
         let mut taken = HashSet::new();
-        let Self { entries, table, stores, refused, cut_short, told } = self;
+        let Self { entries, table, stores, known } = self;
         let mut there = HashSet::new();
         for entry in entries.iter() {
             let files = match &entry.files {
@@ -101,7 +104,6 @@ impl SessionsLook {
                     continue;
                 }
             };
-            seen.folders.extend(files.folders);
             for (path, problem) in files.problems {
                 seen.problem(&path.display().to_string(), &problem);
             }
@@ -116,7 +118,7 @@ impl SessionsLook {
             seen.state.sources += files.len();
             let gone = MissingSessions::default();
             let seen = &mut seen;
-            let mut look = EntryLook { workspace, table, stores, refused, cut_short, told, gone, entry, files, seen };
+            let mut look = EntryLook { workspace, table, stores, known, gone, entry, files, seen };
             if let Err(error) = look.run(is_over) {
                 seen.again = true;
                 seen.problem(&entry.config.path, &error.to_string());
@@ -125,10 +127,8 @@ impl SessionsLook {
                 break;
             }
         }
-        refused.retain(|key, _| there.contains(key));
-        cut_short.retain(|key| there.contains(key));
-        told.retain(|key, _| there.contains(key));
-        seen.state.cut_short = cut_short.len();
+        known.retain(|key, _| there.contains(key));
+        seen.state.cut_short = known.values().filter(|file| file.is_cut_short).count();
         seen
     }
 }
@@ -146,9 +146,7 @@ struct EntryLook<'l> {
     workspace: &'l Workspace,
     table: &'l SessionTable,
     stores: &'l mut ChannelStores,
-    refused: &'l mut HashMap<Digest, (u64, i64, String)>,
-    cut_short: &'l mut HashSet<Digest>,
-    told: &'l mut HashMap<Digest, Option<SessionName>>,
+    known: &'l mut HashMap<Digest, KnownFile>,
     gone: MissingSessions,
     entry: &'l SessionsEntry,
     files: BTreeMap<Digest, ElsewhereFile>,
@@ -216,9 +214,7 @@ impl EntryLook<'_> {
         let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
         for (key, file) in &self.files {
             // One that is refused has nothing that was kept.
-            let stamp = (file.stamp.size, file.stamp.mtime_ns);
-            let is_refused = self.refused.get(key).is_some_and(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
-            if is_refused || known.contains_key(key) {
+            if self.refused(key, file).is_some() || known.contains_key(key) {
                 continue;
             }
             if let Some(source) = self.table.source(key)? {
@@ -260,6 +256,12 @@ impl EntryLook<'_> {
         MissingSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
     }
 
+    /// Why a file is not kept that was read as it is now.
+    fn refused(&self, key: &Digest, file: &ElsewhereFile) -> Option<&str> {
+        let (size, mtime_ns, reason) = self.known.get(key)?.refused.as_ref()?;
+        ((*size, *mtime_ns) == (file.stamp.size, file.stamp.mtime_ns)).then_some(reason)
+    }
+
     fn bring_up(&mut self, key: &Digest, file: &ElsewhereFile, before: Option<&SessionSource>) {
         let stamp = (file.stamp.size, file.stamp.mtime_ns);
         let name = file.path.display().to_string();
@@ -267,27 +269,22 @@ impl EntryLook<'_> {
         let before_as_is = before.filter(|before| is_known(before));
         let is_done = before_as_is.is_some_and(|before| self.is_as_set(key, before, file));
         // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
-        let refused = self.refused.get(key).filter(|(size, mtime_ns, _)| (*size, *mtime_ns) == stamp);
-        let reason = refused.filter(|_| is_done || before_as_is.is_none()).map(|(.., reason)| reason.clone());
+        let reason = self.refused(key, file).filter(|_| is_done || before_as_is.is_none()).map(str::to_owned);
         if let Some(reason) = &reason {
             self.seen.problem(&name, reason);
         }
         if is_done || reason.is_some() {
             return;
         }
-        self.refused.remove(key);
-        match self.export(key, file, before) {
-            Ok(outcome) => {
-                if outcome == SessionOutcome::CutShort {
-                    self.cut_short.insert(*key);
-                } else {
-                    self.cut_short.remove(key);
-                }
-            }
+        let exported = self.export(key, file, before);
+        let known = self.known.entry(*key).or_default();
+        known.refused = None;
+        match exported {
+            Ok(is_cut_short) => known.is_cut_short = is_cut_short,
             Err(NotExported::Lasting(reason)) => {
                 tracing::warn!("the session {name} is not kept, or not all of it: {reason}");
                 self.seen.problem(&name, &reason);
-                self.refused.insert(*key, (stamp.0, stamp.1, reason));
+                known.refused = Some((stamp.0, stamp.1, reason));
             }
             Err(NotExported::Passing(reason)) => {
                 self.seen.again = true;
@@ -300,24 +297,6 @@ impl EntryLook<'_> {
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
 const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
-/// What became of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SessionOutcome {
-    /// Its notes have what it has.
-    Kept,
-    /// Nobody has said anything in it.
-    Empty,
-    /// It is shorter than it was: what was kept of it stays.
-    CutShort,
-}
-
-/// What a session is called.
-#[derive(Debug)]
-struct SessionName {
-    kind: SourceKind,
-    id: String,
-}
-
 /// The name of a file, of an entry or of settings in the tables.
 fn digest_of(bytes: &[u8]) -> Digest {
     let mut digest = Digest::default();
@@ -326,13 +305,14 @@ fn digest_of(bytes: &[u8]) -> Digest {
 }
 
 impl EntryLook<'_> {
-    /// Brings the notes of a file up to date. `before` is how it was read last.
+    /// Brings the notes of a file up to date. `before` is how it was read last. Says whether it is shorter than it was: then what was kept of
+    /// it stays.
     fn export(
         &mut self,
         key: &Digest,
         file: &ElsewhereFile,
         before: Option<&SessionSource>,
-    ) -> Result<SessionOutcome, NotExported> {
+    ) -> Result<bool, NotExported> {
         let unread = |error: io::Error| NotExported::Lasting(format!("it cannot be read: {error}"));
         if file.stamp.size > MAX_SOURCE_BYTES {
             return Err(NotExported::Lasting(format!("it has more than {} MB", MAX_SOURCE_BYTES >> 20)));
@@ -348,7 +328,7 @@ impl EntryLook<'_> {
         let before = moved.as_ref().or(before);
         let kind = transcript.kind;
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
-        self.told.insert(*key, Some(SessionName { kind, id: transcript.id.clone() }));
+        self.known.entry(*key).or_default().name = Some(Some((kind, transcript.id.clone())));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
         let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
@@ -360,6 +340,7 @@ impl EntryLook<'_> {
         let (turns, settings) = (transcript.turns.len(), self.settings());
         let seen = SessionSource {
             entry: self.entry.key,
+            settings,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
@@ -367,41 +348,49 @@ impl EntryLook<'_> {
             ..before.cloned().unwrap_or_default()
         };
         if turns == 0 {
-            self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-            let was_more = before.is_some_and(|before| before.turns > 0);
-            return Ok(if was_more { SessionOutcome::CutShort } else { SessionOutcome::Empty });
+            self.table.keep_source(key, &seen)?;
+            return Ok(before.is_some_and(|before| before.turns > 0));
         }
-        let generation = match self.place(key, before, prefix, &transcript)? {
-            SessionResume::Notes(generation) => generation,
-            SessionResume::Said(generation) if generation == seen.generation => {
-                self.table.keep_source(key, &SessionSource { settings, ..seen })?;
-                return Ok(SessionOutcome::CutShort);
-            }
+        let (files, collection) = (self.workspace.files()?, self.entry.config.collection());
+        let _one = files.one_generation();
+        let asked = self.workspace.forgotten().ask()?;
+        let mut writer = SessionWriter {
+            workspace: self.workspace,
+            table: self.table,
+            files,
+            asked: &asked,
+            collection: &collection,
+            key,
+            generation: seen.generation,
+            transcript: &transcript,
+        };
+        let (digest, turns) = (transcript.digest(turns), turns as u64);
+        match writer.place(before, prefix)? {
+            SessionResume::Notes(generation) => writer.generation = generation,
             SessionResume::Said(generation) => {
-                // By what it has now it is told from the next that has its place.
-                let (digest, turns, content) = (transcript.digest(turns), turns as u64, Digest::default());
-                let back = SessionSource { settings, generation, turns, content, digest, length: 0, ..seen };
-                self.table.keep_source(key, &back)?;
-                return Ok(SessionOutcome::CutShort);
+                let seen = match generation == seen.generation {
+                    true => seen,
+                    // By what it has now it is told from the next that has its place.
+                    false => SessionSource { generation, turns, content: Digest::default(), digest, length: 0, ..seen },
+                };
+                self.table.keep_source(key, &seen)?;
+                return Ok(true);
             }
-        };
-        self.write(key, generation, &transcript, &about)?;
-        let now = SessionSource {
-            settings,
-            length: file.stamp.size,
-            content,
-            turns: turns as u64,
-            digest: transcript.digest(turns),
-            generation,
-            is_out: false,
-            ..seen
-        };
+        }
+        let (count, generation) = (writer.write(&about)?, writer.generation);
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        if let Some((note, reason)) = take_notes_away(self.workspace, self.table, key, is_behind)? {
+            return Err(NotExported::Passing(format!("`{note}`: {reason}")));
+        }
+        let length = file.stamp.size;
+        let now = SessionSource { length, content, turns, digest, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");
         match transcript.remarks.iter().find(|remark| !remark.contains("is incomplete")) {
             // It is kept as far as it could be read.
             Some(remark) => Err(NotExported::Lasting(remark.clone())),
-            None => Ok(SessionOutcome::Kept),
+            None => Ok(false),
         }
     }
 
@@ -467,74 +456,33 @@ impl EntryLook<'_> {
         if before.settings != self.settings() {
             return false;
         }
-        if !self.told.contains_key(key) {
+        let name = match self.known.get(key).and_then(|known| known.name.clone()) {
+            Some(name) => name,
             // As long as there is no store, none has changed.
-            if !self.stores.has_store(&file.path) {
-                return true;
+            None if !self.stores.has_store(&file.path) => return true,
+            None => {
+                let name = self.named(file);
+                self.known.entry(*key).or_default().name = Some(name.clone());
+                name
             }
-            self.told.insert(*key, self.named(file));
-        }
-        let Some(Some(SessionName { kind, id })) = self.told.get(key) else { return true };
-        let SessionChannel { scope, name } = self.stores.channel(*kind, id, &file.path);
+        };
+        let Some((kind, id)) = name else { return true };
+        let SessionChannel { scope, name } = self.stores.channel(kind, &id, &file.path);
         scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
     }
 
     /// What the session of a file is called that was not read since the start, where a store may tell its channel.
-    fn named(&self, file: &ElsewhereFile) -> Option<SessionName> {
+    fn named(&self, file: &ElsewhereFile) -> Option<(SourceKind, String)> {
         let mut opened = File::open(&file.path).ok()?;
         let kind = self.kind(&file.path, &mut opened).ok()??;
         opened.rewind().ok()?;
-        (kind == SourceKind::OpenClaw).then(|| SessionName { kind, id: session_id(&file.path, opened) })
+        (kind == SourceKind::OpenClaw).then(|| (kind, session_id(&file.path, opened)))
     }
 
     /// What the notes are made by, besides the file.
     fn settings(&self) -> Digest {
         let SessionsConfig { agent, scope, .. } = &self.entry.config;
         digest_of(format!("{agent:?} {scope} {}", self.workspace.redacts()).as_bytes())
-    }
-
-    fn place(
-        &self,
-        key: &Digest,
-        before: Option<&SessionSource>,
-        prefix: Option<Digest>,
-        transcript: &SessionTranscript,
-    ) -> Result<SessionResume, NotExported> {
-        let generation = before.map_or(0, |before| before.generation);
-        let asked = self.workspace.forgotten().look()?;
-        self.writer(self.workspace.files()?, &asked, "", (key, generation), transcript).place(before, prefix)
-    }
-
-    fn write(
-        &self,
-        key: &Digest,
-        generation: u32,
-        transcript: &SessionTranscript,
-        about: &SessionAbout,
-    ) -> Result<(), NotExported> {
-        let files = self.workspace.files()?;
-        let _one = files.one_generation();
-        let asked = self.workspace.forgotten().ask()?;
-        let count =
-            self.writer(files, &asked, &self.entry.config.collection(), (key, generation), transcript).write(about)?;
-        // What was in the notes behind them is in others now, or is said no more.
-        let is_behind = |of: u32, part: usize| of == generation && part >= count;
-        match take_notes_away(self.workspace, self.table, key, is_behind)? {
-            Some((note, reason)) => Err(NotExported::Passing(format!("`{note}`: {reason}"))),
-            None => Ok(()),
-        }
-    }
-
-    fn writer<'w>(
-        &'w self,
-        files: &'w Files,
-        asked: &'w ForgottenLookup<'w>,
-        collection: &'w str,
-        (key, generation): (&'w Digest, u32),
-        transcript: &'w SessionTranscript,
-    ) -> SessionWriter<'w> {
-        let Self { workspace, table, .. } = self;
-        SessionWriter { workspace, table, files, asked, collection, key, generation, transcript }
     }
 }
 
@@ -582,8 +530,6 @@ const QUIET_PERIOD: Duration = Duration::from_millis(200);
 const MAX_QUIET_WAIT: Duration = Duration::from_secs(2);
 /// Delay until what failed in a way that may pass is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
-/// Maximum number of looks at new folders for those that were made in them meanwhile.
-const MAX_COVERS: usize = 8;
 
 /// Starts to look at the files that `[[sessions]]` names; `None` where it names none.
 ///
@@ -595,11 +541,8 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
     }
     let (vault, mut parts) = (Arc::clone(workspace), None);
     let task = Task::start("sessions", TaskSignal::default(), move |signal, shown| {
-        let since = Instant::now();
-        while parts.is_some() && since.elapsed() < MAX_QUIET_WAIT && signal.pause(QUIET_PERIOD) {
-            if signal.is_stopped() {
-                return None;
-            }
+        if parts.is_some() && signal.wait_quiet(QUIET_PERIOD, MAX_QUIET_WAIT) {
+            return None;
         }
         let index = &vault.config().index;
         let (look, watcher) = parts.get_or_insert_with(|| {
@@ -607,11 +550,7 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
             (SessionsLook::new(&vault), FoldersWatcher::start(index.watch, Arc::new(move || changed.wake())))
         });
         // Listened to before it is looked at: what comes in between is heard of.
-        for _ in 0..MAX_COVERS {
-            if !watcher.cover(&look.folders()) {
-                break;
-            }
-        }
+        watcher.cover(|| look.folders());
         let mut again = false;
         // A vault that is away, or another's now, is not written to.
         if Identity::of_vault(vault.home().root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {

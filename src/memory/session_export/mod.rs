@@ -6,11 +6,11 @@
 //! ```
 //!
 //! `look` compares files with what is known of them and does what their age and number ask for, with the sessions whose files are gone;
-//! `place` says which notes a session goes on in, and which one has moved, `note` makes their text and writes them, and `channel` tells from what kind of channel it comes.
+//! `note` says which notes a session goes on in, and which one has moved, makes their text and writes them, and `channel` tells from what kind of
+//! channel it comes.
 
 mod channel;
 mod look;
 mod note;
-mod place;
 
 pub(crate) use look::keep_sessions;

@@ -16,7 +16,7 @@ use crate::serve::jobs::{phase, to_embed, verification};
 use crate::serve::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 use crate::text::note::CONFLICT_MARKS;
 use crate::vault::backup::BackupState;
-use crate::{memory::capture, memory::entries, vault::disk as vault, vault::notes};
+use crate::{memory::capture::Capture, memory::entries, vault::disk as vault, vault::notes};
 
 /// Time limit of the scan of the notes for what was forgotten and is back; the next status continues it.
 const SCAN_LIMIT: Duration = Duration::from_millis(50);
@@ -92,7 +92,7 @@ impl App {
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
-            capture: self.capture.as_deref().map(capture::state),
+            capture: self.capture.as_deref().map(Capture::state),
             facts: self.fact_store.as_ref().map(|task| facts(task.state())),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),

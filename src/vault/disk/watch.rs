@@ -321,6 +321,9 @@ pub(super) fn change_of(kind: EventKind) -> Option<Change> {
     }
 }
 
+/// Maximum number of looks at new folders for those that were made in them meanwhile.
+const MAX_COVERS: usize = 8;
+
 /// Listens to folders, each without those below it, for as long as it lives.
 pub(crate) struct FoldersWatcher {
     events: Option<RecommendedWatcher>,
@@ -348,8 +351,18 @@ impl FoldersWatcher {
         Self { events, covered: HashMap::new(), reason }
     }
 
-    /// Listens to these folders and to no others. Says whether one of them is new: what came into it before made no event.
-    pub(crate) fn cover(&mut self, folders: &BTreeSet<PathBuf>) -> bool {
+    /// Listens to the folders that are found and to no others. Where one of them is new, they are looked for again: what came into it before
+    /// made no event.
+    pub(crate) fn cover(&mut self, find: impl Fn() -> BTreeSet<PathBuf>) {
+        for _ in 0..MAX_COVERS {
+            if !self.cover_once(&find()) {
+                break;
+            }
+        }
+    }
+
+    /// Says whether one of the folders is new.
+    fn cover_once(&mut self, folders: &BTreeSet<PathBuf>) -> bool {
         let Some(events) = &mut self.events else { return false };
         self.reason = None;
         let is_same = |path: &Path, known: &Identity| Identity::of(path).is_ok_and(|now| now == *known);
@@ -585,7 +598,7 @@ mod tests_of_folders {
         let folders = BTreeSet::from([folder.path().to_owned(), inner.clone()]);
         for _ in 0..2 {
             std::fs::create_dir(&inner).unwrap();
-            assert!(watcher.cover(&folders) && !watcher.cover(&folders));
+            assert!(watcher.cover_once(&folders) && !watcher.cover_once(&folders));
             assert_eq!(watcher.needs_polling(), None);
             while heard.try_recv().is_ok() {}
             std::fs::write(inner.join("a"), "x").unwrap();
@@ -595,7 +608,7 @@ mod tests_of_folders {
         }
         let changed: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
         let mut polling = FoldersWatcher::start(WatchMode::Poll, changed);
-        assert!(!polling.cover(&folders) && polling.needs_polling().is_some());
+        assert!(!polling.cover_once(&folders) && polling.needs_polling().is_some());
     }
 }
 
