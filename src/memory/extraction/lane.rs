@@ -450,7 +450,10 @@ impl Extraction {
             crash::point("librarian-answered");
         }
         let written = propose(&self.workspace, proposals(&found), is_current);
-        crash::point(if is_librarian { "librarian-proposed" } else { "extraction-proposed" });
+        match is_librarian {
+            true => crash::point("librarian-proposed"),
+            false => crash::point("extraction-proposed"),
+        }
         match written {
             Ok(true) => Ok(Ok(found)),
             Ok(false) => self.has_changed(kind, job).map(Err),

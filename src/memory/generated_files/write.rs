@@ -131,7 +131,10 @@ impl GeneratedFile {
     ) -> Result<CheckpointId, GeneratedError> {
         let text = compose_generated(own, sources, body, self.note())
             .map_err(|source| GeneratedError::TooLarge { path: self.path.clone(), source })?;
-        crash::point(if by == PROFILE { "profile-made" } else { "summary-made" });
+        match by == PROFILE {
+            true => crash::point("profile-made"),
+            false => crash::point("summary-made"),
+        }
         let action = if self.before.is_some() { Action::Edit } else { Action::Create };
         let id = files.replace(&self.path, self.hash(), &text, action.done_by(by))?;
         crash::point("summary-written");
