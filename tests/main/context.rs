@@ -413,13 +413,14 @@ fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
     let ada = vault.token_of("ada");
     for token in [None, Some(ada.as_str())] {
         let body = json!({ "mode": "full" });
-        // What is generated after a start may come in between.
-        let (first, etag) = eventually("a context that stays", || {
+        // What is generated after a start may come in between, and a line is away while its file is read once more.
+        let (first, etag) = eventually("a context that stays, with its fence", || {
             let first = send(&vault, token, &body, None);
             let etag = first.header("etag").unwrap().to_owned();
-            (send(&vault, token, &body, Some(&etag)).status == 304).then_some((first, etag))
+            let stays = send(&vault, token, &body, Some(&etag)).status == 304
+                && send(&vault, token, &body, Some("\"x\"")).json() == first.json();
+            stays.then_some((first, etag))
         });
-        assert_eq!(send(&vault, token, &body, Some("\"x\"")).json(), first.json(), "the fence, too, is the same");
         vault.write("profile/overrides.md", "- Answer in Latin.\n");
         let says = |vault: &Daemon, text: &str| {
             eventually(text, || {
