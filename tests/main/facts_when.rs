@@ -102,6 +102,11 @@ fn a_question_about_a_day_is_answered_by_that_day() {
         "what has changed since is not what counts"
     );
     assert_eq!(asked("resolve=project:mech,user&changed_since=1h"), ["both \"2\""]);
+    // One without a value answers nothing, and hides none of the next scope.
+    vault.run(&["fact", "unset", "work/both", "--scope", "project:mech"]).ok();
+    vault.run(&["fact", "set", "work/both", "3"]).ok();
+    let changed = asked("resolve=project:mech,user&changed_since=1h&key=both");
+    assert!(changed.contains(&"both \"3\"".to_owned()), "{changed:?}");
 }
 
 #[test]

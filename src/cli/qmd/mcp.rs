@@ -187,8 +187,11 @@ fn take_mark(place: &IndexPaths) -> anyhow::Result<File> {
 fn running(place: &IndexPaths) -> std::io::Result<Option<(i32, u16)>> {
     let mut mark = mark(place)?;
     let mut text = String::new();
-    if matches!(mark.try_lock(), Err(TryLockError::WouldBlock)) {
-        mark.read_to_string(&mut text)?;
+    match mark.try_lock() {
+        Err(TryLockError::WouldBlock) => _ = mark.read_to_string(&mut text)?,
+        // What is left of one that is gone names a process that may be anybody's by now.
+        Ok(()) => mark.set_len(0)?,
+        Err(TryLockError::Error(_)) => {}
     }
     let said = text.trim().split_once(' ').and_then(|(pid, port)| Some((pid.parse().ok()?, port.parse().ok()?)));
     Ok(said.filter(|(_, port)| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok()))

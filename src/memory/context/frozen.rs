@@ -70,6 +70,8 @@ impl FrozenContexts {
             return Ok(Some(view));
         }
         let (view, looked) = context_of(viewer, params)?;
+        // As it is seen now: what was indexed meanwhile is a part of it as well.
+        let notes = NoteLines::of(viewer, None)?;
         let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
         let mut kept = self.kept();
         kept.remove(&key);

@@ -29,7 +29,7 @@ use crate::text::derive::summary::{
 };
 use crate::text::derive::words::fold;
 use crate::text::note::Note;
-use crate::vault::disk::{Action, Source};
+use crate::vault::disk::{Action, ReadError, Source};
 
 /// As whom it is written.
 const WHO: &str = "extraction";
@@ -191,8 +191,14 @@ impl Extraction {
 
     fn note_at(&self, path: &str) -> Option<Note> {
         let path = VaultPath::new(path).ok()?;
-        let source = self.workspace.source(&path).ok()?;
+        let source = self.source(&path).ok()?;
         Some(Note::parse(&source.text, path.stem()))
+    }
+
+    /// What a file of the vault says; a model reads none of a folder elsewhere.
+    pub(super) fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let is_elsewhere = !self.workspace.on_disk(path).starts_with(self.workspace.home().root());
+        if is_elsewhere { Err(ReadError::Gone) } else { self.workspace.source(path) }
     }
 }
 

@@ -383,7 +383,7 @@ impl Extraction {
             self.look_again();
             return Ok(None);
         };
-        let source = match self.workspace.source(&path) {
+        let source = match self.source(&path) {
             Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {

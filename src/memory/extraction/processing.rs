@@ -273,7 +273,7 @@ fn purge_cleared(files: &Files) -> Result<Vec<VaultPath>, RequestError> {
         }
         let is_of_layers = match is_generated_place(&path) {
             true => {
-                let had = files.former_contents(&path)?.next().unwrap_or_default();
+                let had = files.last_content(&path)?.unwrap_or_default();
                 GeneratedNote::read(&String::from_utf8_lossy(&had)).is_some_and(|note| !note.is_edited)
             }
             false => shelf_of(&path).is_some(),

@@ -245,16 +245,22 @@ fn limit(schema: &mut Value, kind: &TextLimit) {
     }
 }
 
+/// A date, a time, or how long ago.
+fn point_in_time() -> Value {
+    let formats = ["date", "date-time"].map(|format| json!({ "type": "string", "format": format }));
+    let ago = json!({ "type": "string", "pattern": AGO });
+    json!({ "anyOf": formats.into_iter().chain([ago]).collect::<Vec<_>>() })
+}
+
+fn day(schema: &mut Value) {
+    schema["format"] = json!("date");
+}
+
 fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
     match (path, name) {
         (_, "hash") => limit(schema, &Like(HASH)),
-        // A date, a time, or how long ago.
-        (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => {
-            let formats = ["date", "date-time"].map(|format| json!({ "type": "string", "format": format }));
-            let ago = json!({ "type": "string", "pattern": AGO });
-            *schema = json!({ "anyOf": formats.into_iter().chain([ago]).collect::<Vec<_>>() });
-        }
-        ("/api/user-memory/browse", "day") => schema["format"] = json!("date"),
+        (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
+        ("/api/user-memory/browse", "day") => day(schema),
         ("/api/user-memory/search" | "/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         (

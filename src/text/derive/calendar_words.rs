@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use super::words::fold;
+use super::words::{fold, numerals};
 
 /// The days of the week from Monday, folded. A word counts where it is one or goes on with an ending.
 const WEEKDAYS: [&str; 7] = [
@@ -24,6 +24,11 @@ pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
     "sexta feira|周五|星期五|礼拜五|週五|金曜|금요일|शुक्रवार|يوم الجمعة",
     "周六|星期六|礼拜六|週六|土曜|토요일|शनिवार|السبت",
     "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|इतवार|يوم الأحد|يوم الاحد",
+];
+/// What people write for short, and what may be something else: it says a day, and claims none.
+const SHORT: [&str; 7] = [
+    "mon mo lun segunda пн", "tue tues di mar terca вт", "wed mi mer mie quarta ср",
+    "thu thur thurs do jeu jue quinta чт", "fri fr ven vie sexta пт", "sat sa sam sab сб", "sun so dim dom вс",
 ];
 /// The names of the months in full, folded, also as they are in a sentence that says in which: in the languages that most notes are in.
 const MONTHS: [&str; 12] = [
@@ -92,6 +97,14 @@ pub(crate) fn weekdays(text: &str) -> BTreeSet<usize> {
     words.iter().filter_map(|word| weekday_named(word)).chain(within).collect()
 }
 
+/// Those that it may name, short names among them.
+pub(crate) fn perhaps_weekdays(text: &str) -> BTreeSet<usize> {
+    let folded = fold(text);
+    let words = words_of(&folded);
+    let short = (0..7).filter(|day| SHORT[*day].split(' ').any(|name| words.contains(&name)));
+    weekdays(text).into_iter().chain(short).collect()
+}
+
 /// The months that a text names in full, 1 to 12.
 pub(crate) fn months(text: &str) -> BTreeSet<i8> {
     let folded = fold(text);
@@ -106,6 +119,19 @@ pub(crate) fn months(text: &str) -> BTreeSet<i8> {
     };
     let named = words.iter().enumerate().filter(|(at, word)| is_month(word) && is_meant(*at));
     named.filter_map(|(_, word)| month_named(word)).collect()
+}
+
+/// Those that it may name: by short names and in numbers, too.
+pub(crate) fn perhaps_months(text: &str) -> BTreeSet<i8> {
+    let folded = fold(text);
+    let named = words_of(&folded).into_iter().filter_map(month_named).collect::<Vec<_>>();
+    let said = numerals(text);
+    let parts = said.iter().flat_map(|number| number.date_parts()).filter_map(|part| part.parse().ok());
+    let signed = ['月', '월'].into_iter().flat_map(|sign| folded.split(sign)).filter_map(|before| {
+        let digits = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        before[digits..].parse().ok()
+    });
+    named.into_iter().chain(parts).chain(signed).filter(|month| (1..=12).contains(month)).collect()
 }
 
 #[cfg(test)]
@@ -136,5 +162,7 @@ mod tests {
         ] {
             assert_eq!(months(text).into_iter().collect::<Vec<_>>(), named, "{text}");
         }
+        assert!(perhaps_weekdays("Tue at noon").contains(&1) && perhaps_months("on 2027-05-03").contains(&5));
+        assert!(perhaps_months("3 Sept").contains(&9) && perhaps_months("5月3日").contains(&5));
     }
 }

@@ -420,6 +420,11 @@ impl Numeral {
         std::iter::once(self.value.as_str()).chain(self.parts.iter().map(String::as_str))
     }
 
+    /// The parts of a date; none of any other number.
+    pub(crate) fn date_parts(&self) -> &[String] {
+        if self.parts.len() == 3 { &self.parts } else { &[] }
+    }
+
     /// Whether one of those that were said may be it. What those do not say of currency and half of the day may be said elsewhere.
     pub(crate) fn is_among(&self, said: &[Self]) -> bool {
         let agrees = |said: &Self| {

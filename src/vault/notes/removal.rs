@@ -174,7 +174,7 @@ impl Removal {
     /// A note that is gone already, of which something may be kept. What it said last is what goes.
     fn of_gone(owner: &Owner, path: VaultPath) -> Result<Self, RequestError> {
         let workspace = owner.workspace();
-        let had = workspace.files()?.former_contents(&path)?.next().map(|bytes| workspace.text_of(&path, bytes));
+        let had = workspace.files()?.last_content(&path)?.map(|bytes| workspace.text_of(&path, bytes));
         Ok(Self::gone_from(owner, path, None, had.unwrap_or_default(), None, Vec::new()))
     }
 

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::prompt::MOST_ENTRIES;
 use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
-use crate::text::derive::calendar_words::{months, weekdays};
+use crate::text::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
 use crate::text::derive::conversation::Voice;
 use crate::text::derive::plain;
 use crate::text::derive::summary::MAX_CITED;
@@ -282,7 +282,7 @@ fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static s
     if !numerals(text).iter().all(|number| number.is_among(&numbers)) {
         return Err("number not said");
     }
-    if !weekdays(text).is_subset(&weekdays(said)) || !months(text).is_subset(&months(said)) {
+    if !weekdays(text).is_subset(&perhaps_weekdays(said)) || !months(text).is_subset(&perhaps_months(said)) {
         return Err("date not said");
     }
     if names.lacking(text, said).is_some() {

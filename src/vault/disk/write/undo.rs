@@ -149,6 +149,15 @@ impl Files {
         Ok(self.checkpoints_of(path)?.filter_map(|checkpoint| self.had(&checkpoint)))
     }
 
+    /// What a file had last, as far as checkpoints know; `None` where that cannot be read: what it had before that is not what it had last.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn last_content(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, WriteError> {
+        let newest = self.checkpoints_of(path)?.find(|checkpoint| checkpoint.bytes.is_some());
+        Ok(newest.and_then(|checkpoint| self.had(&checkpoint)))
+    }
+
     /// What a file had at a moment, in milliseconds since 1970, where it has changed since and a checkpoint kept it: the first one after that
     /// moment, if the file was not touched between the two.
     ///
