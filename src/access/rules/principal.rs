@@ -9,7 +9,7 @@ use blake3::Hash;
 use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
-use super::policy::Policy;
+use super::agent_page::Policy;
 use crate::base::config::{ChannelScope, ScopeConfig, ScopeDecision, ScopeRule};
 use crate::base::path::folded;
 

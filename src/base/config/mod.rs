@@ -3,13 +3,13 @@
 //! The shipped file documents every key; a test holds it equal to [`Config::default`].
 
 mod file;
-mod memory;
+mod memory_kinds;
 mod outside;
 mod sections;
 
 pub(crate) use file::{ConfigError, MAX_FILE_BYTES, Switches};
-pub(crate) use memory::{AGENT_TYPES, MemoryScope, PROFILE_TOKENS, PROJECTS};
-pub use memory::{MemoryKind, MemoryLayer, VaultPart};
+pub(crate) use memory_kinds::{AGENT_TYPES, MemoryScope, PROFILE_TOKENS, PROJECTS};
+pub use memory_kinds::{MemoryKind, MemoryLayer, VaultPart};
 pub use outside::{ChannelScope, CollectionConfig, SessionProgram, SessionsConfig};
 pub(crate) use sections::{
     AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice, Rerank,

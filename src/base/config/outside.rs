@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::memory::MemoryScope;
+use super::memory_kinds::MemoryScope;
 use crate::base::path::{ROOT_COLLECTION, folded};
 
 /// `[[collections]]`: a folder elsewhere whose notes are a collection of the vault. It is only ever read.

@@ -10,7 +10,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::memory::MemoryKind;
+use super::memory_kinds::MemoryKind;
 use super::outside::{CollectionConfig, SessionsConfig};
 
 /// The file that makes a folder a vault.

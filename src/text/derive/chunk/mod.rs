@@ -1,7 +1,7 @@
 //! Cuts a note into chunks: what is embedded, searched and cited. Pure.
 //!
 //! A chunk stays within one heading's section and is made of whole blocks where they fit. Its boundaries depend on the
-//! text near them alone, so that an edit changes the chunks around it and no others; `cut` shows why.
+//! text near them alone, so that an edit changes the chunks around it and no others; `cuts` shows why.
 
 mod chunker;
 mod id;
