@@ -24,8 +24,11 @@ const MAX_WAITING: usize = 10_000;
 pub(super) struct LaterTable<T: Send + 'static> {
     writer: Arc<LaterWriter<T>>,
     /// The thread, from the first entry on: whoever only reads needs none.
-    thread: Mutex<Option<(Sender<Message<T>>, JoinHandle<()>)>>,
+    thread: Mutex<Option<LaterThread<T>>>,
 }
+
+/// What a thread is told by, and the thread.
+type LaterThread<T> = (Sender<Message<T>>, JoinHandle<()>);
 
 /// How entries are written.
 type Write<T> = fn(&Connection, &[T]) -> rusqlite::Result<()>;
@@ -68,7 +71,7 @@ impl<T: Send + 'static> LaterTable<T> {
         }
         let is_full = waiting.fetch_add(1, Ordering::SeqCst) >= MAX_WAITING;
         let sender = thread.as_ref().filter(|_| !is_full).map(|(sender, _)| sender);
-        if !sender.is_some_and(|sender| sender.send(Message::Entry(entry)).is_ok()) {
+        if sender.is_none_or(|sender| sender.send(Message::Entry(entry)).is_err()) {
             waiting.fetch_sub(1, Ordering::SeqCst);
             tracing::warn!("{what} is lost: too much waits for the disk");
         }

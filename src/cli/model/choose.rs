@@ -173,7 +173,7 @@ pub(super) fn config_of(path: &Path) -> anyhow::Result<EmbedConfig> {
 fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
     let mut chosen = shaped_by(&read_model_file(path)?, named, shape);
     let config = EmbedConfig { threads: 1, ..chosen.config(path) };
-    let opened = models::open(&config.into(), home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
     if let Some(embedder) = opened {
         (chosen.is, chosen.dimension) = (Some(embedder.name().to_owned()), Some(embedder.dimension()));
     }

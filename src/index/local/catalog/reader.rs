@@ -121,7 +121,7 @@ impl CatalogReader {
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let Details { path, problems: found, .. } = details(row)?;
-            let found: Vec<String> = serde_json::from_str(&found).map_err(|error| damaged(error))?;
+            let found: Vec<String> = serde_json::from_str(&found).map_err(damaged)?;
             problems.extend(found.into_iter().map(|problem| (path.clone(), problem)));
         }
         problems.sort();
@@ -193,7 +193,7 @@ pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<Chu
     if chunk_checksum(row, *file, *id, &heading_path, text, parts, *lines) != found.get::<_, i32>(7)? {
         return Err(damaged(format!("passage {row} fails its checksum")));
     }
-    let heading_path = serde_json::from_str(&heading_path).map_err(|error| damaged(error))?;
+    let heading_path = serde_json::from_str(&heading_path).map_err(damaged)?;
     Ok(Some(ChunkText { heading_path, ..chunk }))
 }
 
@@ -228,7 +228,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
         let info = FileInfo {
-            path: VaultPath::new(row.get::<_, String>(1)?).map_err(|error| damaged(error))?,
+            path: VaultPath::new(row.get::<_, String>(1)?).map_err(damaged)?,
             stamp: Stamp {
                 mtime_ns: row.get(2)?,
                 ctime_ns: row.get(3)?,
@@ -279,7 +279,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
 }
 
 fn strings(row: &rusqlite::Row<'_>, column: usize) -> Result<Vec<String>, EngineError> {
-    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| damaged(error))
+    serde_json::from_str(&row.get::<_, String>(column)?).map_err(damaged)
 }
 
 /// The labels of a file as bytes, eight of each.
