@@ -172,6 +172,23 @@ pub struct ChangeBatch {
     pub removed: Vec<VaultPath>,
 }
 
+impl ChangeBatch {
+    /// Whether it was made for the state that a writer is in.
+    ///
+    /// # Errors
+    /// [`EngineError::is_stale`] where it was not; nothing of it may be applied then.
+    pub(crate) fn check(&self, writer: &impl Writer) -> Result<(), EngineError> {
+        if self.generation != writer.generation() + 1 {
+            return Err(EngineError::stale(writer.generation(), self.generation));
+        }
+        let mut updates = self.updates.iter();
+        match updates.find(|update| !update.follows(writer.file(&update.path).map(Arc::as_ref))) {
+            Some(stale) => Err(EngineError::stale_part(&stale.path)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The derived stores of one vault, closed. Everything in them is made of the notes, and can be made anew.
 pub(crate) trait Engine: Send + Sync {
     /// Where they are, for whoever is told that something is wrong there.

@@ -263,13 +263,8 @@ impl Writer for Store {
 
     /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.
     fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        let ChangeBatch { generation, updates, removed } = batch;
-        if generation != self.generation() + 1 {
-            return Err(EngineError::stale(self.generation(), generation));
-        }
-        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
-            return Err(EngineError::stale_part(&stale.path));
-        }
+        batch.check(self)?;
+        let ChangeBatch { updates, removed, .. } = batch;
         self.apply_updates(&updates, &removed)
     }
 

@@ -243,13 +243,8 @@ impl Writer for ExactWriter {
     }
 
     fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        let ChangeBatch { generation, updates, removed } = batch;
-        if generation != self.generation() + 1 {
-            return Err(EngineError::stale(self.generation(), generation));
-        }
-        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
-            return Err(EngineError::stale_part(&stale.path));
-        }
+        batch.check(self)?;
+        let ChangeBatch { updates, removed, .. } = batch;
         self.stores.now.generation += u64::from(!(updates.is_empty() && removed.is_empty()));
         removed.iter().for_each(|path| self.stores.remove(path));
         updates.iter().for_each(|update| self.stores.put(update));
