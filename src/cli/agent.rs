@@ -1,15 +1,14 @@
 //! Who may ask and send, and what they did: `vault agent`, `token` and `trace`.
 
-use std::io::Write;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
-use super::exit::Outcome;
+use super::eval;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, count, remark, remark_none, say};
+use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, count, remark, remark_none, say};
 use crate::access::request::rfc3339;
 use crate::access::rules::is_agents;
 use crate::base::clock::{local, local_time};
@@ -19,18 +18,8 @@ use crate::serve::wire::{
     AgentParams, AgentRules, AgentView, AgentWithToken, ExplainParams, LogParams, RotateParams, TracesParams,
 };
 
-/// Give agents access, see what each may read and has read, and revoke it.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
-)]
-pub(super) struct AgentCommand {
-    #[command(subcommand)]
-    action: AgentAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum AgentAction {
+pub(super) enum AgentCommand {
     /// Add an agent: its page agents/<name>/agent.md, and a token, which is printed only once.
     ///
     /// The agent has its own memory from the start, and reads none of yours unless you pass --allow.
@@ -91,51 +80,50 @@ enum AgentAction {
 impl AgentCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        match self.action {
-            AgentAction::Add { mut agent, allow } => {
+        match self {
+            Self::Add { mut agent, allow } => {
                 agent.rules.can_read_user_memory = allow.then_some(true);
                 let added = backend.ask(&endpoints::agents::ADD, &agent)?;
                 warn_of_empty(&added.agent, &mut backend)?;
                 with_token(&added)
             }
-            AgentAction::List => {
+            Self::List => {
                 let found = backend.ask(&endpoints::agents::LIST, &())?;
                 let listed = answer(&found, !found.agents.is_empty(), |out| {
                     for agent in &found.agents {
                         let token = if agent.token_since.is_some() { "" } else { ", has no token" };
-                        out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))])?;
+                        out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))]);
                     }
-                    Ok(())
                 });
                 remark_none(!found.agents.is_empty(), "there are no agents; `vault agent add NAME` adds one");
                 listed
             }
-            AgentAction::Show { name } => {
+            Self::Show { name } => {
                 let agent = backend.ask_of(&endpoints::agents::SHOW, &name, &())?;
                 answer(&agent, true, |out| show(&agent, out))
             }
-            AgentAction::Allow { name, rules } => {
+            Self::Allow { name, rules } => {
                 let rules = AgentRules { can_read_user_memory: Some(true), ..rules };
                 let agent = backend.ask_of(&endpoints::agents::CHANGE, &name, &rules)?;
                 warn_of_empty(&agent, &mut backend)?;
                 changed(&agent)
             }
-            AgentAction::Deny { name } => {
+            Self::Deny { name } => {
                 let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
                 changed(&backend.ask_of(&endpoints::agents::CHANGE, &name, &rules)?)
             }
-            AgentAction::Rotate { name, session } => {
+            Self::Rotate { name, session } => {
                 with_token(&backend.ask_of(&endpoints::agents::ROTATE, &name, &session)?)
             }
-            AgentAction::Remove { name } => {
+            Self::Remove { name } => {
                 let removed = backend.ask_of(&endpoints::agents::REMOVE, &name, &())?;
-                say!("removed the agent `{name}`")?;
+                say!("removed the agent `{name}`");
                 if let Some(id) = removed.checkpoint_id {
                     remark!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
                 }
                 Ok(Outcome::Done)
             }
-            AgentAction::Explain { name, note: ExplainParams { what } } => {
+            Self::Explain { name, note: ExplainParams { what } } => {
                 let what = match NoteNames::of(&home(vault)?)?.target(&what, NameFit::Near) {
                     Ok(CommandTarget::Note(path, _)) => path.into(),
                     // Of what is not there it is said as well why it is not seen.
@@ -144,11 +132,11 @@ impl AgentCommand {
                 let explained = backend.ask_of(&endpoints::agents::EXPLAIN, &name, &ExplainParams { what })?;
                 answer(&explained, explained.visible, |out| {
                     let sees = if explained.visible { "sees" } else { "does not see" };
-                    writeln!(out, "{name} {sees} {}:", explained.path)?;
-                    Ok(explained.because.iter().try_for_each(|because| writeln!(out, "- {because}"))?)
+                    writeln!(out, "{name} {sees} {}:", explained.path);
+                    explained.because.iter().for_each(|because| writeln!(out, "- {because}"));
                 })
             }
-            AgentAction::Log { name, which } => {
+            Self::Log { name, which } => {
                 let log = backend.ask_of(&endpoints::agents::LOG, &name, &which)?;
                 let listed = answer(&log, !log.entries.is_empty(), |out| {
                     for entry in &log.entries {
@@ -157,12 +145,11 @@ impl AgentCommand {
                             changed => changed.join("; "),
                         };
                         let what = format!("{:<8}  {query}", entry.what);
-                        out.row(&[(DIM, &local_time(entry.at)), (PLAIN, &what)])?;
+                        out.row(&[(DIM, &local_time(entry.at)), (PLAIN, &what)]);
                         for given in entry.given.iter().chain(&entry.refused) {
-                            writeln!(out, "    {given}")?;
+                            writeln!(out, "    {given}");
                         }
                     }
-                    Ok(())
                 });
                 remark_none(!log.entries.is_empty(), &format!("`{name}` has not asked for anything yet"));
                 listed
@@ -187,7 +174,7 @@ fn with_token(made: &AgentWithToken) -> anyhow::Result<Outcome> {
             reads(agent),
             agent.path
         );
-        Ok(writeln!(out, "{token}")?)
+        writeln!(out, "{token}");
     })
 }
 
@@ -205,7 +192,7 @@ fn warn_of_empty(agent: &AgentView, backend: &mut Backend) -> anyhow::Result<()>
 }
 
 fn changed(agent: &AgentView) -> anyhow::Result<Outcome> {
-    say!("`{}` {}", agent.slug, reads(agent))?;
+    say!("`{}` {}", agent.slug, reads(agent));
     Ok(Outcome::Done)
 }
 
@@ -218,7 +205,7 @@ fn reads(agent: &AgentView) -> String {
     }
 }
 
-fn show(agent: &AgentView, out: &mut Out) -> anyhow::Result<()> {
+fn show(agent: &AgentView, out: &mut Out) {
     let list = |items: &[String]| if items.is_empty() { "none".into() } else { items.join(", ") };
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
     for (name, value) in [
@@ -228,29 +215,21 @@ fn show(agent: &AgentView, out: &mut Out) -> anyhow::Result<()> {
         ("collections", list(&agent.collections)),
         ("hidden tags", list(&agent.exclude_tags)),
         ("paths", list(&agent.paths)),
-        ("own memory", serde_json::to_value(agent.write_mode)?.as_str().unwrap_or_default().to_owned()),
+        ("own memory", eval::name(agent.write_mode)),
         ("expires", or_none(&agent.expires)),
         ("token since", or_none(&agent.token_since.as_deref().map(local))),
         ("chat type", or_none(&agent.chat_type)),
         ("channel", or_none(&agent.channel)),
     ] {
-        writeln!(out, "{name:<12} {}", value)?;
+        writeln!(out, "{name:<12} {}", value);
     }
     for problem in &agent.problems {
-        writeln!(out, "{:<12} {}", "problem", problem)?;
+        writeln!(out, "{:<12} {}", "problem", problem);
     }
-    Ok(())
-}
-
-/// Give programs tokens that let them send events, and read nothing.
-#[derive(Debug, Args)]
-pub(super) struct TokenCommand {
-    #[command(subcommand)]
-    action: TokenAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum TokenAction {
+pub(super) enum TokenCommand {
     /// Make a token, and print it. It is shown only once.
     Add {
         /// The program that gets it.
@@ -269,13 +248,13 @@ enum TokenAction {
 impl TokenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let tokens = CaptureTokens::new(&home(vault)?.state());
-        match self.action {
-            TokenAction::Add { capture } => {
+        match self {
+            Self::Add { capture } => {
                 let token = tokens.add(&capture)?;
                 remark!("With this token `{capture}` can send events, and read nothing. vault does not show it again.");
-                say!("{}", token.reveal())?;
+                say!("{}", token.reveal());
             }
-            TokenAction::List => {
+            Self::List => {
                 let tokens = tokens.list()?;
                 let shown = tokens.iter().map(
                     |token| json!({ "name": token.name, "sends": "events", "since": token.created_at.to_string() }),
@@ -285,14 +264,13 @@ impl TokenCommand {
                     let none = "no program has a token; `vault token add --capture NAME` makes one";
                     remark_none(!tokens.is_empty(), none);
                     for token in &*tokens {
-                        writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at))?;
+                        writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at));
                     }
-                    Ok(())
                 });
             }
-            TokenAction::Remove { name } => {
+            Self::Remove { name } => {
                 tokens.remove(&name)?;
-                say!("`{name}` can no longer send anything")?;
+                say!("`{name}` can no longer send anything");
             }
         }
         Ok(Outcome::Done)
@@ -330,13 +308,10 @@ impl TraceCommand {
             for event in &found.events {
                 let at = event["created_at"].as_f64().map(|seconds| local(&rfc3339((seconds * 1000.0) as i64)));
                 let kind = format!("{:<11}", event["kind"].as_str().unwrap_or_default());
-                write!(out, "{}  ", at.unwrap_or_default())?;
-                out.paint(TITLE, &kind)?;
-                write!(out, "  {}", said(event))?;
-                out.row(&[(DIM, &format!("  {}", event["id"].as_str().unwrap_or_default()))])?;
+                let (at, id) = (at.unwrap_or_default(), event["id"].as_str().unwrap_or_default());
+                out.row(&[(PLAIN, &at), (TITLE, &kind), (PLAIN, &said(event)), (DIM, id)]);
             }
             remark_none(!found.events.is_empty(), &format!("`{agent}` has no such events"));
-            Ok(())
         })
     }
 }

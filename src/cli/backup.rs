@@ -8,8 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::backend::home;
-use super::exit::Outcome;
-use super::terminal::{Bar, bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
+use super::terminal::{Bar, Outcome, bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
 use crate::memory::capture::Capture;
 use crate::vault::backup;
 use crate::vault::backup::{Cancel, Repository, Trust};
@@ -50,15 +49,15 @@ impl BackupCommand {
             let failure = pushed.as_ref().err().map(ToString::to_string);
             let mut value = serde_json::to_value(&report)?;
             value["push_failure"] = json!(failure);
-            stdout().json(&value)?;
+            stdout().json(&value);
         } else {
             match &report.commit {
-                Some(commit) => say!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), commit.subject)?,
-                None if report.held_back.is_empty() => say!("nothing has changed since the last commit")?,
-                None => say!("nothing else has changed since the last commit")?,
+                Some(commit) => say!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), commit.subject),
+                None if report.held_back.is_empty() => say!("nothing has changed since the last commit"),
+                None => say!("nothing else has changed since the last commit"),
             }
             if let Some(pushed) = &report.pushed {
-                say!("pushed to {pushed}")?;
+                say!("pushed to {pushed}");
             }
         }
         for held in &report.held_back {
@@ -104,10 +103,9 @@ impl ExportCommand {
         let to_stdout = self.file == Path::new("-");
         let waiting = waiting(&home);
         // Before the files are read: so an event that is written meanwhile may be in the archive twice, and is never missing.
-        let made = match self.with_state {
-            true => made(&home)?,
-            false => Vec::new(),
-        };
+        let state = if self.with_state { home.state().export()? } else { Vec::new() };
+        let made = state.into_iter().map(|(name, bytes)| (Path::new(".vault/state").join(name), bytes));
+        let made: Vec<backup::Made> = made.collect();
         let waiting = if self.with_state { 0 } else { waiting };
         let bar = Bar::bytes("exporting");
         let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
@@ -122,12 +120,12 @@ impl ExportCommand {
         bar.finish();
         let exported = exported?;
         match (is_in_json(), to_stdout) {
-            (true, false) => stdout().json(&exported)?,
-            (true, true) => stderr().json(&exported)?,
+            (true, false) => stdout().json(&exported),
+            (true, true) => stderr().json(&exported),
             (false, true) => {}
             (false, false) => {
                 let files = count(exported.files as usize, "file");
-                say!("{files}, {}, in {}", bytes(exported.bytes), self.file.display())?;
+                say!("{files}, {}, in {}", bytes(exported.bytes), self.file.display());
             }
         }
         if waiting > 0 {
@@ -139,12 +137,6 @@ impl ExportCommand {
         }
         Ok(Outcome::Done)
     }
-}
-
-/// What goes along of the state, as files of the archive.
-fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
-    let files = home.state().export()?.into_iter();
-    Ok(files.map(|(name, bytes)| (Path::new(".vault/state").join(name), bytes)).collect())
 }
 
 /// How many captured events are in no file, after a moment for a daemon to write them.

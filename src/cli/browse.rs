@@ -1,16 +1,14 @@
 //! The commands that show what there is: `vault ls`, `tags`, `collections`, `get`, `links`, `related` and `graph`.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, meant, without_brackets};
 use super::search::place_names;
-use super::terminal::{DIM, Out, PLAIN, TITLE, answer, bytes, count, remark, remark_end, remark_none};
+use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, remark, remark_end, remark_none};
 use crate::access::request::RequestError;
 use crate::base::clock::local_day;
 use crate::base::path::AttachmentKind;
@@ -46,14 +44,13 @@ impl LsCommand {
         let found = backend.ask(&endpoints::links::NOTES_IN, &params)?;
         answer(&found, !found.notes.is_empty(), |out| {
             for note in &found.notes {
-                out.row(&[(DIM, &local_day(&note.updated_at)), (TITLE, &note.path), (PLAIN, &note.title)])?;
+                out.row(&[(DIM, &local_day(&note.updated_at)), (TITLE, &note.path), (PLAIN, &note.title)]);
             }
             match found.total - found.notes.len().min(found.total) {
                 _ if found.notes.is_empty() => remark!("vault: {}", found.degraded.as_deref().unwrap_or(none)),
                 0 => {}
                 more => remark!("vault: {more} older; --limit shows more"),
             }
-            Ok(())
         })
     }
 }
@@ -74,14 +71,13 @@ fn attachments(backend: &mut Backend, folder: Option<&str>) -> anyhow::Result<Ou
             if !attachment.reasons.is_empty() {
                 state += &format!(": {}", attachment.reasons.join("; "));
             }
-            out.row(&[(DIM, &local_day(&attachment.updated_at)), (TITLE, &attachment.path), (PLAIN, &state)])?;
+            out.row(&[(DIM, &local_day(&attachment.updated_at)), (TITLE, &attachment.path), (PLAIN, &state)]);
         }
         if found.attachments.is_empty() {
             remark!("vault: there are no attachments");
         } else if !found.searched {
             remark!("vault: to search their text, set `[index] attachments = true` in memory.toml");
         }
-        Ok(())
     })
 }
 
@@ -112,10 +108,9 @@ impl TagsCommand {
             let width = tags.tags.iter().map(|tag| shown(&tag.tag).chars().count()).max().unwrap_or(0);
             for tag in &tags.tags {
                 let notes = if self.flat { tag.notes } else { tag.with_below };
-                out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))])?;
+                out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))]);
             }
             remark_none(any, "no note has a tag");
-            Ok(())
         })
     }
 }
@@ -138,10 +133,9 @@ impl CollectionsCommand {
                 let (notes, passages) = (column(collection.files, "note"), column(collection.chunks, "passage"));
                 let numbers = format!("{notes:>12} {passages:>16} {:>9}", bytes(collection.bytes));
                 let day = local_day(&collection.updated_at);
-                out.row(&[(TITLE, &format!("{name:width$}")), (PLAIN, &numbers), (DIM, &day)])?;
+                out.row(&[(TITLE, &format!("{name:width$}")), (PLAIN, &numbers), (DIM, &day)]);
             }
             remark_none(!collections.is_empty(), "there are no notes yet");
-            Ok(())
         })
     }
 }
@@ -184,18 +178,14 @@ impl GetCommand {
             "citation": passage_citation(name, page, first as u32, until as u32),
         });
         answer(&value, true, |out| {
-            out.write_all(text.as_bytes())?;
-            if !text.ends_with('\n') {
-                writeln!(out)?;
-            }
-            Ok(())
+            write!(out, "{text}{}", if text.ends_with('\n') { "" } else { "\n" });
         })
     }
 
     fn passage(&self, hash: &str, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let chunk = endpoints::routes::CHUNK.answering::<ChunkView>();
         let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to print")?;
-        answer(&chunk, true, |out| Ok(writeln!(out, "{}", chunk.content)?))
+        answer(&chunk, true, |out| writeln!(out, "{}", chunk.content))
     }
 }
 
@@ -228,13 +218,12 @@ impl LinksCommand {
             section("links to", &links.outgoing, out, |link| {
                 let shown = link.path.clone().unwrap_or_default();
                 (format!("{shown}{}", part(link)), line(path, link.line), &link.text)
-            })?;
-            section("linked from", &links.incoming, out, |link| (link.citation.clone(), String::new(), &link.text))?;
+            });
+            section("linked from", &links.incoming, out, |link| (link.citation.clone(), String::new(), &link.text));
             section("leads nowhere", &links.unresolved, out, |link| {
                 (format!("{}{}", link.target, part(link)), line(path, link.line), &link.text)
-            })?;
+            });
             remark_end(any, links.cut, &format!("{path} has no links, and no note links to it"));
-            Ok(())
         })
     }
 
@@ -243,15 +232,14 @@ impl LinksCommand {
         let found = backend.ask(&endpoints::links::UNRESOLVED_LINKS, &UnresolvedParams { limit: self.limit })?;
         answer(&found, !found.links.is_empty(), |out| {
             for link in &found.links {
-                out.row(&[(TITLE, &link.citation), (PLAIN, &link.target)])?;
-                out.row(&[(DIM, &format!("    {}", link.text))])?;
+                out.row(&[(TITLE, &link.citation), (PLAIN, &link.target)]);
+                out.row(&[(DIM, &format!("    {}", link.text))]);
             }
             match found.total - found.links.len().min(found.total) {
                 _ if found.links.is_empty() => remark!("vault: every link leads to a note"),
                 0 => {}
                 more => remark!("vault: {more} more; --limit shows them"),
             }
-            Ok(())
         })
     }
 }
@@ -267,23 +255,15 @@ fn part(link: &LinkView) -> String {
 }
 
 /// Prints links under a name: of each what it leads to or where it stands, where that is, and its line.
-fn section<'a, T>(
-    name: &str,
-    links: &'a [T],
-    out: &mut Out,
-    shown: impl Fn(&'a T) -> (String, String, &'a String),
-) -> io::Result<()> {
-    if links.is_empty() {
-        return Ok(());
+fn section<'a, T>(name: &str, links: &'a [T], out: &mut Out, shown: impl Fn(&'a T) -> (String, String, &'a String)) {
+    if !links.is_empty() {
+        writeln!(out, "{name}");
     }
-    writeln!(out, "{name}")?;
     for link in links {
         let (what, place, text) = shown(link);
-        write!(out, "  ")?;
-        out.row(&[(TITLE, &what), (DIM, &place)])?;
-        writeln!(out, "    {text}")?;
+        out.row(&[(TITLE, &format!("  {what}")), (DIM, &place)]);
+        writeln!(out, "    {text}");
     }
-    Ok(())
 }
 
 /// Show the notes most similar to a note.
@@ -313,7 +293,7 @@ impl RelatedCommand {
             }
             for (at, note) in found.results.iter().enumerate() {
                 if at > 0 {
-                    writeln!(out)?;
+                    writeln!(out);
                 }
                 let linked = match note.linked {
                     Some(Linked::Out) => "  linked: out",
@@ -322,13 +302,12 @@ impl RelatedCommand {
                     None => "",
                 };
                 let place = place_names(&note.title, &note.heading_path);
-                out.row(&[(TITLE, &note.citation), (DIM, &format!("{:.2}{linked}  {place}", note.score))])?;
+                out.row(&[(TITLE, &note.citation), (DIM, &format!("{:.2}{linked}  {place}", note.score))]);
                 for line in note.snippet.lines() {
-                    writeln!(out, "    {line}")?;
+                    writeln!(out, "    {line}");
                 }
             }
             remark_none(!found.results.is_empty(), &format!("no note is similar to {}", found.path));
-            Ok(())
         })
     }
 }
@@ -364,32 +343,30 @@ impl GraphCommand {
         };
         answer(&found, any, |out| {
             for entity in found.entities.iter().filter(|entity| entity.distance == 0) {
-                out.row(&[(TITLE, &entity.title), (PLAIN, &entity.types.join(", ")), (DIM, &entity.path)])?;
+                out.row(&[(TITLE, &entity.title), (PLAIN, &entity.types.join(", ")), (DIM, &entity.path)]);
             }
             for edge in &found.edges {
-                write!(out, "  ")?;
-                out.paint(TITLE, &edge.line())?;
-                out.row(&[(DIM, &format!("{}  {}", said(edge), edge.citation))])?;
+                let (line, sure) = (format!("  {}", edge.line()), said(edge));
+                out.row(&[(TITLE, &line), (DIM, &sure), (DIM, &edge.citation)]);
             }
             match (any, found.cut) {
                 (false, _) => remark!("vault: {}", absent(&params, &found)),
                 (true, true) => remark!("vault: there is more; --limit shows it"),
                 (true, false) => {}
             }
-            Ok(())
         })
     }
 }
 
 /// What else is said of a relation.
 fn said(edge: &EdgeView) -> String {
-    let sure = edge.confidence.map(|share| format!("  confidence {share}"));
     let state = match edge.state {
-        FactState::Expired => "  expired",
-        FactState::Future => "  not yet",
-        FactState::Current | FactState::Retracted | FactState::Unset => "",
+        FactState::Expired => Some("expired".to_owned()),
+        FactState::Future => Some("not yet".to_owned()),
+        FactState::Current | FactState::Retracted | FactState::Unset => None,
     };
-    format!("{state}{}", sure.unwrap_or_default())
+    let sure = edge.confidence.map(|share| format!("confidence {share}"));
+    state.into_iter().chain(sure).collect::<Vec<_>>().join("  ")
 }
 
 fn absent(params: &GraphParams, found: &GraphView) -> String {

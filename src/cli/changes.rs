@@ -1,7 +1,6 @@
 //! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `checkpoints`, `restore`, `forget`, `forgotten` and `conflicts`.
 
-use std::io;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -9,11 +8,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use super::backend::{Backend, home};
-use super::exit::Outcome;
 use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo, say,
-    stderr, stdout,
+    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo,
+    say, stderr, stdout,
 };
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
@@ -51,10 +49,9 @@ impl LogCommand {
                 let (when, what) = (local(&change.at), format!("{:<7}", change.what));
                 let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
                 let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
-                out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)])?;
+                out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
             }
             remark_none(!found.changes.is_empty(), "nothing was changed");
-            Ok(())
         })
     }
 }
@@ -80,10 +77,9 @@ impl CheckpointsCommand {
                 let action = format!("{:<7}", checkpoint.action);
                 let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
                 let (id, path) = (&checkpoint.id, &checkpoint.path);
-                out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)])?;
+                out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
             }
             remark_none(!found.checkpoints.is_empty(), "there is nothing to undo");
-            Ok(())
         })
     }
 }
@@ -109,7 +105,7 @@ impl RestoreCommand {
         // What came before a failure is done.
         if !undo.is_empty() {
             undo.reverse();
-            say!("to undo: vault restore {}", undo.join(" "))?;
+            say!("to undo: vault restore {}", undo.join(" "));
         }
         done.map(|()| Outcome::Done)
     }
@@ -118,12 +114,13 @@ impl RestoreCommand {
     fn restore(&self, id: &str, backend: &mut Backend, undo: &mut Vec<String>) -> anyhow::Result<()> {
         let restored = backend.ask_of(&endpoints::writes::RESTORE, id, &self.how)?;
         if is_in_json() {
-            return Ok(stdout().json(&restored)?);
+            stdout().json(&restored);
+            return Ok(());
         }
         remark_behind(restored.searchable);
         match restored.files {
             Some(files) => {
-                say!("{id} is undone: {} as before it; to get it back, import it again", count(files, "file"))?;
+                say!("{id} is undone: {} as before it; to get it back, import it again", count(files, "file"));
             }
             None => {
                 if restored.forgotten_before {
@@ -132,7 +129,7 @@ impl RestoreCommand {
                         restored.path
                     );
                 }
-                say!("{} is as it was", restored.path)?;
+                say!("{} is as it was", restored.path);
                 undo.push(restored.checkpoint_id);
             }
         }
@@ -185,11 +182,11 @@ impl ForgetCommand {
         (params.dry_run, params.derived) = (true, false);
         let found = backend.ask(&endpoints::writes::FORGET, &params)?;
         if dry_run {
-            return answer(&found, true, |out| Ok(show(&found, out)?));
+            return answer(&found, true, |out| show(&found, out));
         }
         if !self.yes {
             if std::io::stdin().is_terminal() {
-                show(&found, &mut stderr())?;
+                show(&found, &mut stderr());
                 if !agreed(if params.purge { "Remove it permanently?" } else { "Remove it?" })? {
                     remark!("vault: nothing was changed");
                     return Ok(Outcome::Done);
@@ -207,23 +204,22 @@ impl ForgetCommand {
         let forgotten = backend.ask(&endpoints::writes::FORGET, &params)?;
         answer(&forgotten, true, |out| {
             remark_behind(forgotten.searchable);
-            Ok(tell(&forgotten, out)?)
+            tell(&forgotten, out);
         })
     }
 }
 
 /// What would go.
-fn show(found: &Forgotten, out: &mut Out) -> io::Result<()> {
+fn show(found: &Forgotten, out: &mut Out) {
     let what = if found.whole { "all of" } else { "this in" };
-    writeln!(out, "{what} {}:\n", found.path)?;
+    writeln!(out, "{what} {}:\n", found.path);
     for line in found.content.lines() {
-        writeln!(out, "    {line}")?;
+        writeln!(out, "    {line}");
     }
-    if found.derived.is_empty() {
-        return Ok(());
+    if !found.derived.is_empty() {
+        writeln!(out, "\nMade from it:");
     }
-    writeln!(out, "\nMade from it:")?;
-    found.derived.iter().try_for_each(|derived| writeln!(out, "- {}", called(derived)))
+    found.derived.iter().for_each(|derived| writeln!(out, "- {}", called(derived)));
 }
 
 /// What was made of it, by its name.
@@ -237,13 +233,13 @@ fn called(derived: &DerivedNote) -> String {
 
 /// Asks, and says whether the person agrees; nobody there to ask does not.
 pub(super) fn agreed(question: &str) -> io::Result<bool> {
-    write!(stderr(), "\n{question} [y/N] ")?;
+    write!(stderr(), "\n{question} [y/N] ");
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
+fn tell(forgotten: &Forgotten, out: &mut Out) {
     let path = &forgotten.path;
     // The note went before what was made of it.
     let undo = forgotten.derived.iter().filter(|derived| derived.kept_because.is_none()).rev();
@@ -258,10 +254,10 @@ fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
             }
             (None, Some(_)) => {
                 let what = if derived.fact.is_some() { "is removed" } else { "is moved to .trash/" };
-                writeln!(out, "{path}, made from it, {what}")?
+                writeln!(out, "{path}, made from it, {what}")
             }
-            (None, None) if derived.summary => writeln!(out, "{path}, made from it, is removed too")?,
-            (None, None) => writeln!(out, "{path}, made from it, is removed permanently")?,
+            (None, None) if derived.summary => writeln!(out, "{path}, made from it, is removed too"),
+            (None, None) => writeln!(out, "{path}, made from it, is removed permanently"),
         }
     }
     match (&forgotten.checkpoint_id, &forgotten.purged) {
@@ -277,30 +273,20 @@ fn tell(forgotten: &Forgotten, out: &mut Out) -> io::Result<()> {
                 count(purged.checkpoints, "checkpoint"),
                 count(purged.trashed, "copy"),
                 count(purged.embeddings, "embedding"),
-            )?;
+            );
             if purged.traces > 0 {
-                writeln!(out, "{} of agents' traces contained it, and no longer do", count(purged.traces, "event"))?;
+                writeln!(out, "{} of agents' traces contained it, and no longer do", count(purged.traces, "event"));
             }
             if let Some(id) = purged.tombstone {
-                writeln!(out, "it stays forgotten: `vault forgotten lift {id}` lets it come back")?;
+                writeln!(out, "it stays forgotten: `vault forgotten lift {id}` lets it come back");
             }
-            purged.remains.iter().try_for_each(|remains| writeln!(out, "- {remains}"))
+            purged.remains.iter().for_each(|remains| writeln!(out, "- {remains}"));
         }
     }
 }
 
-/// See what is permanently forgotten, or let it come back.
-///
-/// `vault forget --purge` keeps hashes of the removed words, made with a key of this vault, and never the text. vault compares what
-/// programs and agents bring later with these hashes, and leaves out what matches.
-#[derive(Debug, Args)]
-pub(super) struct ForgottenCommand {
-    #[command(subcommand)]
-    action: ForgottenAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum ForgottenAction {
+pub(super) enum ForgottenCommand {
     /// List what was forgotten: when, and in which note, or in which folder if the note is gone; what was left out because of it; and
     /// what is in notes again, where it stays.
     List,
@@ -314,50 +300,42 @@ enum ForgottenAction {
 impl ForgottenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::without_model(vault)?;
-        match self.action {
-            ForgottenAction::List => {
+        match self {
+            Self::List => {
                 backend.catch_up(false)?;
                 let found = backend.ask(&endpoints::forgotten::FORGOTTEN, &())?;
-                answer(&found, !found.forgotten.is_empty(), |out| Ok(show_forgotten(&found, out)?))
+                answer(&found, !found.forgotten.is_empty(), |out| show_forgotten(&found, out))
             }
-            ForgottenAction::Lift { id } => {
+            Self::Lift { id } => {
                 let lifted = backend.ask_of(&endpoints::forgotten::LIFT, &id.to_string(), &())?;
-                answer(&lifted, true, |out| Ok(writeln!(out, "{id} may come back")?))
+                answer(&lifted, true, |out| writeln!(out, "{id} may come back"))
             }
         }
     }
 }
 
-fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
+fn show_forgotten(found: &ForgottenView, out: &mut Out) {
     remark_none(!found.forgotten.is_empty(), "nothing is permanently forgotten");
     for tombstone in &found.forgotten {
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];
         let parts: Vec<String> =
             parts.iter().filter(|(number, _)| *number > 0).map(|(number, of)| count(*number, of)).collect();
         let (id, at) = (tombstone.id.to_string(), local(&tombstone.at));
-        out.row(&[(TITLE, &id), (PLAIN, &at), (PLAIN, &tombstone.place), (DIM, &parts.join(", "))])?;
+        out.row(&[(TITLE, &id), (PLAIN, &at), (PLAIN, &tombstone.place), (DIM, &parts.join(", "))]);
     }
     if !found.left_out.is_empty() {
-        writeln!(out, "\nLeft out since:")?;
+        writeln!(out, "\nLeft out since:");
     }
     for left in &found.left_out {
         let how = if left.whole { "all of it" } else { "a part" };
-        writeln!(
-            out,
-            "{}  {}, for {}: {how}, as {} is forgotten",
-            local(&left.at),
-            left.by,
-            left.into,
-            left.tombstone
-        )?;
+        writeln!(out, "{}  {}, for {}: {how}, as {} is forgotten", local(&left.at), left.by, left.into, left.tombstone);
     }
     if !found.back.is_empty() {
-        writeln!(out, "\nIn notes again, where it stays:")?;
+        writeln!(out, "\nIn notes again, where it stays:");
     }
     for back in &found.back {
-        writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone)?;
+        writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone);
     }
-    Ok(())
 }
 
 /// Save a text as a note: from the arguments, or from standard input.
@@ -393,9 +371,8 @@ impl SaveCommand {
                 remark!("vault: secrets were removed from the text; `[capture] redact = false` keeps them");
             }
             remark_behind(saved.searchable);
-            writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
+            writeln!(out, "{}{}", saved.path, if saved.existing { " (was there before)" } else { "" });
             remark_undo(saved.checkpoint_id.as_deref());
-            Ok(())
         })
     }
 }
@@ -440,9 +417,8 @@ impl AnnotateCommand {
         let annotated = Backend::caught_up(vault)?.ask(&endpoints::writes::ANNOTATE, &params)?;
         answer(&annotated, true, |out| {
             remark_behind(annotated.searchable);
-            writeln!(out, "{}", annotated.path)?;
+            writeln!(out, "{}", annotated.path);
             remark_undo(annotated.checkpoint_id.as_deref());
-            Ok(())
         })
     }
 }
@@ -504,33 +480,52 @@ impl SideArgs {
 impl ConflictsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.action {
-            None => list_conflicts(&mut Backend::reading(vault)?),
+            None => {
+                let found = Backend::reading(vault)?.ask(&endpoints::conflicts::CONFLICTS, &())?;
+                answer(&found, !found.conflicts.is_empty(), |out| {
+                    for copy in &found.conflicts {
+                        out.row(&[(TITLE, &copy.path), (DIM, &about(copy))]);
+                    }
+                    match found.conflicts.is_empty() {
+                        true => remark!("vault: no file was changed in two places"),
+                        false => remark!(
+                            "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, \
+                             `--theirs` or `--both` settles it"
+                        ),
+                    }
+                })
+            }
             Some(ConflictsAction::Show { path }) => {
                 let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
-                show_conflict(&mut Backend::caught_up(vault)?, &params)
+                let found = Backend::caught_up(vault)?.ask(&endpoints::conflicts::DIFFERENCE, &params)?;
+                let (of, copy) = (&found.conflict.of, &found.conflict.path);
+                answer(&found, true, |out| {
+                    if found.theirs.is_some() {
+                        let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
+                        write!(out, "{}{}", described(of, ours), described(copy, theirs));
+                        if found.conflict.same {
+                            remark!("vault: both sides are the same, to the byte");
+                        }
+                    } else if found.diff.is_empty() {
+                        let moves = format!("`vault conflicts keep {copy} --ours` moves the copy to .trash/");
+                        remark!("vault: both sides have the same text; {moves}");
+                    } else {
+                        write!(out, "{}", found.diff);
+                    }
+                })
             }
             Some(ConflictsAction::Keep { path, side }) => {
                 let params = KeepParams { path: file_named(&path, &home(vault)?)?, keep: side.side() };
-                keep_side(&mut Backend::caught_up(vault)?, &params)
+                let settled = Backend::caught_up(vault)?.ask(&endpoints::conflicts::KEEP, &params)?;
+                remark_behind(settled.searchable);
+                answer(&settled, true, |out| {
+                    let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it"));
+                    writeln!(out, "{} is kept{}", settled.path, beside.unwrap_or_default());
+                    writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "));
+                })
             }
         }
     }
-}
-
-fn list_conflicts(backend: &mut Backend) -> anyhow::Result<Outcome> {
-    let found = backend.ask(&endpoints::conflicts::CONFLICTS, &())?;
-    answer(&found, !found.conflicts.is_empty(), |out| {
-        for copy in &found.conflicts {
-            out.row(&[(TITLE, &copy.path), (DIM, &about(copy))])?;
-        }
-        match found.conflicts.is_empty() {
-            true => remark!("vault: no file was changed in two places"),
-            false => remark!(
-                "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
-            ),
-        }
-        Ok(())
-    })
 }
 
 /// What is said of a conflict behind its path.
@@ -551,37 +546,4 @@ fn described(path: &str, side: Option<&ConflictSide>) -> String {
         Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
         None => format!("{path}  does not exist\n"),
     }
-}
-
-fn show_conflict(backend: &mut Backend, params: &ConflictParams) -> anyhow::Result<Outcome> {
-    let found = backend.ask(&endpoints::conflicts::DIFFERENCE, params)?;
-    answer(&found, true, |out| {
-        if found.theirs.is_some() {
-            let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
-            out.write_all(described(&found.conflict.of, ours).as_bytes())?;
-            out.write_all(described(&found.conflict.path, theirs).as_bytes())?;
-            if found.conflict.same {
-                remark!("vault: both sides are the same, to the byte");
-            }
-        } else if found.diff.is_empty() {
-            remark!(
-                "vault: both sides have the same text; `vault conflicts keep {} --ours` moves the copy to .trash/",
-                found.conflict.path
-            );
-        } else {
-            out.write_all(found.diff.as_bytes())?;
-        }
-        Ok(())
-    })
-}
-
-fn keep_side(backend: &mut Backend, params: &KeepParams) -> anyhow::Result<Outcome> {
-    let settled = backend.ask(&endpoints::conflicts::KEEP, params)?;
-    let done = answer(&settled, true, |out| {
-        let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it")).unwrap_or_default();
-        writeln!(out, "{} is kept{beside}", settled.path)?;
-        Ok(writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "))?)
-    });
-    remark_behind(settled.searchable);
-    done
 }

@@ -8,8 +8,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::command;
-use super::exit::Outcome;
-use super::terminal::{say, stdout};
+use super::terminal::{Outcome, say, stdout};
 use crate::base::fs::create_dir;
 use crate::base::path::AttachmentKind;
 use crate::vault::attachments::{ReaderJob, run};
@@ -44,7 +43,7 @@ impl ManCommand {
     pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
         create_dir(&self.folder)?;
         clap_mangen::generate_to(command(), &self.folder)?;
-        say!("{}", self.folder.display())?;
+        say!("{}", self.folder.display());
         Ok(Outcome::Done)
     }
 }

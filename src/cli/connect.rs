@@ -2,24 +2,22 @@
 
 mod settings;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use directories::BaseDirs;
 use serde_json::{Value, json};
 
 use self::settings::{SettingsFile, SettingsFormat};
 use super::backend::{Backend, home};
 use super::changes::agreed;
-use super::exit::Outcome;
 use super::service;
-use super::terminal::{DIM, PLAIN, TITLE, answer, is_in_json, remark, say, stdout};
+use super::terminal::{DIM, Outcome, PLAIN, TITLE, answer, is_in_json, remark, say, stdout};
 use crate::access::policy::agent_file;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{AgentParams, AgentRules};
@@ -39,8 +37,8 @@ const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";
 )]
 pub(super) struct ConnectCommand {
     /// The program.
-    #[arg(value_enum)]
-    program: Option<ProgramName>,
+    #[arg(value_parser = names())]
+    program: Option<String>,
     /// The agent it connects as; created if missing. Default: an agent named after the program.
     #[arg(long, value_name = "NAME", requires = "program")]
     agent: Option<String>,
@@ -63,8 +61,8 @@ pub(super) struct ConnectCommand {
 
 impl ConnectCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let Some(name) = self.program else { return self.all() };
-        let program = Program::of(name);
+        let named = |program: &&Program| self.program.as_ref().is_some_and(|name| name == program.name);
+        let Some(program) = PROGRAMS.iter().find(named) else { return self.all() };
         if self.check {
             return self.checked(&[program]);
         }
@@ -91,21 +89,20 @@ impl ConnectCommand {
         if self.check {
             let connected: Vec<&Program> =
                 found.iter().filter(|(.., ours)| *ours).map(|(program, ..)| *program).collect();
-            let taos = std::env::var_os(USER_MEMORY_URL).map(|_| Program::of(ProgramName::Taos));
-            let connected: Vec<&Program> = connected.into_iter().chain(taos).collect();
+            let is_taos = |program: &&Program| program.path.is_empty() && std::env::var_os(USER_MEMORY_URL).is_some();
+            let connected: Vec<&Program> = connected.into_iter().chain(PROGRAMS.iter().filter(is_taos)).collect();
             if connected.is_empty() {
                 bail!("no program is set up; `vault connect PROGRAM` sets one up");
             }
             return self.checked(&connected);
         }
-        let as_json = |(program, file, ours): &(&Program, SettingsFile, bool)| json!({ "program": program.name(), "file": file.path, "connected": ours });
+        let as_json = |(program, file, ours): &(&Program, SettingsFile, bool)| json!({ "program": program.name, "file": file.path, "connected": ours });
         let programs: Vec<Value> = found.iter().map(as_json).collect();
         answer(&json!({ "programs": programs }), true, |out| {
             for (program, file, ours) in &found {
                 let state = if *ours { "set up" } else { "not set up" };
-                out.row(&[(TITLE, &program.name()), (PLAIN, state), (DIM, &file.path.display().to_string())])?;
+                out.row(&[(TITLE, program.name), (PLAIN, state), (DIM, &file.path.display().to_string())]);
             }
-            Ok(())
         })
     }
 
@@ -118,12 +115,12 @@ impl ConnectCommand {
         vault: Option<&Path>,
     ) -> anyhow::Result<Outcome> {
         let own = program.entry(&service::program()?, home.root(), agent);
-        let snippet = file.snippet(&own)?;
+        let snippet = file.with_entry("", Some(&own))?;
         if self.print {
-            let entry = json!({ "program": program.name(), "file": file.path, "entry": own });
+            let entry = json!({ "program": program.name, "file": file.path, "entry": own });
             return answer(&entry, true, |out| {
                 remark!("vault: add to {}:", file.path.display());
-                Ok(writeln!(out, "{}", snippet.trim_end())?)
+                writeln!(out, "{}", snippet.trim_end());
             });
         }
         let by_hand = || format!("nothing was written. Add this to {} yourself:\n\n{snippet}", file.path.display());
@@ -140,7 +137,7 @@ impl ConnectCommand {
         }
         let is_agent = agent_file(agent).is_some_and(|page| page.on_disk(home.root()).is_file());
         if there.as_ref() == Some(&entry) && is_agent {
-            remark!("vault: {} is set up already; `vault connect {} --check` tests it", program.title, program.name());
+            remark!("vault: {} is set up already; `vault connect {} --check` tests it", program.title, program.name);
             return self.told(program, file, agent, false);
         }
         let changes = there.as_ref().map(|there| changes(there, &entry)).unwrap_or_default();
@@ -180,16 +177,16 @@ impl ConnectCommand {
     }
 
     fn told(&self, program: &Program, file: &SettingsFile, agent: &str, made: bool) -> anyhow::Result<Outcome> {
-        let (name, copy) = (program.name(), file.copy());
+        let (name, copy) = (program.name, file.copy());
         let copy = copy.exists().then_some(copy);
         let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
         answer(&told, true, |out| {
-            writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display())?;
+            writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display());
             if made && !self.allow {
-                writeln!(out, "it reads none of your notes yet: vault agent allow {agent}")?;
+                writeln!(out, "it reads none of your notes yet: vault agent allow {agent}");
             }
             let prove = format!("to test it: vault connect {name} --check\nto undo: vault connect {name} --undo");
-            Ok(writeln!(out, "{}\n{prove}", program.then)?)
+            writeln!(out, "{}\n{prove}", program.then);
         })
     }
 
@@ -197,7 +194,7 @@ impl ConnectCommand {
     fn by_environment(&self, program: &Program, home: &Home, agent: &str) -> anyhow::Result<Outcome> {
         let address = home.daemon().filter(|daemon| !daemon.is_stopgap()).map(|daemon| daemon.address);
         let address = address.unwrap_or_else(|| "127.0.0.1:7833".into());
-        say!("export {USER_MEMORY_URL}=\"http://TOKEN@{address}\"")?;
+        say!("export {USER_MEMORY_URL}=\"http://TOKEN@{address}\"");
         remark!(
             "vault: {} reads this from its environment; replace TOKEN with a token: `vault agent add {agent} --allow` \
              prints one, `vault agent rotate {agent}` another",
@@ -225,24 +222,23 @@ impl ConnectCommand {
             let without = file.without_entry(&now)?;
             file.write(&now, &without)?;
         }
-        let taken_out = json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was });
+        let taken_out = json!({ "program": program.name, "file": file.path, "as_it_was": as_it_was });
         answer(&taken_out, true, |out| {
             let path = file.path.display();
             if as_it_was {
-                return Ok(writeln!(out, "{path} is as before")?);
+                return writeln!(out, "{path} is as before");
             }
-            writeln!(out, "`vault` is removed from {path}; other changes there stay")?;
+            writeln!(out, "`vault` is removed from {path}; other changes there stay");
             if file.copy().exists() {
-                writeln!(out, "the file as before: {}", file.copy().display())?;
+                writeln!(out, "the file as before: {}", file.copy().display());
             }
-            Ok(())
         })
     }
 
     fn checked(&self, programs: &[&Program]) -> anyhow::Result<Outcome> {
         let mut answers = Vec::new();
         for program in programs {
-            let name = program.name();
+            let name = program.name;
             let (answer, with) = match program.settings()? {
                 None => {
                     let Ok(url) = std::env::var(USER_MEMORY_URL) else {
@@ -260,7 +256,7 @@ impl ConnectCommand {
                     let Some(entry) = file.entry(&file.read()?)?.filter(is_ours) else {
                         bail!("{path} has no entry of `vault connect`; `vault connect {name}` writes it");
                     };
-                    let CheckAnswer { tools, notes } =
+                    let (tools, notes) =
                         check_entry(&entry).with_context(|| format!("the command in {path} does not answer"))?;
                     let answer = json!({ "program": name, "file": file.path, "tools": tools, "notes": notes });
                     (answer, format!("with {tools} tools, "))
@@ -268,7 +264,7 @@ impl ConnectCommand {
             };
             if !is_in_json() {
                 let notes = &answer["notes"];
-                say!("{name}: answers, {with}and sees {notes} notes")?;
+                say!("{name}: answers, {with}and sees {notes} notes");
                 if *notes == 0 {
                     remark!("vault: it sees no note of yours; `vault agent list` shows what each agent may read");
                 }
@@ -276,7 +272,7 @@ impl ConnectCommand {
             answers.push(answer);
         }
         if is_in_json() {
-            stdout().json(&json!({ "programs": answers }))?;
+            stdout().json(&json!({ "programs": answers }));
         }
         Ok(Outcome::Done)
     }
@@ -316,187 +312,96 @@ fn is_ours(entry: &Value) -> bool {
     called == Some("vault") && entry["args"][0] == "mcp"
 }
 
-/// Maximum time for an answer: the first one may wait for an index that is being made.
+/// Maximum time for an answer over HTTP.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Maximum length of an answer over HTTP.
-const MAX_ANSWER_BYTES: u64 = 1 << 20;
-
-/// What was answered.
-pub(super) struct CheckAnswer {
-    /// How many tools there are.
-    pub(super) tools: usize,
-    /// How many notes they see.
-    pub(super) notes: u64,
-}
-
-/// Asks what an entry starts for its tools, and one of them for what it sees.
+/// Asks what an entry starts for its tools, and one of them for what it sees; gives how many tools and notes there are.
 ///
 /// # Errors
-/// When it cannot be started, ends, answers with an error, or not in time.
-pub(super) fn check_entry(entry: &Value) -> anyhow::Result<CheckAnswer> {
+/// When it cannot be started, does not answer, or answers with an error.
+fn check_entry(entry: &Value) -> anyhow::Result<(usize, u64)> {
     let command = entry["command"].as_str().context("the entry has no `command`")?;
-    let texts = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
-    };
+    let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let env = entry["env"].as_object().into_iter().flatten();
     let mut process = Command::new(command);
-    process.args(texts(&entry["args"])).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, value) in entry["env"].as_object().into_iter().flatten() {
-        process.env(name, value.as_str().unwrap_or_default());
-    }
+    process.args(args).envs(env.map(|(name, value)| (name, value.as_str().unwrap_or_default())));
+    process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = process.spawn().with_context(|| format!("cannot start {command}"))?;
-    let asked = ask_tools(&mut child);
-    let mut said = String::new();
-    match &asked {
-        // Nothing more can be asked: it ends.
-        Ok(_) => drop(child.wait()),
-        Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            if let Some(stderr) = child.stderr.take() {
-                let _ = stderr.take(10_000).read_to_string(&mut said);
-            }
-        }
+    let mut stdin = child.stdin.take().context("it has no standard input")?;
+    let client = json!({ "name": "vault-connect", "version": env!("CARGO_PKG_VERSION") });
+    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let asked = [
+        ("initialize", begin),
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": "status", "arguments": {} })),
+    ];
+    for (id, (method, params)) in asked.iter().enumerate() {
+        // Where it has ended, what it said is the reason.
+        let _ = writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
     }
-    asked.map_err(|error| match said.trim() {
-        "" => error,
-        said => error.context(format!("it said: {said}")),
-    })
+    // At the end of its input it answers what it was asked, in its own time, and ends.
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    let answers: Vec<Value> = output.stdout.split(|byte| *byte == b'\n').flat_map(serde_json::from_slice).collect();
+    let result = |id: usize| {
+        let (method, said) = (asked[id].0, String::from_utf8_lossy(&output.stderr));
+        let Some(answer) = answers.iter().find(|answer| answer["id"] == id) else {
+            bail!("no answer to `{method}`; it said: {}", said.trim());
+        };
+        if let Some(error) = answer["error"]["message"].as_str() {
+            bail!("the answer to `{method}` is an error: {error}");
+        }
+        Ok(&answer["result"])
+    };
+    let tools = result(1)?["tools"].as_array().context("it lists no tools")?.len();
+    let seen = result(2)?;
+    let text = &seen["content"][0]["text"];
+    if seen["isError"] == true {
+        bail!("its tool `status` answers: {text}");
+    }
+    let first_word = || text.as_str()?.split_whitespace().next()?.replace(',', "").parse().ok();
+    let notes = seen["structuredContent"]["notes"].as_u64().or_else(first_word);
+    Ok((tools, notes.context("its tool `status` does not say how many notes it sees")?))
 }
 
 /// Asks at an address with a token in it (`http://TOKEN@HOST:PORT`), as clients of `qmd serve` do, how many notes it sees.
 ///
 /// # Errors
 /// When it is no such address, nobody answers there in time, or the token does not count.
-pub(super) fn check_address(url: &str) -> anyhow::Result<u64> {
+fn check_address(url: &str) -> anyhow::Result<u64> {
     let rest = url.strip_prefix("http://").context("it does not begin with `http://`")?;
     let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let (token, host) = rest.rsplit_once('@').context("there is no token before the `@`")?;
-    let token = token.split(':').next().unwrap_or(token);
-    let with_port = if host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) {
-        host.to_owned()
-    } else {
-        format!("{host}:80")
-    };
-    if token.is_empty() || token.chars().any(char::is_control) || host.chars().any(char::is_control) {
-        bail!("there is no token before the `@`");
+    let (token, host) = rest
+        .rsplit_once('@')
+        .map(|(token, host)| (token.split(':').next().unwrap_or(token), host))
+        .filter(|(token, _)| !token.is_empty())
+        .context("there is no token before the `@`")?;
+    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None);
+    let agent: ureq::Agent = config.http_status_as_error(false).max_redirects(0).build().into();
+    let asked = agent.get(format!("http://{host}/status")).header("authorization", format!("Bearer {token}")).call();
+    let mut answer = asked.with_context(|| format!("nobody listens at {host}"))?;
+    let body: Value = serde_json::from_str(&answer.body_mut().read_to_string()?).context("the answer is not JSON")?;
+    match answer.status().as_u16() {
+        200 => body["files"].as_u64().context("the answer does not say how many notes it sees"),
+        401 => bail!("the token is not valid; `vault agent rotate NAME` prints another"),
+        status => bail!("{status} {}", body["error"]["message"].as_str().unwrap_or_default()),
     }
-    let address = with_port.to_socket_addrs().with_context(|| format!("cannot find {with_port}"))?.next();
-    let address = address.with_context(|| format!("cannot find {with_port}"))?;
-    let mut stream =
-        TcpStream::connect_timeout(&address, PATIENCE).with_context(|| format!("nobody listens at {host}"))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    // The older version ends the connection behind the answer.
-    write!(stream, "GET /status HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is not HTTP")?;
-    let body: Value = serde_json::from_str(body).context("the answer is not JSON")?;
-    match head.split(' ').nth(1) {
-        Some("200") => body["files"].as_u64().context("the answer does not say how many notes it sees"),
-        Some("401") => bail!("the token is not valid; `vault agent rotate NAME` prints another"),
-        status => bail!("{} {}", status.unwrap_or_default(), body["error"]["message"].as_str().unwrap_or_default()),
-    }
-}
-
-fn ask_tools(child: &mut Child) -> anyhow::Result<CheckAnswer> {
-    let stdout = child.stdout.take().context("it has no standard output")?;
-    let mut stdin = child.stdin.take().context("it has no standard input")?;
-    let (sender, lines) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    let client = json!({ "name": "vault-connect", "version": env!("CARGO_PKG_VERSION") });
-    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-    request(&mut stdin, &lines, 1, "initialize", &begin)?;
-    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-    let tools = request(&mut stdin, &lines, 2, "tools/list", &json!({}))?;
-    let tools = tools["tools"].as_array().context("it lists no tools")?.len();
-    let seen = request(&mut stdin, &lines, 3, "tools/call", &json!({ "name": "status", "arguments": {} }))?;
-    if seen["isError"] == true {
-        bail!("its tool `status` answers: {}", seen["content"][0]["text"]);
-    }
-    let notes = seen["structuredContent"]["notes"].as_u64().or_else(|| {
-        let text = seen["content"][0]["text"].as_str()?;
-        text.split_whitespace().next()?.replace(',', "").parse().ok()
-    });
-    Ok(CheckAnswer { tools, notes: notes.context("its tool `status` does not say how many notes it sees")? })
-}
-
-/// Asks, and gives the result.
-fn request(
-    stdin: &mut impl Write,
-    lines: &Receiver<String>,
-    id: u64,
-    method: &str,
-    params: &Value,
-) -> anyhow::Result<Value> {
-    let asked = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    // Where it has ended, what it said is the reason.
-    let _ = writeln!(stdin, "{asked}").and_then(|()| stdin.flush());
-    loop {
-        let line = lines.recv_timeout(PATIENCE).map_err(|_| anyhow::anyhow!("no answer to `{method}`"))?;
-        let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
-            bail!("the answer to `{method}` is not JSON")
-        };
-        if answer["id"] != id {
-            continue;
-        }
-        if let Some(error) = answer["error"]["message"].as_str() {
-            bail!("the answer to `{method}` is an error: {error}");
-        }
-        return Ok(answer["result"].take());
-    }
-}
-
-/// A program, as it is named on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ProgramName {
-    /// Claude Code
-    ClaudeCode,
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Codex
-    Codex,
-    /// Cursor
-    Cursor,
-    /// Moltis
-    Moltis,
-    /// OpenClaw
-    Openclaw,
-    /// taOS, which reads an address from its environment
-    Taos,
-    /// VS Code
-    Vscode,
-}
-
-/// Where a program has its settings.
-#[derive(Debug, Clone, Copy)]
-enum SettingsLocation {
-    /// Below the home folder, or in the folder that an environment variable names; which, and the path in it.
-    Home(&'static [&'static str], Option<(&'static str, &'static str)>),
-    /// Below the user's folder of configurations, as the system names it.
-    Config(&'static str),
-    /// In its environment.
-    Environment,
 }
 
 /// A program.
 #[derive(Debug)]
 struct Program {
-    named: ProgramName,
-    /// What it is called.
+    /// What it is called on the command line, and otherwise.
+    name: &'static str,
     title: &'static str,
     /// The agent that it asks as, when nobody says.
     agent: &'static str,
-    place: SettingsLocation,
-    /// A variable that names the file itself.
+    /// Its settings: `~/…` below the home folder, else below the user's folder of configurations, as the system names it. Of one that takes
+    /// them from its environment, nothing.
+    path: &'static str,
+    /// A variable that names the folder of the file, and one that names the file itself.
+    folder_in: Option<&'static str>,
     file_in: Option<&'static str>,
-    format: SettingsFormat,
     /// Where in the file MCP servers stand, each under its name.
     servers: &'static [&'static str],
     /// Whether an entry says that it is one of standard input and output.
@@ -507,12 +412,12 @@ struct Program {
 
 /// What most of them have in common: servers under `mcpServers` in a file of JSON.
 const USUAL: Program = Program {
-    named: ProgramName::ClaudeCode,
+    name: "",
     title: "",
     agent: "",
-    place: SettingsLocation::Environment,
+    path: "",
+    folder_in: None,
     file_in: None,
-    format: SettingsFormat::Json,
     servers: &["mcpServers"],
     says_stdio: false,
     then: "",
@@ -521,69 +426,68 @@ const USUAL: Program = Program {
 /// All of them, by name.
 const PROGRAMS: &[Program] = &[
     Program {
-        named: ProgramName::ClaudeCode,
+        name: "claude-code",
         title: "Claude Code",
         agent: "claude",
-        place: SettingsLocation::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
+        path: "~/.claude.json",
+        folder_in: Some("CLAUDE_CONFIG_DIR"),
         says_stdio: true,
         then: "its next session uses it",
         ..USUAL
     },
     Program {
-        named: ProgramName::ClaudeDesktop,
+        name: "claude-desktop",
         title: "Claude Desktop",
         agent: "claude",
-        place: SettingsLocation::Config("Claude/claude_desktop_config.json"),
+        path: "Claude/claude_desktop_config.json",
         then: "restart it",
         ..USUAL
     },
     Program {
-        named: ProgramName::Codex,
+        name: "codex",
         title: "Codex",
         agent: "codex",
-        place: SettingsLocation::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
-        format: SettingsFormat::Toml,
+        path: "~/.codex/config.toml",
+        folder_in: Some("CODEX_HOME"),
         servers: &["mcp_servers"],
         then: "its next session uses it",
         ..USUAL
     },
     Program {
-        named: ProgramName::Cursor,
+        name: "cursor",
         title: "Cursor",
         agent: "cursor",
-        place: SettingsLocation::Home(&[".cursor", "mcp.json"], None),
+        path: "~/.cursor/mcp.json",
         then: "switch it on in its settings, under MCP",
         ..USUAL
     },
     Program {
-        named: ProgramName::Moltis,
+        name: "moltis",
         title: "Moltis",
         agent: "moltis",
-        place: SettingsLocation::Home(
-            &[".config", "moltis", "moltis.toml"],
-            Some(("MOLTIS_CONFIG_DIR", "moltis.toml")),
-        ),
-        format: SettingsFormat::Toml,
+        path: "~/.config/moltis/moltis.toml",
+        folder_in: Some("MOLTIS_CONFIG_DIR"),
         servers: &["mcp", "servers"],
         then: "restart its gateway",
         ..USUAL
     },
     Program {
-        named: ProgramName::Openclaw,
+        name: "openclaw",
         title: "OpenClaw",
         agent: "openclaw",
-        place: SettingsLocation::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
+        path: "~/.openclaw/openclaw.json",
+        folder_in: Some("OPENCLAW_STATE_DIR"),
         file_in: Some("OPENCLAW_CONFIG_PATH"),
         servers: &["mcp", "servers"],
         then: "restart its gateway",
         ..USUAL
     },
-    Program { named: ProgramName::Taos, title: "taOS", agent: "taos", ..USUAL },
+    Program { name: "taos", title: "taOS", agent: "taos", ..USUAL },
     Program {
-        named: ProgramName::Vscode,
+        name: "vscode",
         title: "VS Code",
         agent: "vscode",
-        place: SettingsLocation::Config("Code/User/mcp.json"),
+        path: "Code/User/mcp.json",
         servers: &["servers"],
         says_stdio: true,
         then: "start it there with `MCP: List Servers`",
@@ -591,17 +495,16 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
+/// What names a program on the command line.
+fn names() -> PossibleValuesParser {
+    let about = |program: &Program| match program.path {
+        "" => format!("{}, which reads an address from its environment", program.title),
+        _ => program.title.to_owned(),
+    };
+    PossibleValuesParser::new(PROGRAMS.iter().map(|program| PossibleValue::new(program.name).help(about(program))))
+}
+
 impl Program {
-    /// The program of a name.
-    fn of(name: ProgramName) -> &'static Self {
-        PROGRAMS.iter().find(|program| program.named == name).expect("each name has a program")
-    }
-
-    /// Its name on the command line.
-    fn name(&self) -> String {
-        self.named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
     /// Its settings; `None` where they are its environment.
     ///
     /// # Errors
@@ -609,15 +512,15 @@ impl Program {
     fn settings(&self) -> anyhow::Result<Option<SettingsFile>> {
         let dirs = BaseDirs::new().context("you have no home folder, so programs have no settings")?;
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let path = match self.place {
-            SettingsLocation::Environment => return Ok(None),
-            SettingsLocation::Config(path) => dirs.config_dir().join(path),
-            SettingsLocation::Home(path, folder) => folder
-                .and_then(|(variable, path)| Some(named(variable)?.join(path)))
-                .unwrap_or_else(|| path.iter().fold(dirs.home_dir().to_owned(), |folder, part| folder.join(part))),
+        let usual = match self.path.strip_prefix("~/") {
+            _ if self.path.is_empty() => return Ok(None),
+            Some(path) => dirs.home_dir().join(path),
+            None => dirs.config_dir().join(self.path),
         };
-        let path = self.file_in.and_then(named).unwrap_or(path);
-        Ok(Some(SettingsFile::new(path, self.format, self.servers)))
+        let format = if self.path.ends_with(".toml") { SettingsFormat::Toml } else { SettingsFormat::Json };
+        let in_folder = self.folder_in.and_then(named).zip(usual.file_name()).map(|(folder, name)| folder.join(name));
+        let path = self.file_in.and_then(named).or(in_folder).unwrap_or(usual);
+        Ok(Some(SettingsFile::new(path, format, self.servers)))
     }
 
     /// What stands in its settings for this vault.

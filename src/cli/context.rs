@@ -1,6 +1,7 @@
 //! `vault context`, and what Claude Code tells of a session with `--hook`.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use clap::Args;
@@ -8,12 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::backend::Backend;
-use super::exit::Outcome;
 use super::import::{BATCH, BATCH_BYTES};
-use super::terminal::{answer, count, remark, stdout};
+use super::terminal::{Outcome, answer, count, remark, stdout};
 use crate::access::agents::no_agent;
 use crate::access::request::{ErrorKind, RequestError};
-use crate::memory::imports::{SourceKind, said};
+use crate::memory::imports::{ImportItem, ImportSink, SourceKind, read};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ContextMode, ContextParams};
 
@@ -52,10 +52,9 @@ impl ContextCommand {
             if view.text.is_empty() {
                 remark!("vault: no memory fits: {}", receipt.why);
             } else {
-                writeln!(out, "{}", view.text.trim_end())?;
+                writeln!(out, "{}", view.text.trim_end());
                 remark!("vault: {}, by the gate `{}`: {}", count(receipt.tokens, "token"), receipt.gate, receipt.why);
             }
-            Ok(())
         })
     }
 }
@@ -69,10 +68,6 @@ fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
 
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
 const MAX_EVENT_BYTES: u64 = 16 << 20;
-/// Maximum length of a transcript that is read, in bytes.
-const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
-/// Maximum length of a message, in bytes: what is longer is a document, of which the beginning says what it is.
-const MAX_TEXT_BYTES: usize = 50 * 1024;
 
 /// What is told of a session. There is more in it, and there will be.
 #[derive(Debug, Deserialize)]
@@ -111,14 +106,11 @@ fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<(
             let view = backend.context(&params)?;
             if !view.text.is_empty() {
                 let output = json!({ "hookEventName": event.hook_event_name, "additionalContext": view.text });
-                stdout().json(&json!({ "hookSpecificOutput": output }))?;
+                stdout().json(&json!({ "hookSpecificOutput": output }));
             }
         }
         "PreCompact" | "SessionEnd" => {
-            let file = std::fs::File::open(&event.transcript_path)?;
-            let mut transcript = String::new();
-            file.take(MAX_TRANSCRIPT_BYTES).read_to_string(&mut transcript)?;
-            let messages = messages(&transcript, &event.session_id);
+            let messages = messages(Path::new(&event.transcript_path), &event.session_id)?;
             let mut backend = Backend::without_model(vault)?;
             // One that is refused keeps none of the others.
             let sent: Vec<_> = batches(&messages).into_iter().map(|batch| backend.send_events(batch)).collect();
@@ -157,43 +149,24 @@ fn begun(transcript: &str) -> Option<String> {
     times.next()
 }
 
-/// What the person and the model said in a transcript, as events. What tools answered, what the program put in, and what other agents of the
-/// session said is none of it.
-fn messages(transcript: &str, session: &str) -> Vec<Value> {
+/// What the person and the model said in a transcript, as events. What tools answered is none of it.
+fn messages(transcript: &Path, session: &str) -> anyhow::Result<Vec<Value>> {
     let mut messages = Vec::new();
-    for line in transcript.lines() {
-        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
-        let role = line["type"].as_str().filter(|role| matches!(*role, "user" | "assistant"));
-        let is_other = ["isMeta", "isSidechain", "isCompactSummary"].iter().any(|key| line[*key] == true);
-        let (Some(role), false) = (role, is_other) else { continue };
-        let content = &line["message"]["content"];
-        let parts = content
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|part| part["type"] == "text")
-            .filter_map(|part| part["text"].as_str());
-        let text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
-        let text = text.trim();
-        // What was typed as a command, and what came of it, is marked as that.
-        if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
-            continue;
-        }
-        let (said, _) = said(Some(SourceKind::ClaudeCode), role, text);
-        if said.is_empty() {
-            continue;
-        }
-        let text = &said[..said.floor_char_boundary(MAX_TEXT_BYTES)];
-        let session = line["sessionId"].as_str().filter(|_| session.is_empty()).unwrap_or(session);
-        let mut message = json!({ "type": "message", "session": session, "role": role, "text": text });
-        for (key, from) in [("id", "uuid"), ("time", "timestamp")] {
-            if let Some(value) = line[from].as_str() {
-                message[key] = value.into();
+    let mut take = |item| {
+        if let ImportItem::Event(mut event) = item
+            && event["role"] != "tool"
+        {
+            drop(event.as_object_mut().and_then(|event| event.remove("title")));
+            if !session.is_empty() {
+                event["session"] = session.into();
             }
+            messages.push(event);
         }
-        messages.push(message);
-    }
-    messages
+        ControlFlow::Continue(())
+    };
+    let was_read = read(SourceKind::ClaudeCode, transcript, &|_| true, &mut ImportSink::new(&mut take));
+    was_read.map_err(anyhow::Error::msg)?;
+    Ok(messages)
 }
 
 #[cfg(test)]
@@ -202,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_at_a_time_fits_into_a_request() {
-        let long = |number: usize| json!({"id": number.to_string(), "text": "\"".repeat(MAX_TEXT_BYTES)});
+        let long = |number: usize| json!({"id": number.to_string(), "text": "\"".repeat(50 * 1024)});
         let messages: Vec<Value> = (0..60).map(long).chain((0..1_200).map(|number| json!({"id": number}))).collect();
         let batches = batches(&messages);
         assert!(batches.iter().all(|batch| batch.len() <= BATCH && json!(batch).to_string().len() < 1 << 20));
@@ -225,7 +198,10 @@ mod tests {
             json!({"type": "assistant", "uuid": "8", "message": {"content": "<think>hm</think>Sure"}}),
         ];
         let text = lines.map(|line| line.to_string()).join("\n") + "\nnot json\n{\"type\": \"us";
-        let said = messages(&text, "s1");
+        let folder = tempfile::tempdir().unwrap();
+        let transcript = folder.path().join("s.jsonl");
+        std::fs::write(&transcript, text).unwrap();
+        let said = messages(&transcript, "s1").unwrap();
         let texts: Vec<&str> = said.iter().map(|message| message["text"].as_str().unwrap()).collect();
         assert_eq!(texts, ["Hello", "Hi", "Go on", "Sure"]);
         assert_eq!(

@@ -1,6 +1,5 @@
 //! `vault eval`
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,9 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
-use super::exit::Outcome;
 use super::search::joined;
-use super::terminal::{Bar, DIM, Out, TITLE, answer, count, is_in_json, remark, say};
+use super::terminal::{Bar, DIM, EMBEDDING, Out, Outcome, TITLE, answer, count, is_in_json, remark, say};
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
 use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};
@@ -117,7 +115,7 @@ impl EvalCommand {
             questions.into_iter().partition(|question| !question.targets.is_empty());
         say_absent(&with, backend)?;
         let (first, second) = (joined(&self.set), joined(&self.against));
-        let bar = Bar::questions();
+        let bar = Bar::of("asking");
         let total = modes.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
         let mut done = 0;
         let mut runs = Vec::new();
@@ -146,7 +144,7 @@ impl EvalCommand {
         }
         bar.finish();
         let measured = self.as_json(&runs, &with, without.len());
-        answer(&measured, true, |out| Ok(self.print(&runs, &with, without.len(), out)?))
+        answer(&measured, true, |out| self.print(&runs, &with, without.len(), out))
     }
 
     /// The modes that are measured.
@@ -226,64 +224,57 @@ impl EvalCommand {
         }
         if is_in_json() {
             let line = |(query, given): &(&str, Vec<&str>)| json!({ "query": query, "relevant": given }).to_string();
-            asked.iter().map(line).try_for_each(|line| say!("{line}"))?;
+            asked.iter().map(line).for_each(|line| say!("{line}"));
             return Ok(Outcome::Done);
         }
-        say!("# What {agent} searched for\n")?;
-        say!("With the passages it got, best first. Keep those that answer, delete the others, add missing ones.\n")?;
+        say!("# What {agent} searched for\n");
+        say!("With the passages it got, best first. Keep those that answer, delete the others, add missing ones.\n");
         for (query, given) in asked {
-            say!("- {query} → {}", given.join(", "))?;
+            say!("- {query} → {}", given.join(", "));
         }
         Ok(Outcome::Done)
     }
 
-    fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) -> io::Result<()> {
+    fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) {
         let none = if without > 0 { format!(", and {without} without one") } else { String::new() };
-        writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"))?;
+        writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"));
+        let columns = |cell: &dyn Fn(&str, fn(&Judged) -> f64) -> String| -> String {
+            MEASURES.iter().map(|(name, measure)| format!("{:>20}", cell(name, *measure))).collect()
+        };
         if !with.is_empty() {
-            write!(out, "{:28}", "")?;
-            for (measure, _) in MEASURES {
-                out.paint(TITLE, &format!("{measure:>20}"))?;
-            }
-            out.paint(TITLE, &format!("{:>10}\n", "p50"))?;
+            write!(out, "{:28}", "");
+            out.row(&[(TITLE, &format!("{}{:>10}", columns(&|name, _| name.to_owned()), "p50"))]);
         }
         for (at, run) in runs.iter().enumerate().filter(|_| !with.is_empty()) {
-            write!(out, "{:28}", run.title())?;
-            for (_, measure) in MEASURES {
-                write!(out, "{:>20}", percent(&interval(&run.values(measure)), false))?;
-            }
-            writeln!(out, "{:>7.1} ms", run.median_ms())?;
+            let measured = columns(&|_, measure| percent(&interval(&run.values(measure)), false));
+            writeln!(out, "{:28}{measured}{:>7.1} ms", run.title(), run.median_ms());
             if let Some(first) = compared(runs, at) {
-                write!(out, "{:28}", "  differs by")?;
-                for (_, measure) in MEASURES {
-                    let differs = difference(&first.values(measure), &run.values(measure));
-                    out.paint(DIM, &format!("{:>20}", percent(&differs, true)))?;
-                }
-                writeln!(out)?;
+                let differs = |measure| difference(&first.values(measure), &run.values(measure));
+                write!(out, "{:28}", "  differs by");
+                out.row(&[(DIM, &columns(&|_, measure| percent(&differs(measure), true)))]);
             }
         }
         for run in runs.iter().filter(|_| without > 0) {
             let said = "of the questions without an answer got a hit that is more than \"perhaps\"";
-            writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same)?;
+            writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same);
         }
         for (run, first) in runs.iter().filter_map(|run| Some((run, run.unhelped.first()?))) {
             let (title, unhelped, of) = (run.title(), run.unhelped.len(), with.len() + without);
             writeln!(
                 out,
                 "\n{title}: in {unhelped} of {of} answers the chat model did not help; the first time because: {first}"
-            )?;
+            );
         }
         for run in runs.iter().filter(|_| self.misses) {
-            writeln!(out)?;
-            out.paint(TITLE, &format!("{}: not among the first five\n", run.title()))?;
+            writeln!(out);
+            out.row(&[(TITLE, &format!("{}: not among the first five", run.title()))]);
             for (question, _) in
                 with.iter().zip(&run.judged).filter(|(_, judged)| judged.first().is_none_or(|at| at > 5))
             {
                 let targets: Vec<String> = question.targets.iter().map(ToString::to_string).collect();
-                writeln!(out, "- {} → {}", question.query, targets.join(", "))?;
+                writeln!(out, "- {} → {}", question.query, targets.join(", "));
             }
         }
-        Ok(())
     }
 
     fn as_json(&self, runs: &[MeasuredRun], with: &[Question], without: usize) -> Value {
@@ -368,30 +359,22 @@ const IDLE_ROUNDS: usize = 20;
 
 /// Until all that has a meaning has its vector; a bar says how far it is.
 fn wait_for_embeddings(backend: &mut Backend) -> anyhow::Result<()> {
-    let bar = Bar::embeddings();
+    let bar = Bar::of(EMBEDDING);
     let mut idle = 0;
-    loop {
-        let status = backend.status()?;
-        if let Some(failure) = status.failure {
-            bail!("{failure}");
-        }
-        if let Some(trouble) = status.model.trouble {
+    let status = backend.wait_until(Duration::from_millis(100), |status| {
+        if let Some(trouble) = &status.model.trouble {
             bail!("not all passages are embedded: {trouble}");
         }
-        let is_coming = matches!(status.model.state.as_str(), "loading" | "ready");
-        if !is_coming || (status.caught_up && status.model.state == "ready" && status.embedded >= status.embeddable) {
-            break;
-        }
-        let nothing_waits = status.caught_up && status.model.state == "ready" && status.pending_embeddings == 0;
-        idle = if nothing_waits { idle + 1 } else { 0 };
-        if idle == IDLE_ROUNDS {
-            remark!("vault: {} of {} passages are embedded", status.embedded, status.embeddable);
-            break;
-        }
         bar.show(status.embedded, status.embeddable.saturating_sub(status.embedded));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        let is_read = status.caught_up && status.model.state == "ready";
+        idle = if is_read && status.pending_embeddings == 0 { idle + 1 } else { 0 };
+        let is_coming = matches!(status.model.state.as_str(), "loading" | "ready");
+        Ok(!is_coming || is_read && status.embedded >= status.embeddable || idle == IDLE_ROUNDS)
+    })?;
     bar.finish();
+    if idle == IDLE_ROUNDS && status.embedded < status.embeddable {
+        remark!("vault: {} of {} passages are embedded", status.embedded, status.embeddable);
+    }
     Ok(())
 }
 

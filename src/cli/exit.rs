@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::terminal::Outcome;
+
 /// Blocking calls that outlived the drain do not hold the process any longer.
 const OUTLIVES: Duration = Duration::from_millis(200);
 
@@ -50,19 +52,4 @@ pub(super) fn at_once(code: u8) -> ! {
     }
     // SAFETY: POSIX's own function, which takes any number and never returns.
     unsafe { _exit(code.into()) }
-}
-
-/// What a command came to when nothing failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Done,
-    NothingFound,
-    Damaged,
-}
-
-impl Outcome {
-    /// What a command came to that looked for something.
-    pub(super) fn found(any: bool) -> Self {
-        if any { Self::Done } else { Self::NothingFound }
-    }
 }

@@ -1,6 +1,5 @@
 //! `vault fact`
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -8,8 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::backend::Backend;
-use super::exit::Outcome;
-use super::terminal::{DIM, Out, TITLE, answer, remark, remark_end, say_undo, shell_quoted};
+use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, remark, remark_end, say_undo, shell_quoted};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
     FactNameParams, FactNear, FactProblem, FactRetractParams, FactSetParams, FactState, FactView, FactWrittenView,
@@ -17,23 +15,8 @@ use crate::serve::wire::{
 };
 use crate::text::derive::facts::{full_name, read_value, split_name};
 
-/// Look up and set facts: values with one right answer, and when each was true.
-///
-/// Facts are list items `- key: value` below the headings of a `facts.md`; the headings are the namespace. `facts.history.md` beside it
-/// records every change, whoever makes it, so that you can ask what was true on any day, and what you believed then.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  vault fact set project/test_command \"make test\"\n  vault fact get project/test_command\n  \
-    vault fact set project/deploy_branch release --from 2026-03-09\n  vault fact get project/deploy_branch --as-of 2026-03-15\n  \
-    vault fact list project --scope project:mech\n  vault fact history project/deploy_branch"
-)]
-pub(super) struct FactCommand {
-    #[command(subcommand)]
-    action: FactAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum FactAction {
+pub(super) enum FactCommand {
     /// Print the value of a fact.
     ///
     /// Exit code 1: there is no such fact.
@@ -88,7 +71,7 @@ enum FactAction {
 }
 
 #[derive(Debug, Args)]
-struct FactScopes {
+pub(super) struct FactScopes {
     /// Memory scopes, separated by commas; `*` is all. Default: `user`; with --tag, all.
     #[arg(long, conflicts_with = "resolve")]
     scope: Option<String>,
@@ -98,7 +81,7 @@ struct FactScopes {
 }
 
 #[derive(Debug, Args)]
-struct FactTimes {
+pub(super) struct FactTimes {
     /// What was true at this time: a date (its end), a time, or how long ago (7d).
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
@@ -116,42 +99,40 @@ fn name(text: &str) -> (Option<String>, String) {
 impl FactCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        match self.action {
-            FactAction::Get { name: named, scopes, when } => {
+        match self {
+            Self::Get { name: named, scopes, when } => {
                 let (namespace, key) = name(&named);
                 let asked = params(scopes, when, namespace, Some(key));
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 answer(&found, !found.facts.is_empty(), |out| {
                     for fact in &found.facts {
-                        writeln!(out, "{}", shown(&fact.value))?;
+                        writeln!(out, "{}", shown(&fact.value));
                     }
                     if found.facts.is_empty() {
                         absent(&format!("there is no fact `{named}`"), &asked, &found);
                     }
                     // A file that cannot be read might have had another answer.
-                    unread(&found);
-                    Ok(())
+                    problems(found.problems.iter().filter(|problem| problem.is_unread));
                 })
             }
-            FactAction::List(mut asked) => {
+            Self::List(mut asked) => {
                 asked.namespace = asked.namespace.map(|namespace| namespace.to_lowercase());
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 answer(&found, !found.facts.is_empty(), |out| list(&found, out))
             }
-            FactAction::History { name: named, scopes, known_at } => {
+            Self::History { name: named, scopes, known_at } => {
                 let (namespace, key) = name(&named);
                 let when = FactTimes { as_of: None, known_at };
                 let asked = FactsParams { history: Some(true), ..params(scopes, when, namespace, Some(key)) };
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 answer(&found, !found.facts.is_empty(), |out| {
-                    found.facts.iter().try_for_each(|fact| changes(fact, out))?;
+                    found.facts.iter().for_each(|fact| changes(fact, out));
                     if found.facts.is_empty() {
                         absent(&format!("there never was a fact `{named}`"), &asked, &found);
                     }
-                    Ok(())
                 })
             }
-            FactAction::Set { name: named, value, mut fact, yaml } => {
+            Self::Set { name: named, value, mut fact, yaml } => {
                 (fact.namespace, fact.key) = name(&named);
                 fact.value = match yaml {
                     true => read_value(&value).map_err(|reason| anyhow!("the value is not valid YAML: {reason}"))?,
@@ -160,11 +141,11 @@ impl FactCommand {
                 let what = if fact.correct == Some(true) { "corrected" } else { "set" };
                 told(&backend.ask(&endpoints::facts::SET_FACT, &fact)?, what)
             }
-            FactAction::Unset { name: named, mut fact } => {
+            Self::Unset { name: named, mut fact } => {
                 (fact.namespace, fact.key) = name(&named);
                 told(&backend.ask(&endpoints::facts::UNSET_FACT, &fact)?, "unset")
             }
-            FactAction::Retract { name: named, mut fact } => {
+            Self::Retract { name: named, mut fact } => {
                 (fact.namespace, fact.key) = name(&named);
                 told(&backend.ask(&endpoints::facts::RETRACT_FACT, &fact)?, "retracted")
             }
@@ -214,17 +195,14 @@ fn named(fact: &FactView) -> String {
     full_name(&fact.namespace, &fact.key)
 }
 
-fn list(found: &FactsView, out: &mut Out) -> anyhow::Result<()> {
+fn list(found: &FactsView, out: &mut Out) {
     let mut scope = None;
     let is_of_one = found.facts.iter().all(|fact| fact.scope == found.facts[0].scope);
     for fact in &found.facts {
         if !is_of_one && scope != Some(&fact.scope) {
-            out.paint(DIM, &fact.scope)?;
-            writeln!(out)?;
+            out.row(&[(DIM, &fact.scope)]);
         }
         scope = Some(&fact.scope);
-        out.paint(TITLE, &named(fact))?;
-        write!(out, "  {}  ", shown(&fact.value))?;
         let state = match fact.state {
             FactState::Current => String::new(),
             FactState::Expired => "expired  ".to_owned(),
@@ -232,16 +210,14 @@ fn list(found: &FactsView, out: &mut Out) -> anyhow::Result<()> {
             FactState::Retracted => "retracted  ".to_owned(),
             FactState::Unset => "unset  ".to_owned(),
         };
-        out.paint(DIM, &format!("{state}{}", fact.citation))?;
-        if let Some(next) = &fact.next {
-            let from = next.valid_from.as_deref().unwrap_or_default();
-            out.paint(DIM, &format!("  then {} from {from}", shown(&next.value)))?;
-        }
-        writeln!(out)?;
+        let next = fact.next.as_ref().map_or_else(String::new, |next| {
+            format!("  then {} from {}", shown(&next.value), next.valid_from.as_deref().unwrap_or_default())
+        });
+        let about = format!("{state}{}{next}", fact.citation);
+        out.row(&[(TITLE, &named(fact)), (PLAIN, &shown(&fact.value)), (DIM, &about)]);
     }
     problems(found.problems.iter());
     remark_end(!found.facts.is_empty(), found.cut, "no such facts; `vault fact set` adds one");
-    Ok(())
 }
 
 fn problems<'a>(problems: impl Iterator<Item = &'a FactProblem>) {
@@ -251,16 +227,8 @@ fn problems<'a>(problems: impl Iterator<Item = &'a FactProblem>) {
     }
 }
 
-/// Says which files of facts could not be read.
-fn unread(found: &FactsView) {
-    problems(found.problems.iter().filter(|problem| problem.is_unread));
-}
-
-fn changes(fact: &FactView, out: &mut Out) -> anyhow::Result<()> {
-    out.paint(TITLE, &named(fact))?;
-    write!(out, "  ")?;
-    out.paint(DIM, &fact.scope)?;
-    writeln!(out)?;
+fn changes(fact: &FactView, out: &mut Out) {
+    out.row(&[(TITLE, &named(fact)), (DIM, &fact.scope)]);
     for change in &fact.history {
         let what = match change.change.as_str() {
             "set" => format!("{} → {}", shown(&change.old), shown(&change.new)),
@@ -274,33 +242,30 @@ fn changes(fact: &FactView, out: &mut Out) -> anyhow::Result<()> {
         let times: String =
             times.iter().filter_map(|(name, time)| Some(format!(" {name} {}", time.as_ref()?))).collect();
         let source = change.source.as_ref().map(|source| format!(", {source}")).unwrap_or_default();
-        out.paint(DIM, &format!("  {}", change.learned))?;
-        write!(out, "  {what}{times}  ")?;
-        out.paint(DIM, &format!("{}{source}", change.by))?;
-        writeln!(out)?;
+        let (learned, by) = (format!("  {}", change.learned), format!("{}{source}", change.by));
+        out.row(&[(DIM, &learned), (PLAIN, &format!("{what}{times}")), (DIM, &by)]);
     }
     if !fact.windows.is_empty() {
-        writeln!(out, "  true when:")?;
+        writeln!(out, "  true when:");
     }
     for window in &fact.windows {
         let from = window.valid_from.as_deref().unwrap_or("always");
         let to = window.valid_to.as_deref().unwrap_or("further notice");
         let never = if window.retracted { "  (never true)" } else { "" };
-        writeln!(out, "    {}  from {from} until {to}{never}", shown(&window.value))?;
+        writeln!(out, "    {}  from {from} until {to}{never}", shown(&window.value));
     }
-    Ok(())
 }
 
 fn told(written: &FactWrittenView, what: &str) -> anyhow::Result<Outcome> {
     answer(written, true, |out| {
         let name = full_name(&written.namespace, &written.key);
-        writeln!(out, "{what} {name} in {}", written.path)?;
+        writeln!(out, "{what} {name} in {}", written.path);
         if let Some(before) = &written.before {
-            writeln!(out, "    it was {before}")?;
+            writeln!(out, "    it was {before}");
         }
         if written.redacted {
-            writeln!(out, "    secrets were removed from it")?;
+            writeln!(out, "    secrets were removed from it");
         }
-        Ok(say_undo(written.checkpoint_id.as_slice())?)
+        say_undo(written.checkpoint_id.as_slice());
     })
 }

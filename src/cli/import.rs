@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -16,9 +15,9 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
-use super::exit::{Outcome, told};
+use super::exit::told;
 use super::init;
-use super::terminal::{Bar, answer, bytes, count, is_in_json, remark, say, shell_quoted};
+use super::terminal::{Bar, Outcome, answer, bytes, count, is_in_json, printed, remark, say, shell_quoted};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
 use crate::base::tasks::TaskSignal;
@@ -54,7 +53,7 @@ pub(super) struct ImportCommand {
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     dir: Option<PathBuf>,
     /// The kind of source.
-    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::name)))]
     from: Option<String>,
     /// Only show what would be imported and what would be left out.
     #[arg(long, requires = "from")]
@@ -70,26 +69,18 @@ pub(super) struct ImportCommand {
     no_git: bool,
 }
 
-/// What `--from` takes.
-fn kinds() -> PossibleValuesParser {
-    PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::name))
-}
-
 impl ImportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.from.as_deref().and_then(SourceKind::of) {
-            Some(kind) if self.adopt => self.adopt(kind),
+            Some(SourceKind::Obsidian | SourceKind::Folder | SourceKind::Logseq) if self.adopt => {
+                init::adopt(&self.file)
+            }
+            Some(_) if self.adopt => {
+                bail!("--adopt works only with folders of notes: `obsidian`, `logseq` and `folder`")
+            }
             Some(kind) => import_from(vault, kind, &self.file, self.dry_run, self.watch),
             None => self.unpack(vault),
         }
-    }
-
-    /// Makes a vault of the folder itself.
-    fn adopt(&self, kind: SourceKind) -> anyhow::Result<Outcome> {
-        if !matches!(kind, SourceKind::Obsidian | SourceKind::Folder | SourceKind::Logseq) {
-            bail!("--adopt works only with folders of notes: `obsidian`, `logseq` and `folder`");
-        }
-        init::adopt(&self.file)
     }
 
     /// Makes a vault of an archive.
@@ -116,8 +107,8 @@ impl ImportCommand {
         let imported = imported?;
         answer(&imported, true, |out| {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
-            writeln!(out, "{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes))?;
-            Ok(writeln!(out, "    vault serve --vault {}", shell_quoted(&imported.vault))?)
+            writeln!(out, "{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes));
+            writeln!(out, "    vault serve --vault {}", shell_quoted(&imported.vault));
         })?;
         if imported.forgotten > 0 {
             let vault = shell_quoted(&imported.vault);
@@ -139,7 +130,7 @@ impl ImportCommand {
 }
 
 /// Reads a source, and hands what is in it to the vault.
-pub(super) fn import_from(
+fn import_from(
     vault: Option<&Path>,
     kind: SourceKind,
     path: &Path,
@@ -152,7 +143,15 @@ pub(super) fn import_from(
     // Before it is read: what comes meanwhile is new.
     let mut watched = watch.then(|| WatchedSource::of(&absolute));
     let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
-    let mut sending = Sending::new(Backend::open_capturing(vault)?, base);
+    let mut sending = Sending {
+        backend: Backend::open_capturing(vault)?,
+        base,
+        events: Vec::new(),
+        notes: Vec::new(),
+        bytes: 0,
+        taken: ImportTaken::default(),
+        refused: BTreeMap::new(),
+    };
     let all = size(path);
     let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
     let show = |done: u64| {
@@ -171,7 +170,7 @@ pub(super) fn import_from(
         was_read.map_err(anyhow::Error::msg)?;
         return report(sending, tally, kind, &source, dry_run);
     };
-    sending.flush()?;
+    sending.send(false)?;
     bar.finish();
     // A folder in which there is nothing yet is waited for.
     if let Err(error) = was_read {
@@ -248,7 +247,7 @@ fn report(
         found.extend((tally.bookmarks > 0).then(|| count(tally.bookmarks, "bookmark")));
         found.extend((tally.notes > 0).then(|| count(tally.notes, "note")));
         let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
-        writeln!(out, "{}: {found} in {source}", kind.name())?;
+        writeln!(out, "{}: {found} in {source}", kind.name());
         let verb = if dry_run { "would be new" } else { "new" };
         let mut became = vec![format!("{} {verb}", taken.added)];
         for (number, what) in [
@@ -259,18 +258,17 @@ fn report(
         ] {
             became.extend((number > 0).then(|| format!("{number} {what}")));
         }
-        writeln!(out, "{}", became.join(", "))?;
+        writeln!(out, "{}", became.join(", "));
         for (reason, times) in &tally.left_out {
-            writeln!(out, "left out: {times} × {reason}")?;
+            writeln!(out, "left out: {times} × {reason}");
         }
         for remark in &tally.remarks {
             remark!("vault: {remark}");
         }
         if let Some(import) = &import {
             let too = if taken.went_on { ", including what was imported before the interruption" } else { "" };
-            writeln!(out, "to undo: vault restore {import}{too}")?;
+            writeln!(out, "to undo: vault restore {import}{too}");
         }
-        Ok(())
     })
 }
 
@@ -285,40 +283,22 @@ const MOST_PENDING: usize = 20_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Hands over what is read.
-pub(super) struct Sending {
+struct Sending {
     backend: Backend,
     base: ImportParams,
     events: Vec<Value>,
     notes: Vec<ImportNote>,
     bytes: usize,
     /// What came of it.
-    pub(super) taken: ImportTaken,
+    taken: ImportTaken,
     /// What was refused, with the reason.
-    pub(super) refused: BTreeMap<String, usize>,
+    refused: BTreeMap<String, usize>,
 }
 
 impl Sending {
-    /// Of an import as `base` says it.
-    pub(super) fn new(backend: Backend, base: ImportParams) -> Self {
-        Self {
-            backend,
-            base,
-            events: Vec::new(),
-            notes: Vec::new(),
-            bytes: 0,
-            taken: ImportTaken::default(),
-            refused: BTreeMap::new(),
-        }
-    }
-
     /// So many events and notes were new so far.
-    pub(super) fn taken_so_far(&self) -> usize {
+    fn new_so_far(&self) -> usize {
         self.taken.added + self.taken.updated
-    }
-
-    /// Hands over what has gathered. The import stays open: what follows is undone with it.
-    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
-        self.send(false)
     }
 
     /// Hands over what a source has, as `read` finds it; gives what was found, and what came of the reading.
@@ -342,7 +322,7 @@ impl Sending {
     }
 
     /// Takes what was read, to be handed over with what follows.
-    pub(super) fn add(&mut self, item: ImportItem) -> anyhow::Result<()> {
+    fn add(&mut self, item: ImportItem) -> anyhow::Result<()> {
         let length = match &item {
             ImportItem::Event(event) => event.to_string().len(),
             ImportItem::Note(note) => serde_json::to_string(note)?.len(),
@@ -358,15 +338,15 @@ impl Sending {
         Ok(())
     }
 
-    /// Hands over what has gathered, and waits while too much is on its way.
+    /// Hands over what has gathered, and waits while too much is on its way. Unless that is all, the import stays open: what follows is
+    /// undone with it.
     fn send(&mut self, done: bool) -> anyhow::Result<()> {
         let (events, notes) = (std::mem::take(&mut self.events), std::mem::take(&mut self.notes));
         self.bytes = 0;
-        let piece = ImportParams { import: self.taken.import, done, events, notes, ..self.base.clone() };
-        match self.backend.ask(&endpoints::import::IMPORT, &piece.clone()) {
-            Ok(taken) => self.count(&taken),
+        let piece = ImportParams { done, events, notes, ..ImportParams::default() };
+        match self.ask(piece.clone()) {
             Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 0 => self.one_by_one(piece)?,
-            Err(error) => return Err(error),
+            asked => asked?,
         }
         while self.taken.pending > MOST_PENDING {
             self.wait()?;
@@ -379,17 +359,12 @@ impl Sending {
         let ImportParams { events, notes, done, .. } = piece;
         let events = events.into_iter().map(|event| (vec![event], Vec::new()));
         for (events, notes) in events.chain(notes.into_iter().map(|note| (Vec::new(), vec![note]))) {
-            let piece = ImportParams { import: self.taken.import, events, notes, ..self.base.clone() };
-            match self.backend.ask(&endpoints::import::IMPORT, &piece) {
-                Ok(taken) => self.count(&taken),
+            match self.ask(ImportParams { events, notes, ..ImportParams::default() }) {
                 Err(error) if is_invalid(&error) => self.refuse(error.to_string()),
-                Err(error) => return Err(error),
+                asked => asked?,
             }
         }
-        let last = ImportParams { import: self.taken.import, done, ..self.base.clone() };
-        let taken = self.backend.ask(&endpoints::import::IMPORT, &last)?;
-        self.count(&taken);
-        Ok(())
+        self.ask(ImportParams { done, ..ImportParams::default() })
     }
 
     /// Counts by the reason, as far as there are few.
@@ -399,7 +374,11 @@ impl Sending {
         *self.refused.entry(reason).or_default() += 1;
     }
 
-    fn count(&mut self, taken: &ImportTaken) {
+    /// Hands over a piece of this import, and counts what came of it.
+    fn ask(&mut self, piece: ImportParams) -> anyhow::Result<()> {
+        let ImportParams { kind, source, dry_run, .. } = self.base.clone();
+        let piece = ImportParams { kind, source, dry_run, import: self.taken.import, ..piece };
+        let taken = self.backend.ask(&endpoints::import::IMPORT, &piece)?;
         let all = &mut self.taken;
         all.import = taken.import.or(all.import);
         all.added += taken.added;
@@ -409,7 +388,8 @@ impl Sending {
         all.edited += taken.edited;
         all.empty += taken.empty;
         all.went_on |= taken.went_on;
-        (all.undoable, all.pending, all.failure) = (taken.undoable, taken.pending, taken.failure.clone());
+        (all.undoable, all.pending, all.failure) = (taken.undoable, taken.pending, taken.failure);
+        Ok(())
     }
 
     /// Asks how many wait, after a while.
@@ -418,14 +398,11 @@ impl Sending {
             bail!("what was imported is safe, but not yet written to files: {failure}");
         }
         std::thread::sleep(POLL_INTERVAL);
-        let empty = ImportParams { import: self.taken.import, ..self.base.clone() };
-        let taken = self.backend.ask(&endpoints::import::IMPORT, &empty)?;
-        self.count(&taken);
-        Ok(())
+        self.ask(ImportParams::default())
     }
 
     /// Hands over what is left, waits until it is in its files, and says that this is all: killed before, it is gone on with.
-    pub(super) fn finish(&mut self) -> anyhow::Result<()> {
+    fn finish(&mut self) -> anyhow::Result<()> {
         self.send(false)?;
         while !self.base.dry_run && self.taken.pending > 0 {
             self.wait()?;
@@ -448,7 +425,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 const WATCH_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The files of a source, as they were read last.
-pub(super) struct WatchedSource {
+struct WatchedSource {
     files: FilesElsewhere,
     path: PathBuf,
     known: HashMap<PathBuf, Stamp>,
@@ -456,7 +433,7 @@ pub(super) struct WatchedSource {
 
 impl WatchedSource {
     /// Looks at the files before they are read for the first time: what comes from then on is new.
-    pub(super) fn of(path: &Path) -> Self {
+    fn of(path: &Path) -> Self {
         // A link that is named itself leads to its file.
         let followed = path.canonicalize().ok().filter(|followed| followed.is_file());
         let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(path));
@@ -470,7 +447,7 @@ impl WatchedSource {
     }
 
     /// Takes what comes, until somebody ends it.
-    pub(super) fn follow(
+    fn follow(
         &mut self,
         kind: SourceKind,
         sending: &mut Sending,
@@ -482,24 +459,25 @@ impl WatchedSource {
         let changed = signal.clone();
         let mut watcher = FoldersWatcher::start(WatchMode::Auto, Arc::new(move || changed.wake()));
         if !quiet {
-            say!("waiting for more in {}; Ctrl-C stops", self.path.display())?;
+            say!("waiting for more in {}; Ctrl-C stops", self.path.display());
         }
         loop {
             // Listened to before it is looked at: what comes in between is heard of.
             watcher.cover(|| self.files.find().folders);
             let now = self.now();
             if now != self.known {
-                let before = sending.taken_so_far();
+                let before = sending.new_so_far();
                 match self.bring(kind, sending, repeats, &now) {
                     Ok(()) => self.known = now,
                     // Where it cannot be kept now it can be later: it is looked at again.
                     Err(error) => remark!("vault: not imported yet: {error:#}"),
                 }
-                let added = sending.taken_so_far() - before;
+                let added = sending.new_so_far() - before;
                 if added > 0 && !quiet {
                     let what = if added == 1 { "turn or note" } else { "turns or notes" };
-                    say!("{added} new {what} imported")?;
+                    say!("{added} new {what} imported");
                 }
+                printed()?;
             }
             let every = if watcher.needs_polling().is_some() { WATCH_POLL_INTERVAL } else { CHECK_INTERVAL };
             signal.pause(every);
@@ -523,7 +501,7 @@ impl WatchedSource {
         };
         let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, sink);
         // That there is nothing of the kind among them is no failure.
-        let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.flush());
+        let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.send(false));
         taken.inspect_err(|_| repeats.give_up())
     }
 }

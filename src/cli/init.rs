@@ -1,13 +1,11 @@
 //! `vault init`
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
-use super::exit::Outcome;
-use super::terminal::{answer, remark, shell_quoted};
+use super::terminal::{Outcome, answer, remark, shell_quoted};
 use crate::base::config::FILE_NAME;
 use crate::vault::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::vault::disk as vault;
@@ -71,15 +69,14 @@ impl InitCommand {
         let made = json!({ "vault": root.to_string(), "adopted": self.adopt, "made_repository": has_repository });
         answer(&made, true, |out| {
             let quoted = shell_quoted(home.root());
-            writeln!(out, "{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
+            writeln!(out, "{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}");
             if self.adopt {
                 writeln!(
                     out,
                     "\nvault writes nothing into it on its own. To keep a history of facts and a memory for your agents, set\n\
                      `history` below [facts] and `enabled` below [memory] to true in memory.toml."
-                )?;
+                );
             }
-            Ok(())
         })
     }
 }

@@ -1,29 +1,36 @@
-//! `vault mcp`: lines in, lines out, and what a line says as far as passing it on takes.
-
-mod link;
+//! `vault mcp`: lines in, lines out, what a line says as far as passing it on takes, and the way to the daemon: the one that runs, or one of
+//! this process's own where there is none.
 
 use std::io::{self, BufRead, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, ValueEnum};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
+use hyper::header::HeaderValue;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::net::UnixStream;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::time::Instant;
 
-use self::link::DaemonLink;
 use super::backend::home;
 use super::exit;
-use super::exit::Outcome;
-use super::terminal::stdout;
+use super::terminal::{Outcome, stdout};
 use crate::access::policy::agent_file;
-use crate::serve::mcp::{MAX_MESSAGE_BYTES, changes_nothing};
-use crate::vault::disk::slug;
+use crate::base::config::Config;
+use crate::index::sync::Shared;
+use crate::serve::api::AS_AGENT;
+use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::serve::mcp::{MAX_MESSAGE_BYTES, SESSION, changes_nothing};
+use crate::vault::disk::{Home, HomeError, slug};
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
 ///
@@ -65,7 +72,8 @@ impl McpCommand {
                  `vault agent list` lists all agents"
             );
         }
-        exit::after(answer_lines(Arc::new(DaemonLink::new(home, agent, answers))))
+        let (reached, agreed, own) = Default::default();
+        exit::after(answer_lines(Arc::new(DaemonLink { home, agent, reached, answers, agreed, own })))
     }
 
     /// The folder's name of the agent that asks; `None` is the owner, who must have been named.
@@ -155,33 +163,23 @@ async fn answer<L: AnswersMessages>(link: &Arc<L>, line: InputLine, answers: &mp
 
 /// How the answers of tools are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnswerForm {
+enum AnswerForm {
     /// As structured content, with the same JSON as text
     Structured,
     /// As text for a model
     Text,
 }
 
-impl AnswerForm {
-    /// Where they are given so.
-    pub(super) fn address(self) -> &'static str {
-        match self {
-            Self::Structured => "/mcp?answers=structured",
-            Self::Text => "/mcp?answers=text",
-        }
-    }
-}
-
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 /// Nobody could answer.
-pub(super) const INTERNAL: i32 = -32603;
+const INTERNAL: i32 = -32603;
 
 /// Where a request names the version of the protocol that it is of, since there are no sessions any more.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// What a line came to.
-pub(super) enum ReadLine {
+enum ReadLine {
     /// Nothing to be done.
     Nothing,
     /// No message; what to answer.
@@ -191,23 +189,23 @@ pub(super) enum ReadLine {
 }
 
 /// A request or a notification.
-pub(in crate::cli) struct RpcMessage {
+pub(super) struct RpcMessage {
     /// As it came.
-    pub(in crate::cli) bytes: Bytes,
+    pub(super) bytes: Bytes,
     /// What its answer is known by; a notification has none.
-    pub(super) id: Option<Value>,
-    pub(super) method: String,
+    id: Option<Value>,
+    method: String,
     /// What it names: a tool, a prompt or a resource.
     name: Option<String>,
     /// The version of the protocol that it says it is of.
     version: Option<String>,
     /// Whether it may be sent again when nobody knows what became of it.
-    pub(super) changes_nothing: bool,
+    changes_nothing: bool,
 }
 
 impl ReadLine {
     /// Reads a line.
-    pub(super) fn of(line: InputLine) -> Self {
+    fn of(line: InputLine) -> Self {
         let refused = |code, message: &str| Self::Refused(refusal(&Value::Null, code, message));
         let line = match line {
             InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
@@ -261,7 +259,7 @@ impl ReadLine {
 
 impl RpcMessage {
     /// The headers that go with it over HTTP; `agreed` is the version that was agreed on at the start.
-    pub(super) fn headers(&self, agreed: Option<&str>) -> Vec<(&'static str, String)> {
+    fn headers(&self, agreed: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("mcp-method", sayable(&self.method))];
         headers.extend(self.version.as_deref().or(agreed).map(|version| ("mcp-protocol-version", sayable(version))));
         headers.extend(self.name.as_deref().map(|name| ("mcp-name", sayable(name))));
@@ -277,13 +275,13 @@ fn sayable(text: &str) -> String {
 }
 
 /// The answer that there is none.
-pub(super) fn refusal(id: &Value, code: i32, message: &str) -> Vec<u8> {
+fn refusal(id: &Value, code: i32, message: &str) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
 }
 
 /// What came on standard input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum InputLine {
+enum InputLine {
     /// A line, without its end.
     Whole(Vec<u8>),
     /// One that is longer than any message; it was not kept.
@@ -291,7 +289,7 @@ pub(super) enum InputLine {
 }
 
 /// The lines of standard input, until it ends.
-pub(super) fn input_lines() -> mpsc::Receiver<InputLine> {
+fn input_lines() -> mpsc::Receiver<InputLine> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -305,7 +303,7 @@ pub(super) fn input_lines() -> mpsc::Receiver<InputLine> {
 }
 
 /// Takes lines for standard output, closed when nobody reads them any more; and what ends when the last one is out.
-pub(super) fn output_lines() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
+fn output_lines() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
     let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(8);
     let (writing, written) = oneshot::channel::<()>();
     std::thread::spawn(move || {
@@ -348,6 +346,211 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputL
             });
         }
     }
+}
+
+/// Maximum time for a daemon that was there to come back, before this process does its work.
+const RETURNS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Maximum time for whoever has the vault's lock and is no daemon to let go of it.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
+
+/// Maximum time that an index which is opened or brought up to date is waited for at the start.
+const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
+
+/// Between two looks for a daemon.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Interval at which it is checked whether a daemon that serves all, and not this agent alone, wants the lock: it goes
+/// first.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Maximum time for the daemon of this process to end: requests under way, then the stores.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// A daemon that has not answered by then does not answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The way to the daemon, for one agent or the owner.
+struct DaemonLink {
+    home: Home,
+    agent: Option<String>,
+    /// Where a daemon was last reached.
+    reached: Mutex<Option<PathBuf>>,
+    /// How answers are to be given, where the person says it.
+    answers: Option<AnswerForm>,
+    /// The version of the protocol that was agreed on, and the session that the handshake gave, which says what the client shows.
+    agreed: Mutex<(Option<String>, Option<HeaderValue>)>,
+    own: tokio::sync::Mutex<Option<Own>>,
+}
+
+/// The daemon of this process.
+struct Own {
+    stop: watch::Sender<bool>,
+    running: JoinHandle<bool>,
+}
+
+impl DaemonLink {
+    async fn post(
+        &self,
+        stream: UnixStream,
+        message: &RpcMessage,
+    ) -> anyhow::Result<(StatusCode, Option<HeaderValue>, Bytes)> {
+        let (agreed, session) = self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let address = match self.answers {
+            None => "/mcp",
+            Some(AnswerForm::Structured) => "/mcp?answers=structured",
+            Some(AnswerForm::Text) => "/mcp?answers=text",
+        };
+        let mut request = Request::post(address)
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        for (name, value) in message.headers(agreed.as_deref()) {
+            request = request.header(name, value);
+        }
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
+        }
+        if let Some(agent) = &self.agent {
+            request = request.header(AS_AGENT, agent.as_bytes());
+        }
+        let request = request.body(Full::new(message.bytes.clone()))?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        let response = sender.send_request(request).await?;
+        let session = response.headers().get(SESSION).cloned();
+        Ok((response.status(), session, response.into_body().collect().await?.to_bytes()))
+    }
+
+    /// Connects to the daemon. Where there was none so far, this process becomes it; one that was there may come back first.
+    async fn connect(&self) -> anyhow::Result<UnixStream> {
+        let started = Instant::now();
+        loop {
+            let known = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let home = self.home.clone();
+            let said = move || [home.daemon().map(|daemon| daemon.socket), Home::socket_outside(home.root())];
+            let [announced, outside] = spawn_blocking(said).await?;
+            for socket in [announced, known.clone(), outside].into_iter().flatten() {
+                if let Ok(stream) = UnixStream::connect(&socket).await {
+                    *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
+                    return Ok(stream);
+                }
+            }
+            if known.is_none() || started.elapsed() >= RETURNS_WITHIN {
+                self.become_daemon(started).await?;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Does the daemon's work in this process, on the vault's socket alone.
+    async fn become_daemon(&self, started: Instant) -> anyhow::Result<()> {
+        let mut own = self.own.lock().await;
+        if own.as_ref().is_some_and(|own| !own.running.is_finished()) {
+            return Ok(());
+        }
+        let (stop, stopped) = watch::channel(false);
+        let (tell, told) = oneshot::channel();
+        // A task of its own: whoever asks may be sent away while it starts, and it is ended in order all the same.
+        *own = Some(Own { stop, running: tokio::spawn(serve(self.home.clone(), stopped, tell)) });
+        let shared = match told.await.context("the daemon of this process failed unexpectedly; please report this")? {
+            Ok(shared) => shared,
+            // One that is just starting says where it listens in a moment; a command is done in a moment.
+            Err(error)
+                if matches!(error.downcast_ref(), Some(DaemonError::Home(HomeError::Held(_))))
+                    && started.elapsed() < LETS_GO_WITHIN =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error.context("no daemon serves the vault, and this process cannot serve it")),
+        };
+        let caught_up =
+            move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
+        spawn_blocking(caught_up).await?;
+        Ok(())
+    }
+}
+
+impl AnswersMessages for DaemonLink {
+    /// Passes a message on; gives the answer, where there is one to give.
+    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
+        let mut again = message.changes_nothing;
+        let (status, session, body) = loop {
+            let stream = self.connect().await?;
+            match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {
+                Ok(Ok(answer)) => break answer,
+                // One that was just ending takes connections that it never looks at.
+                Ok(Err(error)) if again => {
+                    tracing::debug!("asking again: {error:#}");
+                    again = false;
+                }
+                Ok(Err(error)) => {
+                    return Err(error
+                        .context("the daemon stopped during this request; check whether it was done, then try again"));
+                }
+                Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
+            }
+        };
+        let Some(id) = &message.id else { return Ok(None) };
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if answer.get("jsonrpc").is_some() {
+            if message.method == "initialize"
+                && let Some(version) = answer["result"]["protocolVersion"].as_str()
+            {
+                *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = (Some(version.to_owned()), session);
+            }
+            return Ok(Some(answer.to_string().into_bytes()));
+        }
+        let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
+        let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
+        let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
+        Ok(Some(refusal(id, INTERNAL, &message)))
+    }
+
+    /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
+    async fn close(&self) -> bool {
+        let Some(Own { stop, running }) = self.own.lock().await.take() else { return true };
+        let _ = stop.send(true);
+        // One that is still waiting for the disk to start is not waited for.
+        matches!(tokio::time::timeout(ENDS_WITHIN, running).await, Ok(Ok(true)))
+    }
+}
+
+/// Does a daemon's work until `stopped` says so, or one that serves all wants to. Tells what it shares, or why it cannot start.
+/// Gives whether the stores could be closed in time.
+async fn serve(
+    home: Home,
+    mut stopped: watch::Receiver<bool>,
+    tell: oneshot::Sender<anyhow::Result<Arc<Shared>>>,
+) -> bool {
+    let opened = home.clone();
+    let started = spawn_blocking(move || {
+        let config = Config::load(opened.root())?;
+        anyhow::Ok(Daemon::start(opened, config, Serves::Locally)?)
+    });
+    let daemon = match started.await {
+        Ok(Ok(daemon)) => daemon,
+        Ok(Err(error)) => {
+            let _ = tell.send(Err(error));
+            return true;
+        }
+        // Whoever waits sees that nobody tells any more.
+        Err(_) => return false,
+    };
+    let _ = tell.send(Ok(Arc::clone(daemon.app().shared())));
+    let over = async {
+        loop {
+            tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => break,
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+            }
+            let home = home.clone();
+            if spawn_blocking(move || home.is_lock_wanted()).await.unwrap_or(true) {
+                break;
+            }
+        }
+    };
+    daemon.run(over).await
 }
 
 #[cfg(test)]

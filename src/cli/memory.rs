@@ -1,6 +1,5 @@
-//! `vault memory`, and `vault review` for what is proposed to it
+//! `vault memory`, `vault review` for what is proposed to it, and what is made of notes: `vault summaries`, `digest` and `profile`
 
-use std::io;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,36 +8,21 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
-use super::exit::Outcome;
 use super::terminal::{
-    BAD, DIM, MATCH, Out, TITLE, answer, bytes, count, is_in_json, remark, remark_end, say, say_archived, say_undo,
-    stdout,
+    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
+    say, say_archived, say_undo, stdout,
 };
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    ClearParams, Cleared, EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams,
-    EntryRemoveParams, ProcessingView, ProposalView, RetryParams, ReviewDecision, ReviewDecisions, ReviewParams,
-    Reviewed,
+    ClearParams, Cleared, DigestParams, DigestSection, EntriesParams, EntriesView, EntryAddParams, EntryAdded,
+    EntryChanged, EntryEditParams, EntryRemoveParams, ProcessingView, ProfileView, ProposalView, RetryParams,
+    ReviewDecision, ReviewDecisions, ReviewParams, Reviewed, SummariesMade, SummariesParams, SummaryMakeParams,
+    SummaryView, UserSetParams,
 };
 
-/// List, add, edit and remove memory entries: preferences, decisions, commitments, facts, one line each.
-///
-/// Entries are list items in `memories/user.md`, an agent's in `agents/<name>/entries.md`: you may edit them in any editor. Proposals of
-/// agents and models wait in `pending.md` beside them; `vault review` goes through them.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
-    vault memory list --agent ada --status archived\n  vault memory edit e-7f3a2b9c \"Prefers tabs, width 4\"\n  \
-    vault memory remove e-7f3a2b9c --archive"
-)]
-pub(super) struct MemoryCommand {
-    #[command(subcommand)]
-    action: MemoryAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum MemoryAction {
+pub(super) enum MemoryCommand {
     /// List entries.
     ///
     /// Exit code 1: no entries.
@@ -67,84 +51,81 @@ enum MemoryAction {
 impl MemoryCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        match self.action {
-            MemoryAction::List(asked) => {
+        match self {
+            Self::List(asked) => {
                 let found = backend.ask(&endpoints::entries::LIST_ENTRIES, &asked)?;
                 answer(&found, !found.entries.is_empty(), |out| list(&found, out))
             }
-            MemoryAction::Add(entry) => {
+            Self::Add(entry) => {
                 let added = backend.ask(&endpoints::entries::ADD_ENTRY, &entry)?;
                 answer(&added, true, |out| tell_added(&added, out))
             }
-            MemoryAction::Edit(entry) => told(&backend.ask(&endpoints::entries::EDIT_ENTRY, &entry)?, "changed"),
-            MemoryAction::Remove(entry) => {
+            Self::Edit(entry) => told(&backend.ask(&endpoints::entries::EDIT_ENTRY, &entry)?, "changed"),
+            Self::Remove(entry) => {
                 let what = if entry.archive == Some(true) { "archived" } else { "removed" };
                 told(&backend.ask(&endpoints::entries::REMOVE_ENTRY, &entry)?, what)
             }
-            MemoryAction::Sync => {
+            Self::Sync => {
                 let view = sync(&mut backend)?;
-                answer(&view, true, |out| Ok(show(&view, out)?))
+                answer(&view, true, |out| show(&view, out))
             }
-            MemoryAction::Processing => {
+            Self::Processing => {
                 let view = backend.ask(&endpoints::processing::PROCESSING, &())?;
-                answer(&view, true, |out| Ok(show(&view, out)?))
+                answer(&view, true, |out| show(&view, out))
             }
-            MemoryAction::Retry(which) => {
+            Self::Retry(which) => {
                 let retried = backend.ask(&endpoints::processing::RETRY_PROCESSING, &which)?;
-                answer(&retried, true, |out| Ok(writeln!(out, "retrying {}", count(retried.queued, "session"))?))
+                answer(&retried, true, |out| writeln!(out, "retrying {}", count(retried.queued, "session")))
             }
-            MemoryAction::Clear(how) => {
+            Self::Clear(how) => {
                 let cleared = backend.ask(&endpoints::processing::CLEAR_MEMORY, &how)?;
-                answer(&cleared, true, |out| Ok(show_cleared(&cleared, out)?))
+                answer(&cleared, true, |out| show_cleared(&cleared, out))
             }
         }
     }
 }
 
-fn list(found: &EntriesView, out: &mut Out) -> anyhow::Result<()> {
+fn list(found: &EntriesView, out: &mut Out) {
     for entry in &found.entries {
-        out.paint(TITLE, &entry.id)?;
-        write!(out, "  [{}] {}  ", entry.kind.word(), entry.text)?;
         let times = [("from", &entry.from), ("until", &entry.until), ("superseded by", &entry.superseded_by)];
         let times = times.iter().filter_map(|(name, when)| Some(format!("{name} {}  ", when.as_ref()?)));
         let reason = entry.reason.iter().map(|reason| format!("rejected: {reason}  "));
         let trust = (entry.trust != "person").then(|| format!("by {}  ", entry.trust));
         let more: String = times.chain(reason).chain(trust).collect();
-        out.paint(DIM, &format!("{more}{}", entry.citation))?;
-        writeln!(out)?;
+        let text = format!("[{}] {}", entry.kind.word(), entry.text);
+        out.row(&[(TITLE, &entry.id), (PLAIN, &text), (DIM, &format!("{more}{}", entry.citation))]);
     }
     for problem in &found.problems {
         remark!("vault: {problem}");
     }
     remark_end(!found.entries.is_empty(), found.cut, "no such entries; `vault memory add` adds one");
-    Ok(())
 }
 
-fn tell_added(added: &EntryAdded, out: &mut Out) -> anyhow::Result<()> {
+fn tell_added(added: &EntryAdded, out: &mut Out) {
     match added.status.as_str() {
-        "duplicate" => writeln!(out, "{} says it already; nothing was written", added.id)?,
-        _ => writeln!(out, "added {}", added.id)?,
+        "duplicate" => writeln!(out, "{} says it already; nothing was written", added.id),
+        _ => writeln!(out, "added {}", added.id),
     }
     if let Some(id) = &added.supersedes {
-        writeln!(out, "    it takes the place of {id}")?;
+        writeln!(out, "    it takes the place of {id}");
     }
     if let Some(id) = &added.contradicts {
-        writeln!(out, "    {id} contradicts it; `vault memory remove {id} --archive` archives that one")?;
+        writeln!(out, "    {id} contradicts it; `vault memory remove {id} --archive` archives that one");
     }
     if added.redacted {
-        writeln!(out, "    secrets were removed from it")?;
+        writeln!(out, "    secrets were removed from it");
     }
-    say_archived(&added.archived)?;
+    say_archived(&added.archived);
     if let Some(degraded) = &added.degraded {
         remark!("vault: {degraded}");
     }
-    Ok(say_undo(&added.checkpoint_ids)?)
+    say_undo(&added.checkpoint_ids);
 }
 
 fn told(changed: &EntryChanged, what: &str) -> anyhow::Result<Outcome> {
     answer(changed, true, |out| {
-        writeln!(out, "{what} {}", changed.id)?;
-        Ok(say_undo(&changed.checkpoint_ids)?)
+        writeln!(out, "{what} {}", changed.id);
+        say_undo(&changed.checkpoint_ids);
     })
 }
 
@@ -179,31 +160,31 @@ fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
     Ok(view)
 }
 
-fn show(view: &ProcessingView, out: &mut Out) -> io::Result<()> {
+fn show(view: &ProcessingView, out: &mut Out) {
     let mut line = |name: &str, value: &str| out.field(name, value);
-    line("model", view.now.model.as_deref().unwrap_or("none; `[memory] model` names one"))?;
+    line("model", view.now.model.as_deref().unwrap_or("none; `[memory] model` names one"));
     let reason = view.now.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    line("state", &format!("{}{reason}", view.now.state))?;
-    line("waiting", &count(view.now.queued, "session"))?;
+    line("state", &format!("{}{reason}", view.now.state));
+    line("waiting", &count(view.now.queued, "session"));
     if view.now.withheld > 0 {
-        line("withheld", &format!("{}, private and not sent to another machine", count(view.now.withheld, "session")))?;
+        line("withheld", &format!("{}, private and not sent to another machine", count(view.now.withheld, "session")));
     }
     let since =
         view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let calls = count(view.now.calls as usize, "call");
-    line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)))?;
-    line("tokens", &format!("{} read, {} written, as counted by the service", view.prompt_tokens, view.answer_tokens))?;
+    line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)));
+    line("tokens", &format!("{} read, {} written, as counted by the service", view.prompt_tokens, view.answer_tokens));
     let day = &view.day;
     let (calls, tokens) = (
         format!("{} of {} calls", day.calls, day.calls_limit),
         format!("{} of {} tokens", day.tokens, day.tokens_limit),
     );
-    line("24 hours", &format!("{calls}, {tokens}"))?;
+    line("24 hours", &format!("{calls}, {tokens}"));
     if let Some(((success, p50), p95)) = view.success.zip(view.p50_ms).zip(view.p95_ms) {
-        line("answered", &format!("{:.0} %, half within {p50} ms, 95 % within {p95} ms", success * 100.0))?;
+        line("answered", &format!("{:.0} %, half within {p50} ms, 95 % within {p95} ms", success * 100.0));
     }
     for outcome in &view.outcomes {
-        line("", &format!("{}: {}", outcome.outcome, outcome.calls))?;
+        line("", &format!("{}: {}", outcome.outcome, outcome.calls));
     }
     let stores = &view.stores;
     line(
@@ -215,31 +196,28 @@ fn show(view: &ProcessingView, out: &mut Out) -> io::Result<()> {
             bytes(stores.index),
             bytes(stores.state)
         ),
-    )?;
+    );
     for dead in &view.dead_letters {
-        out.paint(BAD, "set aside")?;
-        write!(out, "  ")?;
-        out.paint(TITLE, dead.path.as_deref().unwrap_or("a deleted conversation"))?;
-        writeln!(out, "  {}; `vault memory retry {}` retries it", dead.reason, dead.id)?;
+        let path = dead.path.as_deref().unwrap_or("a deleted conversation");
+        let reason = format!("{}; `vault memory retry {}` retries it", dead.reason, dead.id);
+        out.row(&[(BAD, "set aside"), (TITLE, path), (PLAIN, &reason)]);
     }
-    Ok(())
 }
 
-fn show_cleared(cleared: &Cleared, out: &mut Out) -> io::Result<()> {
+fn show_cleared(cleared: &Cleared, out: &mut Out) {
     if cleared.files.is_empty() {
         remark!("vault: there was nothing to clear");
     }
     let ids: Vec<&str> = cleared.files.iter().filter_map(|file| file.checkpoint_id.as_deref()).collect();
     for file in &cleared.files {
-        writeln!(out, "{} is cleared", file.path)?;
+        writeln!(out, "{} is cleared", file.path);
     }
     for path in &cleared.kept {
-        writeln!(out, "{path} stays: you have edited it")?;
+        writeln!(out, "{path} stays: you have edited it");
     }
     if !ids.is_empty() {
-        writeln!(out, "to undo: vault restore {}", ids.join(" "))?;
+        writeln!(out, "to undo: vault restore {}", ids.join(" "));
     }
-    Ok(())
 }
 
 /// Review proposals of agents and models: accept, edit or reject each.
@@ -345,9 +323,9 @@ impl ReviewCommand {
                 let asked_for = ReviewParams { limit: Some(MOST_SHOWN), ..self.which };
                 let found = backend.ask(&endpoints::entries::LIST_PROPOSALS, &asked_for)?;
                 if is_in_json() {
-                    stdout().json(&found)?;
+                    stdout().json(&found);
                 } else if self.list {
-                    found.proposals.iter().try_for_each(|proposal| show_proposal(proposal, &mut stdout()))?;
+                    found.proposals.iter().for_each(|proposal| show_proposal(proposal, &mut stdout()));
                 }
                 if found.more > 0 {
                     remark!("vault: {} more wait; decide on some of these first", found.more);
@@ -379,8 +357,8 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
         if decided.contains(&(entry.agent.clone(), entry.id.clone())) {
             continue;
         }
-        say!("{} of {}", at + 1, proposals.len())?;
-        show_proposal(proposal, &mut stdout())?;
+        say!("{} of {}", at + 1, proposals.len());
+        show_proposal(proposal, &mut stdout());
         let mut decision =
             ReviewDecision { id: Some(entry.id.clone()), agent: entry.agent.clone(), ..ReviewDecision::default() };
         match asked(QUESTION, "aerARsq")? {
@@ -407,7 +385,7 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
         let done =
             backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions: vec![decision] })?;
         decided.extend(done.accepted.iter().chain(&done.rejected).map(|id| (entry.agent.clone(), id.clone())));
-        tell_reviewed(&done)?;
+        tell_reviewed(&done);
     }
     let left =
         backend.ask(&endpoints::entries::LIST_PROPOSALS, &ReviewParams { limit: Some(1), ..asked_for.clone() })?;
@@ -442,45 +420,250 @@ fn path_of(source: &str) -> String {
 /// What is typed; `None` at the end of the input.
 fn line(question: &str) -> anyhow::Result<Option<String>> {
     let mut out = stdout();
-    write!(out, "{question}")?;
+    write!(out, "{question}");
     out.flush()?;
     let mut answer = String::new();
     Ok((std::io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
 }
 
-fn show_proposal(proposal: &ProposalView, out: &mut Out) -> anyhow::Result<()> {
+fn show_proposal(proposal: &ProposalView, out: &mut Out) {
     let entry = &proposal.entry;
-    out.paint(TITLE, &entry.id)?;
     let agent = entry.agent.as_ref().map(|agent| format!(" for {agent}")).unwrap_or_default();
     let trust = if entry.trust == "person" { String::new() } else { format!(", by {}", entry.trust) };
     let known = proposal.known.as_ref().map(|known| format!(" {}", known.id)).unwrap_or_default();
-    out.paint(DIM, &format!("  {}{known}{agent}, confidence {}{trust}", proposal.verdict, entry.confidence))?;
-    writeln!(out)?;
+    let about = format!("{}{known}{agent}, confidence {}{trust}", proposal.verdict, entry.confidence);
+    out.row(&[(TITLE, &entry.id), (DIM, &about)]);
     for line in &proposal.diff {
-        out.paint(if line.starts_with('-') { BAD } else { MATCH }, &format!("  {line}"))?;
-        writeln!(out)?;
+        out.row(&[(if line.starts_with('-') { BAD } else { MATCH }, &format!("  {line}"))]);
     }
     for quote in &proposal.quotes {
-        out.paint(DIM, &format!("  {}", quote.citation))?;
-        writeln!(out)?;
+        out.row(&[(DIM, &format!("  {}", quote.citation))]);
         match &quote.text {
-            Some(text) => text.lines().try_for_each(|line| writeln!(out, "  > {line}"))?,
-            None => writeln!(out, "  (these lines no longer exist)")?,
+            Some(text) => text.lines().for_each(|line| writeln!(out, "  > {line}")),
+            None => writeln!(out, "  (these lines no longer exist)"),
         }
     }
-    Ok(())
 }
 
-fn tell_reviewed(done: &Reviewed) -> anyhow::Result<()> {
+fn tell_reviewed(done: &Reviewed) {
     for id in &done.accepted {
-        say!("accepted {id}")?;
+        say!("accepted {id}");
     }
     for id in &done.rejected {
-        say!("rejected {id}")?;
+        say!("rejected {id}");
     }
-    say_archived(&done.archived)?;
+    say_archived(&done.archived);
     for id in &done.absent {
         remark!("vault: there is no proposal {id}");
     }
-    Ok(say_undo(&done.checkpoint_ids)?)
+    say_undo(&done.checkpoint_ids);
+}
+
+/// Show summaries of conversations, or make them now.
+///
+/// A summary lists topics, decisions, dates and tasks of a conversation; each line cites the turns it comes from. The daemon writes it to
+/// `summaries/` when a conversation has been quiet for `memory.summary_debounce_seconds`. A summary that you edit is yours: vault does not
+/// overwrite it.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct SummariesCommand {
+    #[command(subcommand)]
+    action: Option<SummariesAction>,
+    #[command(flatten)]
+    which: SummariesParams,
+}
+
+#[derive(Debug, Subcommand)]
+enum SummariesAction {
+    /// Make summaries now: of one conversation, or of all with new turns.
+    Make(SummaryMakeParams),
+}
+
+impl SummariesCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::caught_up(vault)?;
+        if let Some(SummariesAction::Make(which)) = self.action {
+            let made = backend.ask(&endpoints::summaries::MAKE_SUMMARIES, &which)?;
+            return answer(&made, true, |out| tell_made(&made, out));
+        }
+        backend.warn_if_read_only();
+        let of = self.which.of.as_ref();
+        let all = self.which.all == Some(true);
+        let asked = SummariesParams { all: Some(all || of.is_some()), ..self.which.clone() };
+        let found = backend.ask(&endpoints::summaries::LIST_SUMMARIES, &asked)?;
+        let none = if found.summaries.is_empty() { why_none(of, all, &mut backend)? } else { String::new() };
+        answer(&found, !found.summaries.is_empty(), |out| {
+            for summary in &found.summaries {
+                head(summary, out);
+                if of.is_some() {
+                    sections(&summary.sections, out);
+                }
+            }
+            remark_end(!found.summaries.is_empty(), found.cut, &none);
+        })
+    }
+}
+
+/// Why there is none to show, and what would show one.
+fn why_none(of: Option<&String>, all: bool, backend: &mut Backend) -> anyhow::Result<String> {
+    if let Some(of) = of {
+        return Ok(format!("there is no summary of `{of}`; `vault summaries` lists all"));
+    }
+    let every = SummariesParams { all: Some(true), ..SummariesParams::default() };
+    let older = match all {
+        true => 0,
+        false => backend.ask(&endpoints::summaries::LIST_SUMMARIES, &every)?.summaries.len(),
+    };
+    let shown = if older == 1 { "an older one".to_owned() } else { format!("{older} older ones") };
+    Ok(match older {
+        0 => "there are no summaries; `vault summaries make` makes them now".into(),
+        _ => format!("no summary is recent; `vault summaries --all` shows {shown}"),
+    })
+}
+
+fn tell_made(made: &SummariesMade, out: &mut Out) {
+    for path in &made.made {
+        writeln!(out, "wrote {path}");
+    }
+    for kept in &made.kept {
+        writeln!(out, "kept  {}: {}", kept.path, kept.reason);
+    }
+    if made.made.is_empty() && made.kept.is_empty() {
+        remark!("vault: nothing to do: no conversation has gone on since it was summarised");
+    }
+}
+
+fn head(summary: &SummaryView, out: &mut Out) {
+    let state = [(summary.edited, "edited by you"), (summary.old, "old")];
+    let state: String = state.iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("  {what}")).collect();
+    let about = format!("{}, {}{state}", summary.at, count(summary.turns as usize, "turn"));
+    out.row(&[(TITLE, &summary.path), (DIM, &about)]);
+}
+
+/// Prints the parts of a summary or a digest.
+fn sections(sections: &[DigestSection], out: &mut Out) {
+    for section in sections {
+        writeln!(out, "\n{}", section.heading);
+        for line in &section.lines {
+            out.row(&[(PLAIN, &format!("  {}", line.text)), (DIM, &line.citations.join(" "))]);
+        }
+    }
+}
+
+/// Show what was written, captured and decided on a day or in a week.
+///
+/// Each line cites its sources. When a day or a week is over, the daemon writes it to a file, `summaries/days/2026-11-21.md` or
+/// `summaries/weeks/2026-W47.md`; --write writes it now. A file that you have edited stays as it is.
+#[derive(Debug, Args)]
+pub(super) struct DigestCommand {
+    /// The day: 2026-11-21, or yesterday; default: today.
+    day: Option<String>,
+    /// The week of that day. You can also name a week: 2026-W47.
+    #[arg(long)]
+    week: bool,
+    /// Write the file.
+    #[arg(long)]
+    write: bool,
+}
+
+impl DigestCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::caught_up(vault)?;
+        let is_week = self.week || self.day.as_deref().is_some_and(|day| day.contains(['W', 'w']));
+        let params = match is_week {
+            true => DigestParams { week: Some(self.day.unwrap_or_else(|| "now".to_owned())), day: None },
+            false => DigestParams { day: self.day, week: None },
+        };
+        if self.write {
+            let written = backend.ask(&endpoints::summaries::WRITE_DIGEST, &params)?;
+            return answer(&written, true, |out| match &written.reason {
+                None => writeln!(out, "wrote {}", written.path),
+                Some(reason) => remark!("vault: {} is not written: {reason}", written.path),
+            });
+        }
+        backend.warn_if_read_only();
+        let digest = backend.ask(&endpoints::summaries::SHOW_DIGEST, &params)?;
+        answer(&digest, !digest.sections.is_empty(), |out| {
+            if digest.sections.is_empty() {
+                return remark!("vault: nothing was written or captured in {}", digest.name);
+            }
+            out.row(&[(TITLE, &digest.name)]);
+            sections(&digest.sections, out);
+        })
+    }
+}
+
+/// Show what your agents know about you; set it, or regenerate the profile page.
+///
+/// Only you edit profile/overrides.md; agents always get it first. USER.md has your name, time zone and place. vault writes
+/// profile/profile.md from entries and facts that you stated or accepted, each sentence with its source.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault profile\n  vault profile set --name Maya --timezone Europe/Vienna --place Wien\n  vault profile make"
+)]
+pub(super) struct ProfileCommand {
+    #[command(subcommand)]
+    action: Option<ProfileAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ProfileAction {
+    /// Write to USER.md. An empty text removes a field.
+    Set(UserSetParams),
+    /// Regenerate profile/profile.md. A page that you edited is not overwritten.
+    Make,
+}
+
+impl ProfileCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::without_model(vault)?;
+        match self.action {
+            None => {
+                let view = backend.ask(&endpoints::profile::SHOW, &())?;
+                let said = if is_in_json() { Vec::new() } else { parts(&view) };
+                answer(&view, is_in_json() || !said.is_empty(), |out| {
+                    said.iter().for_each(|said| writeln!(out, "{said}"));
+                    remark_none(
+                        !said.is_empty(),
+                        "the profile is empty; `vault profile set --name NAME` sets your name",
+                    );
+                    let state = &view.state;
+                    if state.is_persons {
+                        remark!("vault: you edited {}, so it is not overwritten", state.path);
+                    } else if state.new > 0 {
+                        remark!("vault: {} new since it was made; `vault profile make` adds them now", state.new);
+                    }
+                })
+            }
+            Some(ProfileAction::Set(user)) => {
+                let set = backend.ask(&endpoints::profile::SET_USER, &user)?;
+                answer(&set, true, |out| {
+                    writeln!(out, "set in {}", set.path);
+                    say_undo(set.checkpoint_id.as_slice());
+                })
+            }
+            Some(ProfileAction::Make) => {
+                let made = backend.ask(&endpoints::profile::REGENERATE, &())?;
+                answer(&made, true, |out| {
+                    writeln!(out, "{} has version {}", made.state.path, made.state.version);
+                    say_undo(made.checkpoint_id.as_slice());
+                })
+            }
+        }
+    }
+}
+
+/// What there is of the profile, in its order.
+fn parts(view: &ProfileView) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    if let Some(user) = &view.user {
+        let named = [("name", &user.name), ("time zone", &user.timezone), ("place", &user.location_place)];
+        said.extend(named.iter().filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?))));
+        said.extend(Some(user.text.clone()).filter(|text| !text.is_empty()));
+    }
+    for (name, text) in [("profile/overrides.md", &view.overrides), ("profile/profile.md", &view.profile)] {
+        let text = text.as_ref().filter(|text| !text.is_empty());
+        said.extend(text.map(|text| format!("\n{name}\n\n{text}")));
+    }
+    said
 }

@@ -5,7 +5,6 @@ mod backend;
 mod backup;
 mod browse;
 mod changes;
-mod client;
 mod completions;
 mod connect;
 mod context;
@@ -23,7 +22,6 @@ mod search;
 mod serve;
 mod service;
 mod status;
-mod summaries;
 mod terminal;
 
 use std::ffi::OsString;
@@ -32,7 +30,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::access::request::RequestError;
-use exit::Outcome;
+use terminal::Outcome;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
@@ -83,6 +81,11 @@ commands! {
     Forget(changes::ForgetCommand),
     Restore(changes::RestoreCommand),
     Status(status::StatusCommand),
+    /// Give agents access, see what each may read and has read, and revoke it.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
+    )]
     Agent(agent::AgentCommand),
     Import(import::ImportCommand),
     // Reading.
@@ -93,29 +96,68 @@ commands! {
     Tags(browse::TagsCommand),
     Collections(browse::CollectionsCommand),
     // Memory.
+    /// List, add, edit and remove memory entries: preferences, decisions, commitments, facts, one line each.
+    ///
+    /// Entries are list items in `memories/user.md`, an agent's in `agents/<name>/entries.md`: you may edit them in any editor. Proposals of
+    /// agents and models wait in `pending.md` beside them; `vault review` goes through them.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
+        vault memory list --agent ada --status archived\n  vault memory edit e-7f3a2b9c \"Prefers tabs, width 4\"\n  \
+        vault memory remove e-7f3a2b9c --archive"
+    )]
     Memory(memory::MemoryCommand),
     Review(memory::ReviewCommand),
+    /// Look up and set facts: values with one right answer, and when each was true.
+    ///
+    /// Facts are list items `- key: value` below the headings of a `facts.md`; the headings are the namespace. `facts.history.md` beside it
+    /// records every change, whoever makes it, so that you can ask what was true on any day, and what you believed then.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  vault fact set project/test_command \"make test\"\n  vault fact get project/test_command\n  \
+        vault fact set project/deploy_branch release --from 2026-03-09\n  vault fact get project/deploy_branch --as-of 2026-03-15\n  \
+        vault fact list project --scope project:mech\n  vault fact history project/deploy_branch"
+    )]
     Fact(fact::FactCommand),
-    Profile(summaries::ProfileCommand),
-    Summaries(summaries::SummariesCommand),
-    Digest(summaries::DigestCommand),
+    Profile(memory::ProfileCommand),
+    Summaries(memory::SummariesCommand),
+    Digest(memory::DigestCommand),
     // Changes.
     Annotate(changes::AnnotateCommand),
     Log(changes::LogCommand),
     Checkpoints(changes::CheckpointsCommand),
+    /// See what is permanently forgotten, or let it come back.
+    ///
+    /// `vault forget --purge` keeps hashes of the removed words, made with a key of this vault, and never the text. vault compares what
+    /// programs and agents bring later with these hashes, and leaves out what matches.
+    #[command(subcommand)]
     Forgotten(changes::ForgottenCommand),
     Conflicts(changes::ConflictsCommand),
     // Programs.
     Connect(connect::ConnectCommand),
     Mcp(mcp::McpCommand),
+    /// Give programs tokens that let them send events, and read nothing.
+    #[command(subcommand)]
     Token(agent::TokenCommand),
     Trace(agent::TraceCommand),
     Qmd(qmd::QmdCommand),
     // Upkeep.
     Reindex(status::ReindexCommand),
     Verify(status::VerifyCommand),
+    /// List, choose, download and time embedding models, for search by meaning.
+    ///
+    /// The bundled model needs no set-up. Others are GGUF files: `import` one from this disk, or `pull` it from the web. Both check it, put it
+    /// into a folder for all your vaults, and make this vault use it, with the prefixes and the pooling it was trained with. For a service
+    /// (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. A new model embeds every passage again; the previous one answers until
+    /// that is done, and its vectors are kept until `vault model gc`.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
+    )]
     Model(model::ModelCommand),
     Eval(eval::EvalCommand),
+    /// Run the daemon in the background, started at login.
+    #[command(subcommand)]
     Service(service::ServiceCommand),
     // Backup, and the shell.
     Backup(backup::BackupCommand),
@@ -220,19 +262,22 @@ fn run() -> u8 {
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(terminal::Log)
+        .with_writer(terminal::stderr)
         .with_ansi(false)
-        .with_level(false)
         .with_target(false)
         .without_time()
         .init();
-    match cli.command.run(cli.vault.as_deref()) {
+    let done = cli.command.run(cli.vault.as_deref());
+    match done.and_then(|outcome| terminal::printed().map(|()| outcome)) {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
         Err(error) if terminal::is_broken_pipe(&error) => 0,
         Err(error) => {
             let in_json = terminal::is_in_json() && !terminal::has_printed_json();
-            if !in_json || terminal::stdout().json(&terminal::error_as_json(&error)).is_err() {
+            if in_json {
+                terminal::stdout().json(&terminal::error_as_json(&error));
+            }
+            if !in_json || terminal::printed().is_err() {
                 terminal::remark!("vault: {}", terminal::explain(&error));
             }
             error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())

@@ -1,8 +1,6 @@
-//! `vault model`
+//! `vault model`: models are listed and timed; one that is chosen is checked, and memory.toml names it.
 
-mod choose;
-
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,34 +10,23 @@ use serde::Serialize;
 use serde_json::json;
 use serde_with::skip_serializing_none;
 
-use self::choose::{config_of, find};
 use super::backend::{Backend, home};
-use super::eval::EvalCommand;
-use super::exit::Outcome;
-use super::terminal::{BAD, Bar, DIM, Out, PLAIN, TITLE, answer, bytes, count};
+use super::eval::{EvalCommand, name};
+use super::terminal::{
+    BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say,
+};
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
-use crate::models::{self, Document, KNOWN_MODELS, KnownModel, model_file, models_folder, read_model_file};
+use crate::models::{
+    self, Document, KNOWN_MODELS, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder,
+    read_model_file,
+};
 use crate::serve::api::endpoints;
 use crate::serve::app::App;
+use crate::serve::wire::ModelReloaded;
 use crate::vault::disk::{Home, Lock};
 
-/// List, choose, download and time embedding models, for search by meaning.
-///
-/// The bundled model needs no set-up. Others are GGUF files: `import` one from this disk, or `pull` it from the web. Both check it, put it
-/// into a folder for all your vaults, and make this vault use it, with the prefixes and the pooling it was trained with. For a service
-/// (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. A new model embeds every passage again; the previous one answers until
-/// that is done, and its vectors are kept until `vault model gc`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
-)]
-pub(super) struct ModelCommand {
-    #[command(subcommand)]
-    action: ModelAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum ModelAction {
+pub(super) enum ModelCommand {
     /// List the installed models, the one in use, and others known to work.
     List,
     /// Make this vault use an installed model. A running daemon switches to it at once.
@@ -70,7 +57,7 @@ enum ModelAction {
         /// Its address: https://…/model.gguf.
         address: String,
         /// The expected SHA-256 of the file, as 64 hex digits.
-        #[arg(long, value_name = "HEX", value_parser = choose::sha256)]
+        #[arg(long, value_name = "HEX", value_parser = sha256)]
         sha256: Option<String>,
         /// Only download it; keep using the current model.
         #[arg(long)]
@@ -99,17 +86,13 @@ enum ModelAction {
 
 impl ModelCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        match self.action {
-            ModelAction::List => list(vault),
-            ModelAction::Use { name, shape } => choose::use_model(vault, &name, shape),
-            ModelAction::Gc => gc(vault),
-            ModelAction::Import { file, keep, shape } => choose::import(vault, &file, !keep, shape),
-            ModelAction::Pull { address, sha256, keep, shape } => {
-                choose::pull(vault, &address, sha256.as_deref(), !keep, shape)
-            }
-            ModelAction::Bench { name, passages, questions } => {
-                bench(vault, name.as_deref(), passages as usize, questions)
-            }
+        match self {
+            Self::List => list(vault),
+            Self::Use { name, shape } => use_model(vault, &name, shape),
+            Self::Gc => gc(vault),
+            Self::Import { file, keep, shape } => import(vault, &file, !keep, shape),
+            Self::Pull { address, sha256, keep, shape } => pull(vault, &address, sha256.as_deref(), !keep, shape),
+            Self::Bench { name, passages, questions } => bench(vault, name.as_deref(), passages as usize, questions),
         }
     }
 }
@@ -119,13 +102,13 @@ impl ModelCommand {
 pub(super) struct ShapeArgs {
     /// The prefix of each query.
     #[arg(long, value_name = "TEXT")]
-    pub(super) query_prefix: Option<String>,
+    query_prefix: Option<String>,
     /// The prefix of each passage.
     #[arg(long, value_name = "TEXT")]
-    pub(super) document_prefix: Option<String>,
+    document_prefix: Option<String>,
     /// How the vectors of a text's tokens become one.
     #[arg(long)]
-    pub(super) pooling: Option<PoolingChoice>,
+    pooling: Option<PoolingChoice>,
 }
 
 /// A model that is here, or that the configuration names.
@@ -157,24 +140,13 @@ struct ModelList {
 }
 
 impl ListedModel {
-    fn named(name: String, in_use: bool) -> Self {
-        Self { name, in_use, ..Self::default() }
-    }
-
-    fn bundled(in_use: bool) -> Self {
-        let known = &KNOWN_MODELS[0];
-        Self { dimension: Some(known.dimension), pooling: Some(known.pooling), ..Self::named("bundled".into(), in_use) }
-            .with(known)
-    }
-
     fn file(name: String, path: PathBuf, in_use: bool) -> Self {
-        let listed = Self::named(name, in_use);
+        let listed = Self { name, in_use, path: Some(path.clone()), ..Self::default() };
         let file = match read_model_file(&path) {
             Ok(file) => file,
-            Err(error) => return Self { path: Some(path), problem: Some(error.to_string()), ..listed },
+            Err(error) => return Self { problem: Some(error.to_string()), ..listed },
         };
         let listed = Self {
-            path: Some(path),
             bytes: Some(file.bytes),
             architecture: Some(file.architecture.clone()),
             dimension: Some(file.dimension),
@@ -204,15 +176,20 @@ impl ListedModel {
     }
 }
 
-pub(super) fn list(vault: Option<&Path>) -> anyhow::Result<Outcome> {
+fn list(vault: Option<&Path>) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let config = Config::load(home.root())?.embed;
     let folder = models_folder();
     let is_local = config.endpoint.is_empty();
     let used = model_file(&config.model, home.root());
-    let mut models = vec![ListedModel::bundled(is_local && config.model == "bundled")];
+    let known = &KNOWN_MODELS[0];
+    let (dimension, pooling) = (Some(known.dimension), Some(known.pooling));
+    let in_use = is_local && config.model == "bundled";
+    let bundled = ListedModel { name: "bundled".into(), in_use, dimension, pooling, ..ListedModel::default() };
+    let mut models = vec![bundled.with(known)];
     if !is_local && config.model != "none" {
-        models.push(ListedModel::named(format!("{} at {}", config.model, config.endpoint), true));
+        let name = format!("{} at {}", config.model, config.endpoint);
+        models.push(ListedModel { name, in_use: true, ..ListedModel::default() });
     }
     for path in model_files(&folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -236,35 +213,34 @@ fn model_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn print(list: &ModelList, out: &mut Out) -> anyhow::Result<()> {
+fn print(list: &ModelList, out: &mut Out) {
     for model in &list.models {
-        write!(out, "{} ", if model.in_use { "*" } else { " " })?;
         let about = model.about();
-        let said = model.problem.as_ref().map_or((DIM, &about), |problem| (BAD, problem));
-        out.row(&[(TITLE, &model.name), (said.0, said.1)])?;
+        let (style, said) = model.problem.as_ref().map_or((DIM, &about), |problem| (BAD, problem));
+        write!(out, "{} ", if model.in_use { "*" } else { " " });
+        out.row(&[(TITLE, &model.name), (style, said)]);
     }
     if !list.models.iter().any(|model| model.in_use) {
-        writeln!(out, "\nnone of them is used: search works by words only")?;
+        writeln!(out, "\nnone of them is used: search works by words only");
     }
     let here = |known: &&KnownModel| list.models.iter().any(|model| model.known == Some(known.name));
     let missing: Vec<&KnownModel> = list.known.iter().filter(|known| !here(known)).collect();
     if !missing.is_empty() {
-        writeln!(out, "\nknown to work, not installed (`vault model import FILE`, `vault model pull ADDRESS`):")?;
+        writeln!(out, "\nknown to work, not installed (`vault model import FILE`, `vault model pull ADDRESS`):");
     }
     for known in missing {
         let about = format!("{} numbers, {}, {}", known.dimension, known.languages, known.licence);
-        out.row(&[(PLAIN, &format!("  {}", known.name)), (DIM, &about)])?;
+        out.row(&[(PLAIN, &format!("  {}", known.name)), (DIM, &about)]);
     }
-    Ok(())
 }
 
-pub(super) fn gc(vault: Option<&Path>) -> anyhow::Result<Outcome> {
+fn gc(vault: Option<&Path>) -> anyhow::Result<Outcome> {
     let mut backend = Backend::open(vault, |_| {})?;
     backend.catch_up(true)?;
     let dropped = backend.ask(&endpoints::routes::DROP_KEPT_VECTORS, &())?;
     answer(&dropped, true, |out| match dropped.dropped {
-        0 => Ok(writeln!(out, "there are no vectors of other models")?),
-        some => Ok(writeln!(out, "deleted {} of other models", count(some, "vector"))?),
+        0 => writeln!(out, "there are no vectors of other models"),
+        some => writeln!(out, "deleted {} of other models", count(some, "vector")),
     })
 }
 
@@ -274,7 +250,7 @@ const PASSAGE_CHARS: usize = 500;
 const QUERIES: usize = 50;
 const QUERY_CHARS: usize = 60;
 
-pub(super) fn bench(
+fn bench(
     vault: Option<&Path>,
     name: Option<&str>,
     passages: usize,
@@ -288,7 +264,10 @@ pub(super) fn bench(
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
     // Before anything takes its time.
-    let lock = if questions.is_empty() { None } else { Some(alone(&home)?) };
+    let lock = match questions.is_empty() {
+        true => None,
+        false => Some(home.lock().context("--questions needs the vault without a daemon: stop `vault serve` first")?),
+    };
     let Some(mut open) = models::open(&config, home.root(), &index) else {
         bail!("`embed.model` is \"none\": name a model to time");
     };
@@ -300,7 +279,7 @@ pub(super) fn bench(
         .into_iter()
         .map(|text| Document { context: String::new(), text, ..Document::default() })
         .collect();
-    let bar = Bar::embeddings();
+    let bar = Bar::of(EMBEDDING);
     let begun = Instant::now();
     for (at, batch) in texts.chunks(BATCH).enumerate() {
         model.embed(batch, None).context("cannot embed a passage")?;
@@ -336,23 +315,18 @@ pub(super) fn bench(
         let computed =
             model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
         let [loaded, half, most] = [loaded, half, most].map(milliseconds);
-        writeln!(out, "{}, {} numbers, {computed}ready after {loaded} ms", model.name(), model.dimension())?;
-        writeln!(out, "passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)")?;
-        Ok(writeln!(
+        writeln!(out, "{}, {} numbers, {computed}ready after {loaded} ms", model.name(), model.dimension());
+        writeln!(out, "passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)");
+        writeln!(
             out,
             "queries    {query_rate:.1} a second, one after the other; half within {half} ms, 95 of 100 within {most} ms"
-        )?)
+        )
     })?;
     drop(model);
     match lock {
         Some(lock) => answers(home, config, lock, questions),
         None => Ok(done),
     }
-}
-
-/// The right to have the vault to oneself.
-fn alone(home: &Home) -> anyhow::Result<Lock> {
-    home.lock().context("--questions needs the vault without a daemon: stop `vault serve` first")
 }
 
 /// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
@@ -382,4 +356,230 @@ fn milliseconds(time: Duration) -> f64 {
 
 fn rounded(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
+}
+
+/// What memory.toml says of a model.
+struct Chosen {
+    embed: EmbedConfig,
+    /// What the model calls itself, once it is opened.
+    is: Option<String>,
+    dimension: Option<usize>,
+}
+
+/// Takes 64 hex digits.
+fn sha256(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.chars().all(|digit| digit.is_ascii_hexdigit());
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 has 64 hex digits".into())
+}
+
+fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let chosen = if ["bundled", "none"].contains(&name) {
+        Chosen { embed: shaped(name, None, shape), is: None, dimension: None }
+    } else {
+        let path = find(name, home.root())?;
+        let named = path_in_config(&path, &home);
+        checked(&path, &named, shape, &home)?
+    };
+    settle(&home, &chosen, true, None)
+}
+
+fn import(vault: Option<&Path>, file: &Path, used: bool, shape: ShapeArgs) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let file = &std::path::absolute(file)?;
+    let name = file_name(file)?;
+    // It is known to work before anything is copied.
+    let mut chosen = checked(file, &name, shape, &home)?;
+    let folder = models_folder();
+    let target = folder.join(&name);
+    if target != *file {
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        let _claim = claim(&target)?;
+        copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
+    }
+    chosen.embed.model = path_in_config(&target, &home);
+    settle(&home, &chosen, used, Some(&target))
+}
+
+fn pull(
+    vault: Option<&Path>,
+    address: &str,
+    wanted: Option<&str>,
+    used: bool,
+    shape: ShapeArgs,
+) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let name = file_name(Path::new(path.rsplit('/').next().unwrap_or_default()))
+        .with_context(|| format!("{address} is not the address of a GGUF file"))?;
+    let folder = models_folder();
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let target = folder.join(&name);
+    let _claim = claim(&target)?;
+    let fetched = target.with_extension("gguf.new");
+    let bar = Bar::bytes("downloading");
+    let got = download(address, &fetched, wanted, &mut |done, left| bar.show(done as usize, left as usize));
+    bar.finish();
+    let sha256 = got?;
+    // What is no model is not kept, and takes no other's place.
+    let mut chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
+    fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
+    chosen.embed.model = path_in_config(&target, &home);
+    if wanted.is_none() && !is_in_json() {
+        say!("its SHA-256 is {sha256}");
+    }
+    settle(&home, &chosen, used, Some(&target))
+}
+
+/// Has nobody else write the file meanwhile.
+fn claim(target: &Path) -> anyhow::Result<ModelClaim> {
+    ModelClaim::take(target)?.with_context(|| {
+        format!("another `vault model` is downloading {}; try again when it has finished", target.display())
+    })
+}
+
+/// The name of a GGUF file, as it is kept.
+fn file_name(path: &Path) -> anyhow::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.to_ascii_lowercase().ends_with(".gguf") || name.starts_with('.') {
+        bail!("{} is not a GGUF file name: use NAME.gguf", path.display());
+    }
+    Ok(name.to_owned())
+}
+
+/// The file that a name means.
+fn find(name: &str, root: &Path) -> anyhow::Result<PathBuf> {
+    // As the shell means it, and not from the vault's folder.
+    let given = std::path::absolute(name)?;
+    let folder = models_folder();
+    let candidates = [model_file(name, root), folder.join(format!("{name}.gguf")), given, folder.join(name)];
+    candidates
+        .iter()
+        .find(|path| path.is_file())
+        .cloned()
+        .with_context(|| format!("there is no model {name:?}: `vault model list` lists those in {}", folder.display()))
+}
+
+/// How memory.toml names a file: by its name alone where models are, from the vault's folder within it, and by its whole path elsewhere
+/// or where that would name another one.
+fn path_in_config(path: &Path, home: &Home) -> String {
+    let folder = models_folder();
+    let short = path.strip_prefix(&folder).or_else(|_| path.strip_prefix(home.root())).unwrap_or(path);
+    let short = short.to_string_lossy();
+    let means_it = model_file(&short, home.root()) == path && !["bundled", "none"].contains(&short.as_ref());
+    if means_it { short.into_owned() } else { path.to_string_lossy().into_owned() }
+}
+
+/// What memory.toml is to say of a model.
+fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> EmbedConfig {
+    let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
+    EmbedConfig {
+        model: model.to_owned(),
+        query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
+        document_prefix: of(shape.document_prefix, known.map(|known| known.document_prefix)),
+        pooling: shape.pooling.unwrap_or(PoolingChoice::Auto),
+        ..EmbedConfig::default()
+    }
+}
+
+/// Has the daemon load what memory.toml names now.
+fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
+    let mut backend = Backend::open(Some(home.root()), |_| {})?;
+    if !backend.is_served() {
+        bail!("it has just stopped");
+    }
+    backend.ask(&endpoints::routes::RELOAD_MODEL, &())
+}
+
+/// What it is to say of a file.
+fn shaped_by(file: &ModelFile, named: &str, shape: ShapeArgs) -> EmbedConfig {
+    let known = KnownModel::of(file);
+    let said = shape.pooling.is_some();
+    let mut embed = shaped(named, known, shape);
+    // Where the file does not say it, or is known to say it wrong.
+    if let Some(known) = known.filter(|known| !said && file.pooling != Some(known.pooling)) {
+        embed.pooling = serde_json::from_value(known.pooling.into()).unwrap_or(PoolingChoice::Auto);
+    }
+    embed
+}
+
+/// The configuration by which a file is opened that nobody said anything of.
+fn config_of(path: &Path) -> anyhow::Result<EmbedConfig> {
+    let model = path.to_string_lossy();
+    Ok(shaped_by(&read_model_file(path)?, &model, ShapeArgs::default()))
+}
+
+/// Checks a file: its header, and whether it embeds a text. `named` is how memory.toml is to name it.
+fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
+    let embed = shaped_by(&read_model_file(path)?, named, shape);
+    let config = EmbedConfig { threads: 1, model: path.to_string_lossy().into_owned(), ..embed.clone() };
+    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    let is = opened.as_ref().map(|embedder| embedder.name().to_owned());
+    Ok(Chosen { embed, is, dimension: opened.map(|embedder| embedder.dimension()) })
+}
+
+/// Copies a file so that it is there whole or not at all.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let beside = to.with_extension("gguf.new");
+    fs::copy(from, &beside)?;
+    fs::File::open(&beside)?.sync_all()?;
+    fs::rename(&beside, to)
+}
+
+/// Has memory.toml name the model, unless it is only kept, and says what was done.
+fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>) -> anyhow::Result<Outcome> {
+    let before = Config::load(home.root())?.embed;
+    let embed = &chosen.embed;
+    let pooling = [before.pooling, embed.pooling].map(name);
+    let wanted = [
+        ("model", before.model.as_str(), embed.model.as_str()),
+        ("query_prefix", &before.query_prefix, &embed.query_prefix),
+        ("document_prefix", &before.document_prefix, &embed.document_prefix),
+        ("pooling", &pooling[0], &pooling[1]),
+        ("endpoint", &before.endpoint, ""),
+    ];
+    let changes: Vec<_> = wanted
+        .iter()
+        .filter(|(_, before, after)| used && before != after)
+        .map(|(key, _, after)| (*key, (*after).into()))
+        .collect();
+    if !changes.is_empty() {
+        Config::set_values(home.root(), "embed", &changes)?;
+    }
+    let settled = json!({
+        "model": embed.model,
+        "name": chosen.is,
+        "dimension": chosen.dimension,
+        "query_prefix": embed.query_prefix,
+        "document_prefix": embed.document_prefix,
+        "pooling": embed.pooling,
+        "path": kept,
+        "used": used,
+        "changed": changes.iter().map(|(key, _)| format!("embed.{key}")).collect::<Vec<_>>(),
+    });
+    answer(&settled, true, |out| {
+        let name = chosen.is.as_deref().unwrap_or(&embed.model);
+        if let Some(kept) = kept {
+            writeln!(out, "{name} works, and is in {}", kept.display());
+        }
+        if !used {
+            writeln!(out, "use it with `vault model use {}`", embed.model);
+        } else if changes.is_empty() {
+            writeln!(out, "memory.toml names it already");
+        } else {
+            let keys: Vec<String> = changes.iter().map(|(key, _)| format!("`embed.{key}`")).collect();
+            writeln!(out, "memory.toml: {} set for {name}", keys.join(", "));
+        }
+        if used && !changes.is_empty() && home.daemon().is_some() {
+            match reload(home) {
+                Ok(_) if embed.model == "none" => remark!("vault: the daemon now works without a model"),
+                Ok(_) => {
+                    remark!(
+                        "vault: the daemon now embeds every passage with it; until it is done, the previous model answers"
+                    );
+                }
+                Err(error) => remark!("vault: the daemon uses it after its next start ({error})"),
+            }
+        }
+    })
 }

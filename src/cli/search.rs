@@ -1,15 +1,13 @@
 //! `vault search`
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, Args, Command};
 
 use super::backend::{Backend, home, shown_by};
-use super::exit::Outcome;
-use super::terminal::{DIM, MATCH, Out, TITLE, answer, is_in_json, remark, stdout};
+use super::terminal::{DIM, MATCH, Out, Outcome, TITLE, answer, is_in_json, remark, stdout};
 use crate::access::request::{MAY_LACK_THE_NEWEST, RequestError};
 use crate::base::config::{Citations, Mode};
 use crate::base::path::VaultPath;
@@ -63,17 +61,6 @@ const SHOWN_CHARS: usize = 320;
 /// The searches, whose words are a query.
 const SEARCHES: [&str; 3] = ["search", "vsearch", "query"];
 
-/// What a word of a search is.
-#[derive(Debug, PartialEq, Eq)]
-enum Word {
-    Option,
-    /// An option whose value is the next word.
-    OptionBefore,
-    Query,
-    /// A name of an option as there is none. Whoever searches for `--dry-run` means it so.
-    Unknown,
-}
-
 /// Puts the query of a search behind `--` where a word of it begins with a hyphen, `-word` or what people ask: clap can let words begin so,
 /// but then every option after the first of them is one, too. The first word is the program, `behind` the one before the command. A long
 /// option that there is none of is the query where it is all there is, if that `takes_unknown`.
@@ -87,10 +74,9 @@ pub(super) fn dashed_query_last(
     command.build();
     let mut at = behind + 1;
     while let Some(word) = args.get(at).map(|word| word.to_string_lossy()) {
-        match word_is(&command, &word) {
-            Word::OptionBefore => at += 2,
-            Word::Option if word != "--" => at += 1,
-            _ => break,
+        match option_words(&command, &word) {
+            Some(words) => at += words,
+            None => break,
         }
     }
     let named = |command: &&Command| {
@@ -113,16 +99,15 @@ fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_u
             query.extend(words.cloned());
             break;
         }
-        match word_is(search, &text) {
-            // It is said that there is no such option.
-            Word::Query | Word::Unknown if !takes_unknown && text.starts_with("--") => options.push(word.clone()),
-            Word::Option => options.push(word.clone()),
-            Word::OptionBefore => options.extend([word].into_iter().chain(words.next()).cloned()),
-            Word::Query => {
+        match option_words(search, &text) {
+            Some(of_option) => options.extend([word].into_iter().chain(words.by_ref().take(of_option - 1)).cloned()),
+            // It is said that there is no such option. Whoever searches for `--dry-run` means it so.
+            None if text.starts_with("--") && !takes_unknown => options.push(word.clone()),
+            None if text.starts_with("--") && !text.contains(char::is_whitespace) => unknown.push(word.clone()),
+            None => {
                 dashed |= text.len() > 1 && text.starts_with('-');
                 query.push(word.clone());
             }
-            Word::Unknown => unknown.push(word.clone()),
         }
     }
     match query.is_empty() {
@@ -137,36 +122,32 @@ fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_u
     Some(options)
 }
 
-fn word_is(command: &Command, word: &str) -> Word {
-    let takes = |arg: &Arg| arg.get_action().takes_values();
-    let option = |is: &dyn Fn(&Arg) -> bool| command.get_arguments().find(|arg| is(arg)).map(takes);
+/// How many words an option takes, with its value where that is a word of its own; `None` of what is no option.
+fn option_words(command: &Command, word: &str) -> Option<usize> {
+    let takes_value = |is: &dyn Fn(&Arg) -> bool| {
+        command.get_arguments().find(|arg| is(arg)).map(|arg| arg.get_action().takes_values())
+    };
     if let Some(long) = word.strip_prefix("--") {
         let name = long.split_once('=').map_or(long, |(name, _)| name);
-        let known = option(&|arg: &Arg| {
+        let takes_value = takes_value(&|arg| {
             arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
-        });
-        return match known {
-            Some(true) if name == long => Word::OptionBefore,
-            Some(_) => Word::Option,
-            None if long.contains(char::is_whitespace) => Word::Query,
-            None => Word::Unknown,
-        };
+        })?;
+        return Some(1 + usize::from(takes_value && name == long));
     }
-    let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) else { return Word::Query };
+    let shorts = word.strip_prefix('-').filter(|shorts| !shorts.contains(char::is_whitespace))?;
     let known = |short: char| {
-        option(&|arg: &Arg| {
+        takes_value(&|arg| {
             arg.get_short() == Some(short) || arg.get_all_short_aliases().is_some_and(|all| all.contains(&short))
         })
     };
-    let (first, value) = shorts.split_at(shorts.chars().next().map_or(0, char::len_utf8));
-    let first = first.chars().next().unwrap_or_default();
-    match known(first) {
-        _ if shorts.contains(char::is_whitespace) => Word::Query,
-        Some(true) if value.is_empty() => Word::OptionBefore,
+    let first = shorts.chars().next()?;
+    let value = &shorts[first.len_utf8()..];
+    match known(first)? {
+        true if value.is_empty() => Some(2),
         // Their values are numbers, but for the name of a collection.
-        Some(true) if first == 'c' || value.trim_start_matches('=').parse::<u64>().is_ok() => Word::Option,
-        Some(false) if shorts.chars().all(|short| known(short) == Some(false)) => Word::Option,
-        _ => Word::Query,
+        true if first == 'c' || value.trim_start_matches('=').parse::<u64>().is_ok() => Some(1),
+        false if shorts.chars().all(|short| known(short) == Some(false)) => Some(1),
+        _ => None,
     }
 }
 
@@ -193,7 +174,7 @@ impl SearchCommand {
         let asked = SearchQuery { q: query, set: joined(&self.set), ..self.how };
         let response = backend.search(&asked)?;
         if is_in_json() {
-            return answer(&response, !response.results.is_empty(), |_| Ok(()));
+            return answer(&response, !response.results.is_empty(), |_| ());
         }
         if response.without_topic {
             remark!("vault: fewer than three hits have that topic; these hits are from all topics");
@@ -209,21 +190,38 @@ impl SearchCommand {
         let home = home(vault)?;
         let config = shown_by(&home);
         let settings = config.search.with(&asked.set.unwrap_or_default()).map_err(RequestError::invalid)?;
+        let citations = self.citations.unwrap_or(settings.citations);
         let in_obsidian = home.root().join(".obsidian").is_dir();
-        let mut printer = Printer {
-            root: (!in_obsidian).then(|| home.root().to_owned()),
-            outside: Outside::new(home.root(), &config.collections)?,
-            highlighter: Highlighter::new(&response.query, config.search.stemmer),
-            full: self.full,
-            explain: self.explain,
-            citations: self.citations.unwrap_or(settings.citations),
-        };
+        let outside = Outside::new(home.root(), &config.collections)?;
+        let mut highlighter = Highlighter::new(&response.query, config.search.stemmer);
         let mut out = stdout();
         for (at, hit) in response.results.iter().enumerate() {
+            let chunk = &hit.chunk;
             if at > 0 {
-                writeln!(out)?;
+                writeln!(out);
             }
-            printer.hit(hit, &mut out)?;
+            if citations != Citations::Off {
+                // Links open files, or Obsidian.
+                let path = VaultPath::new(chunk.path.as_str()).map(|path| outside.on_disk(home.root(), &path));
+                let file = || format!("file://{}", percent_encode_path(&path.unwrap_or_default().to_string_lossy()));
+                let url = if in_obsidian { chunk.obsidian_url.clone().unwrap_or_default() } else { file() };
+                out.link(&url, TITLE, &chunk.citation);
+                write!(out, "  ");
+            }
+            // What was only narrowed is listed, and no hit is better than another.
+            let perhaps = if hit.perhaps { " perhaps" } else { "" };
+            let relevance = hit.relevance.map(|relevance| format!("{relevance:.2}{perhaps}")).unwrap_or_default();
+            out.row(&[(DIM, &relevance), (DIM, &place_names(&chunk.title, &chunk.heading_path))]);
+            if self.explain {
+                out.row(&[(DIM, &format!("    {}", explained(hit)))]);
+            }
+            let text = &chunk.content;
+            highlighter.turn_to_that_of(text);
+            let shown = if self.full { text.clone() } else { snippet(text, &mut highlighter, SHOWN_CHARS) };
+            indented(&shown, &highlighter.matches(&shown), &mut out);
+            if citations == Citations::On {
+                writeln!(out, "    {}", source_line(&chunk.path, chunk.line_start));
+            }
         }
         match (response.results.is_empty(), response.left_out) {
             (true, 0) => remark!("vault: nothing found"),
@@ -238,50 +236,6 @@ impl SearchCommand {
 /// Settings as a search takes them.
 pub(super) fn joined(settings: &[String]) -> Option<String> {
     (!settings.is_empty()).then(|| settings.join(","))
-}
-
-struct Printer {
-    /// Where the notes are, when their links open files and not Obsidian.
-    root: Option<PathBuf>,
-    outside: Outside,
-    highlighter: Highlighter,
-    full: bool,
-    explain: bool,
-    citations: Citations,
-}
-
-impl Printer {
-    fn hit(&mut self, hit: &HitView, out: &mut Out) -> io::Result<()> {
-        let chunk = &hit.chunk;
-        let url = match &self.root {
-            Some(root) => {
-                let path = VaultPath::new(chunk.path.as_str()).map(|path| self.outside.on_disk(root, &path));
-                format!("file://{}", percent_encode_path(&path.unwrap_or_default().to_string_lossy()))
-            }
-            None => chunk.obsidian_url.clone().unwrap_or_default(),
-        };
-        if self.citations != Citations::Off {
-            out.link(&url, TITLE, &chunk.citation)?;
-            write!(out, "  ")?;
-        }
-        // What was only narrowed is listed, and no hit is better than another.
-        if let Some(relevance) = hit.relevance {
-            out.paint(DIM, &format!("{relevance:.2}{}", if hit.perhaps { " perhaps" } else { "" }))?;
-            write!(out, "  ")?;
-        }
-        out.row(&[(DIM, &place_names(&chunk.title, &chunk.heading_path))])?;
-        if self.explain {
-            out.paint(DIM, &format!("    {}\n", explained(hit)))?;
-        }
-        let text = &chunk.content;
-        self.highlighter.turn_to_that_of(text);
-        let shown = if self.full { text.clone() } else { snippet(text, &mut self.highlighter, SHOWN_CHARS) };
-        indented(&shown, &self.highlighter.matches(&shown), out)?;
-        if self.citations == Citations::On {
-            writeln!(out, "    {}", source_line(&chunk.path, chunk.line_start))?;
-        }
-        Ok(())
-    }
 }
 
 /// The title of a note, and the headings in it that a passage stands under.
@@ -307,24 +261,23 @@ fn explained(hit: &HitView) -> String {
 }
 
 /// Prints a text with its matches marked, each line set in.
-fn indented(text: &str, matches: &[Range<usize>], out: &mut Out) -> io::Result<()> {
+fn indented(text: &str, matches: &[Range<usize>], out: &mut Out) {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let whole = start..start + line.trim_end_matches(['\r', '\n']).len();
-        write!(out, "    ")?;
+        write!(out, "    ");
         let mut at = whole.start;
         for part in matches {
             let part = part.start.max(at)..part.end.min(whole.end);
             if !part.is_empty() {
-                write!(out, "{}", &text[at..part.start])?;
-                out.paint(MATCH, &text[part.clone()])?;
+                write!(out, "{}", &text[at..part.start]);
+                out.paint(MATCH, &text[part.clone()]);
                 at = part.end;
             }
         }
-        writeln!(out, "{}", &text[at..whole.end])?;
+        writeln!(out, "{}", &text[at..whole.end]);
         start += line.len();
     }
-    Ok(())
 }
 
 #[cfg(test)]

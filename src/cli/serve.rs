@@ -1,6 +1,5 @@
 //! `vault serve`, and `vault open` for its page
 
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,15 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::backend::home;
-use super::client::{Client, PATIENCE};
+use super::backend::{Backend, PATIENCE, home};
 use super::exit;
-use super::exit::Outcome;
-use super::terminal::{count, follow_embeddings, follow_files, is_in_json, remark, say, shell_quoted, stdout};
+use super::terminal::{
+    Outcome, count, follow_embeddings, follow_files, is_in_json, printed, remark, say, shell_quoted, stdout,
+};
 use crate::base::config::Config;
 use crate::index::sync::{ModelStatus, Shared};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
@@ -72,12 +70,13 @@ impl ServeCommand {
                     };
                 }
             };
-            say!("serving {}", root.display())?;
+            say!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             if let Some(address) = daemon.address() {
-                say!("    at http://{address}   (token in {token})")?;
+                say!("    at http://{address}   (token in {token})");
             }
-            say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root))?;
+            say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
+            printed()?;
             // Not the vault: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.app().shared());
             std::thread::spawn(move || show_progress(&shared));
@@ -119,8 +118,7 @@ fn show_progress(shared: &Shared) {
     }
     let notes = shared.snapshot().map_or(0, |snapshot| snapshot.files().len());
     let its = if notes == 1 { "its" } else { "their" };
-    // Whoever closed the pipe has no use for it.
-    let _ = say!("{} can be found by {its} words", count(notes, "note"));
+    say!("{} can be found by {its} words", count(notes, "note"));
     let done = follow_embeddings(shared, Duration::MAX);
     if !done.is_complete() {
         return;
@@ -131,7 +129,7 @@ fn show_progress(shared: &Shared) {
             remark!("vault: {its} meaning cannot be searched yet; vault keeps trying to load the model: {trouble}");
         }
         ModelStatus::Ready { .. } => {
-            let _ = say!("and by {its} meaning");
+            say!("and by {its} meaning");
         }
         ModelStatus::Off | ModelStatus::Loading => {}
     }
@@ -150,16 +148,11 @@ pub(super) struct OpenCommand {
 /// Whoever opens a browser has said within that time when it cannot.
 const OPENING: Duration = Duration::from_secs(2);
 
-#[derive(Deserialize)]
-struct GivenCode {
-    code: String,
-}
-
 impl OpenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let running = match home.daemon() {
-            Some(daemon) => Client::reach(&daemon.socket, PATIENCE)?.map(|client| (daemon, client)),
+            Some(daemon) => Backend::reach(&daemon.socket, PATIENCE)?.map(|client| (daemon, client)),
             None => None,
         };
         let Some((daemon, mut client)) = running else {
@@ -175,19 +168,20 @@ impl OpenCommand {
                 daemon.pid
             );
         };
-        let GivenCode { code } = client.post("/page/code", &())?;
+        let given: Value = client.post("/page/code", &())?;
+        let code = given["code"].as_str().unwrap_or_default();
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = stdout();
         let opened = !self.print && open(&url);
         if is_in_json() {
-            out.json(&json!({ "address": url, "opened": opened }))?;
+            out.json(&json!({ "address": url, "opened": opened }));
         } else if !opened {
-            writeln!(out, "{url}")?;
+            writeln!(out, "{url}");
             if !self.print && out.is_terminal() {
                 remark!("vault: no browser could be started; open this address within a minute");
             }
         } else {
-            writeln!(out, "opened http://{} in your browser", reachable(address))?;
+            writeln!(out, "opened http://{} in your browser", reachable(address));
         }
         Ok(Outcome::Done)
     }

@@ -5,24 +5,16 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::backend::home;
-use super::exit::Outcome;
-use super::terminal::{is_in_json, remark, say, stdout};
+use super::terminal::{Outcome, is_in_json, remark, say, stdout};
 use crate::base::fs::{create_dir, write_atomically};
 use crate::vault::disk::Home;
 
-/// Run the daemon in the background, started at login.
-#[derive(Debug, Args)]
-pub(super) struct ServiceCommand {
-    #[command(subcommand)]
-    action: ServiceAction,
-}
-
 #[derive(Debug, Subcommand)]
-enum ServiceAction {
+pub(super) enum ServiceCommand {
     /// Install and start the service of this vault.
     Install {
         /// Print what would be installed, and install nothing.
@@ -38,9 +30,9 @@ enum ServiceAction {
 impl ServiceCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let unit = Unit::of(&home(vault)?)?;
-        match self.action {
-            ServiceAction::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?)?,
-            ServiceAction::Install { print: false } => {
+        match self {
+            Self::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?),
+            Self::Install { print: false } => {
                 has_session()?;
                 create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
                 write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
@@ -50,9 +42,9 @@ impl ServiceCommand {
                     unit.delete()?;
                     return Err(error);
                 }
-                say!("installed {}\nlogs: {}", unit.file.display(), unit.logs())?;
+                say!("installed {}\nlogs: {}", unit.file.display(), unit.logs());
             }
-            ServiceAction::Status => {
+            Self::Status => {
                 let installed = unit.file.exists();
                 if is_in_json() {
                     let state = if installed { unit.state()? } else { "not installed".to_owned() };
@@ -60,7 +52,7 @@ impl ServiceCommand {
                     let (name, file) = (&unit.name, unit.file.display().to_string());
                     stdout().json(
                         &json!({ "name": name, "file": file, "installed": installed, "state": state, "runs": runs }),
-                    )?;
+                    );
                     return Ok(if runs { Outcome::Done } else { Outcome::NothingFound });
                 }
                 if !installed {
@@ -68,13 +60,13 @@ impl ServiceCommand {
                 }
                 return Ok(if unit.show()? { Outcome::Done } else { Outcome::NothingFound });
             }
-            ServiceAction::Remove => {
+            Self::Remove => {
                 if !unit.file.exists() {
                     bail!("this vault has no service");
                 }
                 let stopped = unit.stop();
                 unit.delete()?;
-                say!("removed {}", unit.file.display())?;
+                say!("removed {}", unit.file.display());
                 if let Err(error) = stopped {
                     remark!(
                         "vault: cannot stop the service: {error:#}. If its daemon runs, it keeps running until you stop it"

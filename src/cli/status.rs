@@ -1,16 +1,15 @@
 //! How the index is, and setting it right: `vault status`, `reindex` and `verify`.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::bail;
 use clap::Args;
 
 use super::backend::Backend;
 use super::changes::about;
-use super::exit::Outcome;
-use super::terminal::{BAD, Bar, DIM, Out, PLAIN, answer, bytes, count, is_in_json, remark, say, stdout};
+use super::terminal::{
+    BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, READING, answer, bytes, count, is_in_json, remark, say, stdout,
+};
 use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
@@ -19,6 +18,9 @@ use crate::serve::wire::{ChatState, Model, ReindexParams};
 /// Show what is indexed, what is pending, and what cannot be indexed and why.
 #[derive(Debug, Args)]
 pub(super) struct StatusCommand;
+
+/// Between two looks at the status.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Problems shown; `--json` has them all.
 const SHOWN: usize = 20;
@@ -32,7 +34,7 @@ impl StatusCommand {
         backend.catch_up(true)?;
         backend.warn_if_read_only();
         let (served, status) = (backend.is_served(), backend.status()?);
-        answer(&status, true, |out| Ok(print(&status, served, out)?))
+        answer(&status, true, |out| print(&status, served, out))
     }
 }
 
@@ -120,22 +122,22 @@ fn sessions(state: &wire::SessionsState) -> Vec<String> {
     lines
 }
 
-fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
+fn print(status: &wire::Status, served: bool, out: &mut Out) {
     let mut line = |name: &str, value: &str| out.field(name, value);
-    line("vault", &status.vault)?;
+    line("vault", &status.vault);
     match (&status.address, served) {
-        (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
-        (None, true) => line("daemon", "running only for agents; `vault serve` serves you and the page too")?,
-        (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh")?,
+        (Some(address), _) => line("daemon", &format!("running at http://{address}")),
+        (None, true) => line("daemon", "running only for agents; `vault serve` serves you and the page too"),
+        (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh"),
     }
     if let Some(reason) = &status.config_failure {
-        line("memory.toml", &format!("cannot be read: {reason}; the settings read at the start apply"))?;
+        line("memory.toml", &format!("cannot be read: {reason}; the settings read at the start apply"));
     } else if status.config_waits {
-        line("memory.toml", "has changed since the daemon started; restart it to apply all changes")?;
+        line("memory.toml", "has changed since the daemon started; restart it to apply all changes");
     }
     let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
-    line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)))?;
-    line("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")))?;
+    line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)));
+    line("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")));
     line(
         "pending",
         &format!(
@@ -143,7 +145,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
             count(status.pending_files, "note"),
             count(status.pending_embeddings, "passage")
         ),
-    )?;
+    );
     let model = match (&*status.model.state, &status.model.detail) {
         ("ready", Some(name)) => match &status.model.instructions {
             Some(instructions) => format!("{name}, computed with {instructions}"),
@@ -152,12 +154,12 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         (state, Some(detail)) => format!("{state}: {detail}"),
         (state, None) => state.to_owned(),
     };
-    line("model", &model)?;
+    line("model", &model);
     if let Some(trouble) = &status.model.trouble {
-        line("", &format!("vault keeps trying: {trouble}"))?;
+        line("", &format!("vault keeps trying: {trouble}"));
     }
     for text in status.model.batch.iter().flat_map(batch) {
-        line("", &text)?;
+        line("", &text);
     }
     if let Some(next) = &status.model.next {
         let text = match (next.state.as_str(), &next.trouble) {
@@ -173,124 +175,108 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
             ("failed", _) => format!("the model in memory.toml cannot be used: {}", next.detail),
             _ => "the model in memory.toml is being loaded".into(),
         };
-        line("", &text)?;
+        line("", &text);
     }
     if status.model.kept_vectors > 0 {
         let kept = count(status.model.kept_vectors, "vector");
-        line("", &format!("{kept} of other models are kept; `vault model gc` deletes them"))?;
+        line("", &format!("{kept} of other models are kept; `vault model gc` deletes them"));
     }
     if status.withheld > 0 {
         let withheld = count(status.withheld, "passage");
         let why = "not sent to another machine (`embed.send_private`), and found only by their words";
-        line("", &format!("{withheld} of private notes are {why}"))?;
+        line("", &format!("{withheld} of private notes are {why}"));
     }
     if status.given_chunks > 0 {
         let times = count(status.given_times as usize, "time");
-        line("given", &format!("{} or entries to agents, {times}", count(status.given_chunks as usize, "passage")))?;
+        line("given", &format!("{} or entries to agents, {times}", count(status.given_chunks as usize, "passage")));
     }
     if let Some(chat) = &status.chat {
         let ChatState { answers, prompt_tokens, answer_tokens, .. } = chat;
         let used = format!("{answers} answers, {prompt_tokens} tokens read and {answer_tokens} written");
         let name = chat.name.as_deref().map_or_else(|| "failed".to_owned(), |name| format!("{name}; {used}"));
-        line("chat", &name)?;
+        line("chat", &name);
         if let Some(trouble) = &chat.trouble {
-            line("", trouble)?;
+            line("", trouble);
         }
     }
     for (at, text) in status.processing.iter().flat_map(processing).enumerate() {
-        line(if at == 0 { "memory" } else { "" }, &text)?;
+        line(if at == 0 { "memory" } else { "" }, &text);
     }
     if served {
         for (name, value) in watching(&status.watching) {
-            line(name, &value)?;
+            line(name, &value);
         }
     }
-    line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
+    line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)));
     if let Some(capture) = status.capture.as_ref().filter(|capture| capture.pending > 0 || capture.failure.is_some()) {
         let reason = capture.failure.as_ref().map(|reason| format!(": {}", reason)).unwrap_or_default();
-        line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")))?;
+        line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")));
     }
     if let Some(verified) = &status.verified {
         let found = if verified.damage.is_empty() { "no damage" } else { "damage found" };
-        line("checked", &format!("{} at {}", found, local(&verified.at)))?;
+        line("checked", &format!("{} at {}", found, local(&verified.at)));
     }
     if let Some(facts) = status.facts.as_ref().filter(|facts| facts.current + facts.expired + facts.future > 0) {
         let others = [(facts.expired, "expired"), (facts.future, "not yet true")];
         let others: String =
             others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
-        line("facts", &format!("{}{others}", facts.current))?;
+        line("facts", &format!("{}{others}", facts.current));
     }
     for problem in status.facts.iter().flat_map(|facts| &facts.problems) {
         let place = problem.line.map_or_else(|| problem.path.clone(), |line| format!("{}:{line}", problem.path));
-        line("facts", &format!("{place}: {}", problem.message))?;
+        line("facts", &format!("{place}: {}", problem.message));
     }
     if let Some(summaries) = status.summaries.as_ref().filter(|state| state.summaries + state.waiting > 0) {
         let waiting = Some(summaries.waiting).filter(|waiting| *waiting > 0);
         let waiting =
             waiting.map_or_else(String::new, |waiting| format!(", {} still going on", count(waiting, "conversation")));
-        line("summaries", &format!("{}{waiting}", summaries.summaries))?;
+        line("summaries", &format!("{}{waiting}", summaries.summaries));
     }
     for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
-        line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
+        line("summaries", &format!("{}: {}", kept.path, kept.reason));
     }
     for (at, text) in status.sessions.iter().flat_map(sessions).enumerate() {
-        line(if at == 0 { "sessions" } else { "" }, &text)?;
+        line(if at == 0 { "sessions" } else { "" }, &text);
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
         let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {}", local(at)));
-        line("backup", &format!("{commit}{at}"))?;
+        line("backup", &format!("{commit}{at}"));
         if let Some(failure) = &backup.failure {
-            line("", failure)?;
+            line("", failure);
         }
     }
     if let Some(rebuilt) = &status.rebuilt {
-        line("rebuilt", rebuilt)?;
+        line("rebuilt", rebuilt);
     }
     if let Some(failure) = &status.failure {
-        out.paint(BAD, "failure    ")?;
-        writeln!(out, " {failure}")?;
+        out.paint(BAD, "failure    ");
+        writeln!(out, " {failure}");
     }
-    if !status.problems.is_empty() {
-        let were = if status.problems.len() == 1 { "was" } else { "were" };
-        writeln!(out, "\n{} {were} not read as meant:", count(status.problems.len(), "thing"))?;
-        for problem in status.problems.iter().take(SHOWN) {
-            list(out, &problem.path, &problem.reason)?;
-        }
-        and_more(out, status.problems.len())?;
-    }
-    let back = &status.forgotten_back;
-    if !back.is_empty() {
-        let texts = count(back.len(), "text");
-        writeln!(out, "\n{texts} that you had permanently forgotten, back in notes (`vault forgotten list`):")?;
-    }
-    for found in back.iter().take(SHOWN) {
-        list(out, &format!("{}:{}", found.path, found.line), &format!("forgotten {}", found.tombstone))?;
-    }
-    and_more(out, back.len())?;
-    let copies = &status.conflict_copies;
-    if !copies.is_empty() {
-        let conflicts = count(copies.len(), "conflict");
-        writeln!(
-            out,
-            "\n{conflicts} of files that were changed in two places; `vault conflicts show PATH` shows the difference:"
-        )?;
-    }
-    for copy in copies.iter().take(SHOWN) {
-        list(out, &copy.path, &about(copy))?;
-    }
-    and_more(out, copies.len())
+    let (problems, back, copies) = (&status.problems, &status.forgotten_back, &status.conflict_copies);
+    let were = if problems.len() == 1 { "was" } else { "were" };
+    let heading = format!("{} {were} not read as meant:", count(problems.len(), "thing"));
+    section(out, &heading, problems, |problem| (problem.path.clone(), problem.reason.clone()));
+    let heading = "that you had permanently forgotten, back in notes (`vault forgotten list`):";
+    section(out, &format!("{} {heading}", count(back.len(), "text")), back, |found| {
+        (format!("{}:{}", found.path, found.line), format!("forgotten {}", found.tombstone))
+    });
+    let heading = "of files that were changed in two places; `vault conflicts show PATH` shows the difference:";
+    section(out, &format!("{} {heading}", count(copies.len(), "conflict")), copies, |copy| {
+        (copy.path.clone(), about(copy))
+    });
 }
 
-fn list(out: &mut Out, path: &str, about: &str) -> io::Result<()> {
-    write!(out, "  ")?;
-    out.row(&[(PLAIN, path), (DIM, about)])
-}
-
-fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
-    match all.saturating_sub(SHOWN) {
-        0 => Ok(()),
-        more => writeln!(out, "  … and {more} more; `vault status --json` lists all"),
+/// Prints what there is of something under a heading: of each, where it is and what is said of it.
+fn section<T>(out: &mut Out, heading: &str, all: &[T], shown: impl Fn(&T) -> (String, String)) {
+    if !all.is_empty() {
+        writeln!(out, "\n{heading}");
+    }
+    for (path, about) in all.iter().take(SHOWN).map(shown) {
+        out.row(&[(PLAIN, &format!("  {path}")), (DIM, &about)]);
+    }
+    if all.len() > SHOWN {
+        writeln!(out, "  … and {} more; `vault status --json` lists all", all.len() - SHOWN);
     }
 }
 
@@ -315,16 +301,12 @@ impl ReindexCommand {
         backend.ask(&endpoints::routes::REINDEX, &ReindexParams { full: self.full })?;
         if self.no_wait && backend.is_served() {
             if is_in_json() {
-                stdout().json(&backend.status()?)?;
+                stdout().json(&backend.status()?);
             }
             return Ok(Outcome::Done);
         }
-        let (files, embeddings) = (Bar::files(), Bar::embeddings());
-        let status = loop {
-            let status = backend.status()?;
-            if let Some(failure) = &status.failure {
-                bail!("{failure}");
-            }
+        let (files, embeddings) = (Bar::of(READING), Bar::of(EMBEDDING));
+        let status = backend.wait_until(LOOK_AGAIN, |status| {
             let reading = !status.caught_up || status.pending_files > 0;
             if reading {
                 files.show(status.files_done, status.pending_files);
@@ -343,11 +325,8 @@ impl ReindexCommand {
                 None if state == "loading" => false,
                 None => state != "ready" || status.pending_embeddings == 0 || trouble.is_some() || rest_in_batches,
             };
-            if !reading && is_done {
-                break status;
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        };
+            Ok(!reading && is_done)
+        })?;
         embeddings.finish();
         let waits = status.model.next.as_ref().and_then(|next| next.trouble.as_ref());
         if let Some(why) = waits.or(status.model.trouble.as_ref()) {
@@ -358,7 +337,7 @@ impl ReindexCommand {
         }
         answer(&status, true, |out| {
             let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
-            Ok(writeln!(out, "{notes}, {passages}, {} embedded", status.embedded)?)
+            writeln!(out, "{notes}, {passages}, {} embedded", status.embedded);
         })
     }
 }
@@ -379,29 +358,20 @@ impl VerifyCommand {
         let mut verification = backend.ask(&endpoints::routes::VERIFY, &())?;
         verification.damage.splice(0..0, opened);
         if is_in_json() {
-            stdout().json(&verification)?;
+            stdout().json(&verification);
         } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
             let embeddings = count(verification.embeddings, "embedding");
-            say!("no damage: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms)?;
+            say!("no damage: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms);
         } else {
-            verification.damage.iter().try_for_each(|damage| say!("damaged: {damage}"))?;
+            verification.damage.iter().for_each(|damage| say!("damaged: {damage}"));
         }
         if verification.damage.is_empty() {
             return Ok(Outcome::Done);
         }
-        loop {
-            let status = backend.status()?;
-            if let Some(failure) = status.failure {
-                bail!("{failure}");
-            }
-            if status.caught_up && status.pending_files == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        backend.wait_until(LOOK_AGAIN, |status| Ok(status.caught_up && status.pending_files == 0))?;
         if !is_in_json() {
-            say!("mended")?;
+            say!("mended");
         }
         Ok(Outcome::Damaged)
     }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
@@ -15,10 +16,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tracing::{Level, Metadata};
-use tracing_subscriber::fmt::MakeWriter;
 
-use super::exit::Outcome;
 use crate::access::request::{ErrorKind, RequestError};
 use crate::index::sync::{Phase, Shared, SyncProgress};
 
@@ -28,9 +26,9 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const PLAIN: Style = Style::new();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 
-/// Prints a line on standard output; gives what came of it.
+/// Prints a line on standard output.
 macro_rules! say {
-    ($($text:tt)*) => { std::io::Write::write_fmt(&mut $crate::cli::terminal::stdout(), format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::cli::terminal::stdout().write_fmt(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 /// Prints a line on standard error. Where nobody reads that, nothing can be done about it.
@@ -64,6 +62,17 @@ static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
 /// Whether this process has printed JSON: there is one document for whoever reads it.
 pub(super) fn has_printed_json() -> bool {
     JSON_PRINTED.load(Ordering::Relaxed)
+}
+
+/// The first failure to print, with which the command ends: it goes on until then, and prints nothing more.
+static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// What came of printing so far.
+///
+/// # Errors
+/// When something could not be printed.
+pub(super) fn printed() -> anyhow::Result<()> {
+    Ok(FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)?)
 }
 
 /// Standard output or standard error.
@@ -126,43 +135,55 @@ impl Out {
         self.is_terminal
     }
 
+    /// Prints by this, where all before could be printed.
+    fn print(&mut self, print: impl FnOnce(&mut Self) -> io::Result<()>) {
+        let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none() {
+            *failure = print(self).err();
+        }
+    }
+
+    /// Prints a text, as `write!` and `writeln!` have it.
+    pub(super) fn write_fmt(&mut self, text: fmt::Arguments<'_>) {
+        self.print(|out| Write::write_fmt(out, text));
+    }
+
     /// Prints a text in a style of ours.
-    pub(super) fn paint(&mut self, style: Style, text: &str) -> io::Result<()> {
+    pub(super) fn paint(&mut self, style: Style, text: &str) {
         let painted = self.painted(style, text);
-        self.stream.write_all(painted.as_bytes())
+        self.print(|out| out.stream.write_all(painted.as_bytes()));
     }
 
     /// Prints a line of cells, each in a style of ours, with two blanks between them. Those that say nothing are left out.
-    pub(super) fn row(&mut self, cells: &[(Style, &str)]) -> io::Result<()> {
-        for (at, (style, text)) in cells.iter().filter(|(_, text)| !text.is_empty()).enumerate() {
-            self.stream.write_all(if at > 0 { b"  " } else { b"" })?;
-            self.paint(*style, text)?;
-        }
-        self.stream.write_all(b"\n")
+    pub(super) fn row(&mut self, cells: &[(Style, &str)]) {
+        let cells: Vec<String> =
+            cells.iter().filter(|(_, text)| !text.is_empty()).map(|(style, text)| self.painted(*style, text)).collect();
+        self.print(|out| out.stream.write_all((cells.join("  ") + "\n").as_bytes()));
     }
 
     /// Prints a value behind its name.
-    pub(super) fn field(&mut self, name: &str, value: &str) -> io::Result<()> {
-        self.paint(DIM, &format!("{name:11}"))?;
-        writeln!(self, " {value}")
+    pub(super) fn field(&mut self, name: &str, value: &str) {
+        self.paint(DIM, &format!("{name:11}"));
+        writeln!(self, " {value}");
     }
 
     /// Prints a clickable text (OSC 8).
-    pub(super) fn link(&mut self, url: &str, style: Style, text: &str) -> io::Result<()> {
+    pub(super) fn link(&mut self, url: &str, style: Style, text: &str) {
         let mut linked = self.painted(style, text);
         if self.rich && url.bytes().all(|byte| byte.is_ascii_graphic()) {
             linked = format!("\x1b]8;;{url}\x1b\\{linked}\x1b]8;;\x1b\\");
         }
-        self.stream.write_all(linked.as_bytes())
+        self.print(|out| out.stream.write_all(linked.as_bytes()));
     }
 
     /// Prints JSON for scripts.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+    pub(super) fn json(&mut self, value: &impl Serialize) {
         JSON_PRINTED.store(true, Ordering::Relaxed);
-        let mut text = serde_json::to_string_pretty(value)?;
-        text.push('\n');
-        let text = if self.is_terminal { Spelling::Json.of(&text) } else { text.into() };
-        self.stream.write_all(text.as_bytes())
+        self.print(|out| {
+            let text = serde_json::to_string_pretty(value)? + "\n";
+            let text = if out.is_terminal { Spelling::Json.of(&text) } else { text.into() };
+            out.stream.write_all(text.as_bytes())
+        });
     }
 
     fn painted(&self, style: Style, text: &str) -> String {
@@ -274,47 +295,6 @@ pub(super) fn tell_panics() {
     }));
 }
 
-/// Standard error for the log.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Log;
-
-/// A line of the log, below its level.
-pub(super) struct LogLine(Level);
-
-impl MakeWriter<'_> for Log {
-    type Writer = LogLine;
-
-    fn make_writer(&self) -> LogLine {
-        LogLine(Level::ERROR)
-    }
-
-    fn make_writer_for(&self, event: &Metadata<'_>) -> LogLine {
-        LogLine(*event.level())
-    }
-}
-
-impl Write for LogLine {
-    /// Takes a whole line, as the log gives it.
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut out = stderr();
-        let color = match self.0 {
-            Level::ERROR => AnsiColor::Red,
-            Level::WARN => AnsiColor::Yellow,
-            Level::INFO => AnsiColor::Green,
-            _ => AnsiColor::Blue,
-        };
-        let level = out.painted(color.on_default(), &format!("{:>5}", self.0));
-        let text = String::from_utf8_lossy(line);
-        let text = if out.is_terminal { out.spelling.of(&text) } else { text };
-        out.stream.write_all(format!("{level} {text}").as_bytes())?;
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Maximum number of entries that went to the archive and are named; more are counted.
 const FEW_ARCHIVED: usize = 3;
 
@@ -363,17 +343,28 @@ fn chain(error: &anyhow::Error) -> String {
     })
 }
 
+/// What a command came to when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    NothingFound,
+    Damaged,
+}
+
+impl Outcome {
+    /// What a command came to that looked for something.
+    pub(super) fn found(any: bool) -> Self {
+        if any { Self::Done } else { Self::NothingFound }
+    }
+}
+
 /// Prints an answer: as JSON, or in words. Where there is nothing in it, nothing was found.
-pub(super) fn answer(
-    found: &impl Serialize,
-    any: bool,
-    in_words: impl FnOnce(&mut Out) -> anyhow::Result<()>,
-) -> anyhow::Result<Outcome> {
+pub(super) fn answer(found: &impl Serialize, any: bool, in_words: impl FnOnce(&mut Out)) -> anyhow::Result<Outcome> {
     let mut out = stdout();
     if is_in_json() {
-        out.json(found)?
+        out.json(found);
     } else {
-        in_words(&mut out)?
+        in_words(&mut out);
     }
     Ok(Outcome::found(any))
 }
@@ -403,19 +394,21 @@ pub(super) fn shell_quoted(path: &Path) -> String {
 }
 
 /// Says which entries went to the archive because there were too many: of many only how many.
-pub(super) fn say_archived(ids: &[String]) -> io::Result<()> {
+pub(super) fn say_archived(ids: &[String]) {
     let which = match ids {
-        [] => return Ok(()),
+        [] => return,
         few if few.len() <= FEW_ARCHIVED => few.join(", "),
         many => format!("{} entries", many.len()),
     };
-    say!("    archived {which}: there are more than `max_entries`")
+    say!("    archived {which}: there are more than `max_entries`");
 }
 
 /// Says what undoes an act, as one command: half of it undone would be a state that nobody asked for. The last change is undone first, and
 /// is named first.
-pub(super) fn say_undo(checkpoints: &[String]) -> io::Result<()> {
-    if checkpoints.is_empty() { Ok(()) } else { say!("    undo: vault restore {}", checkpoints.join(" ")) }
+pub(super) fn say_undo(checkpoints: &[String]) {
+    if !checkpoints.is_empty() {
+        say!("    undo: vault restore {}", checkpoints.join(" "));
+    }
 }
 
 /// Says what undoes an act of which scripts read the answer.
@@ -443,29 +436,19 @@ pub(super) struct Bar {
 /// Before that long nobody can tell how fast it is.
 const SETTLES_AFTER: Duration = Duration::from_secs(1);
 
+/// What bars show.
+pub(super) const READING: &str = "reading notes";
+pub(super) const EMBEDDING: &str = "embedding passages";
+
 impl Bar {
-    /// Counts notes.
-    pub(super) fn files() -> Self {
-        Self::new("reading notes")
-    }
-
-    /// Counts passages.
-    pub(super) fn embeddings() -> Self {
-        Self::new("embedding passages")
-    }
-
-    /// Counts questions.
-    pub(super) fn questions() -> Self {
-        Self::new("asking")
+    /// Counts notes, passages or questions.
+    pub(super) fn of(what: &'static str) -> Self {
+        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}  {rate}  {left}")
     }
 
     /// Counts bytes.
     pub(super) fn bytes(what: &'static str) -> Self {
         Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {left}")
-    }
-
-    fn new(what: &'static str) -> Self {
-        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}  {rate}  {left}")
     }
 
     fn with_template(what: &'static str, template: &str) -> Self {
@@ -509,7 +492,7 @@ impl Bar {
 /// Waits until every note has been read, or none can be, and shows how far that is.
 pub(super) fn follow_files(shared: &Shared) -> SyncProgress {
     let show = |bar: &Bar, progress: &SyncProgress| bar.show(progress.files_done, progress.pending_files);
-    follow(&Bar::files(), shared, Duration::MAX, |progress| progress.caught_up, show)
+    follow(&Bar::of(READING), shared, Duration::MAX, |progress| progress.caught_up, show)
 }
 
 /// The same until every passage is embedded, for so long at most.
@@ -520,7 +503,7 @@ pub(super) fn follow_embeddings(shared: &Shared, patience: Duration) -> SyncProg
             bar.show(embedded, of.saturating_sub(embedded));
         }
     };
-    follow(&Bar::embeddings(), shared, patience, SyncProgress::is_complete, show)
+    follow(&Bar::of(EMBEDDING), shared, patience, SyncProgress::is_complete, show)
 }
 
 fn follow(
@@ -589,8 +572,8 @@ mod tests {
 
     #[test]
     fn no_character_of_a_text_steers_a_terminal_and_a_pipe_gets_each() {
-        assert_eq!(printed(false, false, |out| write!(out, "{HOSTILE}").unwrap()), HOSTILE);
-        let shown = printed(true, false, |out| write!(out, "{HOSTILE}").unwrap());
+        assert_eq!(printed(false, false, |out| write!(out, "{HOSTILE}")), HOSTILE);
+        let shown = printed(true, false, |out| write!(out, "{HOSTILE}"));
         assert_eq!(shown, "a␛[31mb\u{fffd}c␇d␈␡\nefgh i\t\u{200d}👩‍👩‍👧");
         for character in (0..=0x10ffff).filter_map(char::from_u32).filter(|character| steers(*character)) {
             for spelling in [Spelling::Text, Spelling::Json] {
@@ -614,9 +597,9 @@ mod tests {
     #[test]
     fn colours_and_links_are_the_program_s_own() {
         let both = |out: &mut Out| {
-            out.paint(TITLE, "\x1b[0mx").unwrap();
-            out.link("file:///x", DIM, "y").unwrap();
-            out.link("file:///\x1b\\x", DIM, "z").unwrap();
+            out.paint(TITLE, "\x1b[0mx");
+            out.link("file:///x", DIM, "y");
+            out.link("file:///\x1b\\x", DIM, "z");
         };
         assert_eq!(printed(false, false, both), "\x1b[0mxyz");
         assert_eq!(printed(true, false, both), "␛[0mxyz");
@@ -628,8 +611,8 @@ mod tests {
     #[test]
     fn json_on_a_terminal_is_the_same_json() {
         let value = serde_json::json!({ HOSTILE: [HOSTILE, 1] });
-        let piped = printed(false, false, |out| out.json(&value).unwrap());
-        let shown = printed(true, true, |out| out.json(&value).unwrap());
+        let piped = printed(false, false, |out| out.json(&value));
+        let shown = printed(true, true, |out| out.json(&value));
         assert!(piped.contains('\u{202e}') && !shown.contains(steers), "{shown}");
         for text in [piped, shown] {
             assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);

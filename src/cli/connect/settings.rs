@@ -44,13 +44,10 @@ impl SettingsFile {
 
     /// Its text; empty where it is not there.
     pub(super) fn read(&self) -> anyhow::Result<String> {
-        match std::fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => match self.path.symlink_metadata() {
-                Ok(_) => bail!("{} is a link to a file that is not there", self.path.display()),
-                Err(_) => Ok(String::new()),
-            },
-            read => read.with_context(|| format!("cannot read {}", self.path.display())),
+        if self.path.is_symlink() {
+            bail!("{} is a link to a file that is not there", self.path.display());
         }
+        text_of(&self.path)
     }
 
     /// Refuses a file that somebody has made read-only, as programs do that make settings by themselves.
@@ -77,11 +74,11 @@ impl SettingsFile {
     fn value(&self, text: &str) -> anyhow::Result<Value> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         match self.format {
-            SettingsFormat::Json => parsed(text).map_err(|error| self.unreadable(&error)),
-            SettingsFormat::Toml => {
-                let document: DocumentMut = text.parse().map_err(|error| self.unreadable(&error))?;
-                Ok(value_of(document.as_item()))
+            SettingsFormat::Json => {
+                let tree = tree(text).map_err(|error| self.unreadable("JSON or JSON5", &error))?;
+                Ok(tree.to_serde_value().unwrap_or_default())
             }
+            SettingsFormat::Toml => toml::from_str(text).map_err(|error| self.unreadable("TOML", &error)),
         }
     }
 
@@ -114,7 +111,7 @@ impl SettingsFile {
             // What was made there is not written while it is empty.
             return Ok(text);
         }
-        let before = self.value(&self.copy_text()?).unwrap_or_default();
+        let before = self.value(&text_of(&self.copy())?).unwrap_or_default();
         for depth in (1..self.keys.len()).rev() {
             let now = self.value(&text).unwrap_or_default();
             let around = &self.keys[..depth];
@@ -146,11 +143,6 @@ impl SettingsFile {
             }
         }
         Ok(text)
-    }
-
-    /// The entry as a file of its own would have it.
-    pub(super) fn snippet(&self, entry: &Value) -> anyhow::Result<String> {
-        self.with_entry("", Some(entry))
     }
 
     /// Where the copy is that was made before the first change.
@@ -194,16 +186,8 @@ impl SettingsFile {
 
     /// Whether a text is the copy, or nothing where there is none, with an entry in it and nothing else changed.
     pub(super) fn is_copy_with(&self, text: &str, entry: &Value) -> anyhow::Result<bool> {
-        let copy = self.copy_text()?;
+        let copy = text_of(&self.copy())?;
         Ok(self.with_entry(&copy, Some(entry)).is_ok_and(|with| with == text))
-    }
-
-    /// What the copy says; empty where there is none, as there was no file.
-    fn copy_text(&self) -> anyhow::Result<String> {
-        match std::fs::read_to_string(self.copy()) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-            read => read.with_context(|| format!("cannot read {}", self.copy().display())),
-        }
     }
 
     /// Puts the copy in the place of the file that says `now`; where there is none, the file goes.
@@ -212,23 +196,27 @@ impl SettingsFile {
     /// When somebody else has written the file meanwhile, or the disk refuses.
     pub(super) fn put_back(&self, now: &str) -> anyhow::Result<()> {
         let copy = self.copy();
-        if copy.exists() {
-            let before = std::fs::read_to_string(&copy).with_context(|| format!("cannot read {}", copy.display()))?;
-            self.write(now, &before)?;
-            return std::fs::remove_file(&copy).with_context(|| format!("cannot remove {}", copy.display()));
-        }
-        if self.read()? != now {
-            anyhow::bail!("{} was changed by another program just now; nothing was done", self.path.display());
-        }
-        std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
+        let rest = if copy.exists() {
+            self.write(now, &text_of(&copy)?)?;
+            &copy
+        } else if self.read()? == now {
+            &self.path
+        } else {
+            bail!("{} was changed by another program just now; nothing was done", self.path.display());
+        };
+        std::fs::remove_file(rest).with_context(|| format!("cannot remove {}", rest.display()))
     }
 
-    fn unreadable(&self, error: &dyn std::error::Error) -> anyhow::Error {
-        let what = match self.format {
-            SettingsFormat::Json => "JSON or JSON5",
-            SettingsFormat::Toml => "TOML",
-        };
+    fn unreadable(&self, what: &str, error: &dyn std::error::Error) -> anyhow::Error {
         anyhow::anyhow!("{} is not {what}: {}", self.path.display(), error.to_string().trim_end())
+    }
+}
+
+/// What a file says; empty where it is not there.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        read => read.with_context(|| format!("cannot read {}", path.display())),
     }
 }
 
@@ -299,33 +287,14 @@ fn toml_item(value: &Value) -> Item {
     }
 }
 
-/// What an item says, as far as entries have it: texts, lists and tables.
-fn value_of(item: &Item) -> Value {
-    if let Some(table) = item.as_table_like() {
-        return table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect::<Map<_, _>>().into();
-    }
-    match (item.as_str(), item.as_array()) {
-        (Some(text), _) => text.into(),
-        (None, Some(list)) => list.iter().map(|value| value_of(&Item::Value(value.clone()))).collect(),
-        (None, None) => item.to_string().trim().into(),
-    }
-}
-
-/// What a text says, as JSON or as JSON5; one that says nothing is null.
-///
-/// # Errors
-/// When it is neither.
-pub(super) fn parsed(text: &str) -> Result<Value, ParseError> {
-    Ok(tree(text)?.to_serde_value().unwrap_or_default())
-}
-
+/// A text as JSON or as JSON5.
 fn tree(text: &str) -> Result<CstRootNode, ParseError> {
     // The one thing that not even JSON5 leaves out.
     CstRootNode::parse(text, &ParseOptions { allow_missing_commas: false, ..ParseOptions::default() })
 }
 
 /// A value with another one, or without one, at a path of names, as [`with_member`] makes it of a text.
-pub(super) fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> Value {
+fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> Value {
     let Some((key, rest)) = keys.split_first() else { return value.cloned().unwrap_or_default() };
     let mut object = match root {
         Value::Object(object) => object,
@@ -344,10 +313,7 @@ pub(super) fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> V
 }
 
 /// A text of JSON with another value, or without one, at a path of names; what is missing on the way is made.
-///
-/// # Errors
-/// When something on the way is no object.
-pub(super) fn with_member(text: &str, keys: &[&str], value: Option<&Value>) -> anyhow::Result<String> {
+fn with_member(text: &str, keys: &[&str], value: Option<&Value>) -> anyhow::Result<String> {
     let tree = tree(text)?;
     let (name, above) = keys.split_last().context("the entry has no name")?;
     let no_object = |key: &str| format!("`{key}` is not an object");

@@ -11,17 +11,16 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::FILE_NAME;
 use crate::base::fs::create_private_dir;
-use crate::cli::client::{Client, PATIENCE};
+use crate::cli::backend::{Backend, PATIENCE};
 use crate::cli::exit;
-use crate::cli::exit::Outcome;
-use crate::cli::terminal::remark;
+use crate::cli::terminal::{Outcome, remark};
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
-use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, indexes_folder};
+use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, QmdError, indexes_folder};
+use crate::serve::wire::Status;
 use crate::vault::disk::{Home, HomeError};
 
 /// Maximum time for the index to be closed.
@@ -61,10 +60,10 @@ impl QmdIndex {
     }
 
     /// Changes the collections: the process that answers closes the index for it, and opens it next with the new ones.
-    pub(super) fn change(
+    pub(super) fn change<T>(
         &mut self,
-        change: impl FnOnce(&mut QmdCollections) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+        change: impl FnOnce(&mut QmdCollections) -> Result<T, QmdError>,
+    ) -> anyhow::Result<T> {
         let home = Home::open(&self.place.folder)?;
         let started = Instant::now();
         let lock = loop {
@@ -78,12 +77,12 @@ impl QmdIndex {
         };
         // As they are now that nobody else changes them.
         let mut collections = QmdCollections::load(&self.place)?.unwrap_or_default();
-        change(&mut collections)?;
+        let changed = change(&mut collections)?;
         let documents = QmdDocuments::open(&self.place, &collections)?;
         collections.save(&self.place)?;
         (self.collections, self.documents) = (collections, documents);
         drop(lock);
-        Ok(())
+        Ok(changed)
     }
 
     /// What is said of a document, or nothing.
@@ -96,7 +95,7 @@ impl QmdIndex {
     ///
     /// # Errors
     /// When it cannot be started, or the index cannot be opened.
-    pub(super) fn client(&self) -> anyhow::Result<Client> {
+    pub(super) fn client(&self) -> anyhow::Result<Backend> {
         let folder = self.place.folder.clone();
         let home = Home::open(&folder)?;
         touch(&folder);
@@ -114,11 +113,11 @@ impl QmdIndex {
 /// # Errors
 /// When it does not answer.
 pub(super) fn get_as_agent<T: DeserializeOwned>(
-    client: &mut Client,
+    client: &mut Backend,
     path: &str,
     params: &impl Serialize,
 ) -> anyhow::Result<T> {
-    let get = |client: &mut Client| {
+    let get = |client: &mut Backend| {
         let answer = client.ask_as(Some(AGENT)).get(path, params);
         client.ask_as(None);
         answer
@@ -136,7 +135,7 @@ pub(super) fn get_as_agent<T: DeserializeOwned>(
 }
 
 /// Has the index in a folder opened, and waits until it has read its files.
-fn started(folder: &Path) -> anyhow::Result<Client> {
+fn started(folder: &Path) -> anyhow::Result<Backend> {
     let home = Home::open(folder)?;
     for _ in 0..OPENED_AT_MOST {
         open_in_process(folder)?;
@@ -153,26 +152,19 @@ fn started(folder: &Path) -> anyhow::Result<Client> {
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn catch_up(client: &mut Client) -> anyhow::Result<()> {
+pub(super) fn catch_up(client: &mut Backend) -> anyhow::Result<()> {
     let started = Instant::now();
-    loop {
-        let status: Value = client.get("/status", &())?;
-        if let Some(failure) = status["failure"].as_str() {
-            bail!("{failure}");
-        }
-        if status["caught_up"] == true && status["pending_files"] == 0 {
-            return Ok(());
-        }
-        if started.elapsed() > CATCHES_UP_WITHIN {
-            remark!("qmd: {} files are not read yet; they are found as soon as they are", status["pending_files"]);
-            return Ok(());
-        }
-        std::thread::sleep(LOOK_AGAIN);
+    let is_read = |status: &Status| status.caught_up && status.pending_files == 0;
+    let is_over = |status: &Status| Ok(is_read(status) || started.elapsed() > CATCHES_UP_WITHIN);
+    let status = client.wait_until(LOOK_AGAIN, is_over)?;
+    if !is_read(&status) {
+        remark!("qmd: {} files are not read yet; they are found as soon as they are", status.pending_files);
     }
+    Ok(())
 }
 
-fn connect(home: &Home) -> anyhow::Result<Option<Client>> {
-    home.daemon().map_or(Ok(None), |daemon| Client::connect(&daemon.socket, PATIENCE))
+fn connect(home: &Home) -> anyhow::Result<Option<Backend>> {
+    home.daemon().map_or(Ok(None), |daemon| Backend::connect(&daemon.socket, PATIENCE))
 }
 
 /// Idle timeout after which an index that gets no command is closed.

@@ -16,16 +16,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
-use super::find::{ALL_HITS, QmdSearch};
-use super::get::{LineSelection, MAX_BYTES, document_text, document_texts, missing};
+use super::documents::{LineSelection, MAX_BYTES, document_text, document_texts, index_status, missing};
+use super::find::{ALL_HITS, GivenDocument, QmdHit, QmdSearch};
 use super::index::{QmdIndex, background, keep_open};
-use super::listing::index_status;
-use super::shapes::{GivenDocument, QmdHit};
 use crate::base::config::Mode;
 use crate::cli::exit;
-use crate::cli::exit::Outcome;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
-use crate::cli::terminal::{remark, say};
+use crate::cli::terminal::{Outcome, remark, say};
 use crate::serve::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
 use crate::serve::mcp::full_schema_of;
 use crate::serve::qmd::{IndexPaths, QMD_VERSION};
@@ -95,7 +92,7 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
     let port = listener.local_addr()?.port();
     match &mut mark {
         Some(mark) => writeln!(mark, "{} {port}", std::process::id())?,
-        None => say!("serving MCP at http://localhost:{port}/mcp")?,
+        None => say!("serving MCP at http://localhost:{port}/mcp"),
     }
     let find = Arc::clone(&answers);
     let service = OpenService {
@@ -117,7 +114,7 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
 /// Starts one in the background, and waits until it serves.
 fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
     if let Some((pid, port)) = running(place)? {
-        say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})")?;
+        say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})");
         return Ok(Outcome::Done);
     }
     let log = place.folder.join("mcp.log");
@@ -133,7 +130,7 @@ fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     while started.elapsed() < WITHIN && child.try_wait()?.is_none() {
         if let Some((pid, port)) = running(place)?.filter(|(pid, _)| pid.cast_unsigned() == child.id()) {
-            say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})")?;
+            say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
             return Ok(Outcome::Done);
         }
         std::thread::sleep(LOOK_AGAIN);
@@ -157,7 +154,7 @@ fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    say!("Stopped QMD MCP server (PID {pid}).")?;
+    say!("Stopped QMD MCP server (PID {pid}).");
     Ok(Outcome::Done)
 }
 

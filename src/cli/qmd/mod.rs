@@ -1,25 +1,24 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
-mod collection;
+mod documents;
 mod find;
-mod get;
 mod index;
-mod listing;
 mod mcp;
-mod shapes;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
+use serde_json::json;
 
+use self::documents::say_pending;
+use self::find::FOR_QMD;
 use self::index::QmdIndex;
-use self::shapes::FOR_QMD;
-use super::exit::Outcome;
 use super::search;
-use super::terminal::remark;
+use super::terminal::{Outcome, remark, say, stdout};
 use crate::base::config::Mode;
-use crate::serve::qmd::{IndexPaths, IndexVariables, QMD_VERSION, QmdError};
+use crate::serve::qmd::{IndexPaths, IndexVariables, QMD_VERSION, QmdCollection, QmdCollections, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
@@ -62,10 +61,10 @@ pub(super) struct QmdCommand {
 enum QmdAction {
     /// Add, list, show, rename and remove collections: folders whose Markdown files are searched.
     #[command(subcommand)]
-    Collection(collection::QmdCollectionAction),
+    Collection(QmdCollectionAction),
     /// Say what a collection or a folder is about; it is shown with each hit in it.
     #[command(subcommand)]
-    Context(collection::QmdContextAction),
+    Context(QmdContextAction),
     /// Find documents by their words.
     Search(find::QmdFindArgs),
     /// Find documents by their meaning.
@@ -75,23 +74,76 @@ enum QmdAction {
     #[command(alias = "deep-search")]
     Query(find::QmdFindArgs),
     /// Print a document: by #docid, path or qmd:// address, from a line on.
-    Get(get::QmdGetArgs),
+    Get(documents::QmdGetArgs),
     /// Print several documents: a glob, or names with commas between them.
-    MultiGet(get::QmdMultiGetArgs),
+    MultiGet(documents::QmdMultiGetArgs),
     /// List the collections, or the documents of one.
-    Ls(listing::QmdLsArgs),
+    Ls {
+        /// COLLECTION, COLLECTION/FOLDER or qmd://COLLECTION/FOLDER; the collections unless told.
+        what: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Say what is in the index and where it is.
-    Status(listing::QmdStatusArgs),
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Look for changed files; searches find them without it, too.
-    Update(listing::QmdUpdateArgs),
+    Update {
+        /// Not these alone.
+        #[arg(help_heading = FOR_QMD)]
+        paths: Vec<String>,
+        /// The same.
+        #[arg(long, value_name = "PATH", help_heading = FOR_QMD)]
+        path: Vec<String>,
+        /// Nothing is pulled.
+        #[arg(long, help_heading = FOR_QMD)]
+        pull: bool,
+    },
     /// Wait until all can be found by its meaning.
-    Embed(listing::QmdEmbedArgs),
+    Embed {
+        /// What has changed is embedded anew in any case.
+        #[arg(short, long, help_heading = FOR_QMD)]
+        force: bool,
+        /// All collections are embedded.
+        #[arg(short, long, value_name = "NAME", help_heading = FOR_QMD)]
+        collection: Vec<String>,
+        /// Batches are as long as the model takes them.
+        #[arg(long, value_name = "N", help_heading = FOR_QMD)]
+        max_docs_per_batch: Option<String>,
+        /// The same.
+        #[arg(long, value_name = "N", help_heading = FOR_QMD)]
+        max_batch_mb: Option<String>,
+        /// It ends when all is done.
+        #[arg(long, value_name = "MINUTES", help_heading = FOR_QMD)]
+        timeout: Option<String>,
+        /// Notes are cut at their headings and paragraphs.
+        #[arg(long, value_name = "NAME", help_heading = FOR_QMD)]
+        chunk_strategy: Option<String>,
+    },
     /// Say that nothing is left over: what is gone is dropped as it goes.
-    Cleanup(listing::QmdCleanupArgs),
+    Cleanup {
+        /// Nothing is dropped.
+        #[arg(short = 'n', long, help_heading = FOR_QMD)]
+        dry_run: bool,
+    },
     /// Give the current folder an index of its own, in `.qmd`, for the calls that are made in it or below.
     Init,
     /// Say that nothing is fetched: the model is in the program.
-    Pull(listing::QmdPullArgs),
+    Pull {
+        /// Print JSON: no model was fetched.
+        #[arg(long)]
+        json: bool,
+        /// Nothing is fetched.
+        #[arg(long, help_heading = FOR_QMD)]
+        refresh: bool,
+        /// The same.
+        #[arg(long, help_heading = FOR_QMD)]
+        progress: bool,
+    },
     /// Serve the Model Context Protocol on standard input and output, or over HTTP.
     Mcp(mcp::QmdMcpArgs),
     /// Answer for all indexes until nobody asks any more; the other commands start it.
@@ -137,17 +189,336 @@ impl QmdCommand {
             QmdAction::Query(args) => args.run(&mut open()?, Mode::Hybrid),
             QmdAction::Get(args) => args.run(&mut open()?),
             QmdAction::MultiGet(args) => args.run(&mut open()?),
-            QmdAction::Ls(args) => args.run(&mut open()?),
-            QmdAction::Status(args) => args.run(&mut open()?),
-            QmdAction::Update(_) => listing::update(&mut open()?),
-            QmdAction::Embed(_) => listing::embed(&mut open()?),
-            QmdAction::Cleanup(args) => args.run(),
-            QmdAction::Init => collection::init(),
-            QmdAction::Pull(args) => args.run(),
+            QmdAction::Ls { what, json } => documents::ls(&mut open()?, what.as_deref(), json),
+            QmdAction::Status { json } => documents::status(&mut open()?, json),
+            QmdAction::Update { .. } => documents::update(&mut open()?),
+            QmdAction::Embed { .. } => documents::embed(&mut open()?),
+            QmdAction::Cleanup { dry_run } => {
+                let dry = "Dry run — no changes made. Would remove 0 documents: ";
+                say!("{}what is gone is dropped as it goes.", if dry_run { dry } else { "✓ Removed 0 documents: " });
+                Ok(Outcome::Done)
+            }
+            QmdAction::Init => init(),
+            QmdAction::Pull { json, .. } => {
+                match json {
+                    true => stdout().json(&[(); 0]),
+                    false => {
+                        say!(
+                            "Pulling models: none, as the model is in the program; `vault model pull` fetches another."
+                        );
+                    }
+                }
+                Ok(Outcome::Done)
+            }
             QmdAction::Mcp(args) => args.run(open()?),
             QmdAction::Keep => index::keep(),
         }
     }
+}
+
+/// What can be done with collections.
+#[derive(Debug, Subcommand)]
+enum QmdCollectionAction {
+    /// Add a folder.
+    Add {
+        /// The folder; the current one unless told.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// The collection's name; that of the folder unless told.
+        #[arg(long)]
+        name: Option<String>,
+        /// Which files of it count; only Markdown is read.
+        #[arg(long, visible_aliases = ["glob", "pattern"], value_name = "GLOB", default_value = "**/*.md")]
+        mask: String,
+    },
+    /// List the collections.
+    #[command(alias = "ls")]
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one; the exit code says whether it is there.
+    #[command(alias = "info")]
+    Show {
+        /// Its name.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove one from the index; its files stay.
+    #[command(visible_alias = "rm")]
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Give one another name.
+    #[command(visible_alias = "mv")]
+    Rename {
+        /// Its name.
+        name: String,
+        /// Its new name.
+        new: String,
+    },
+    /// Search it, too, where a search names no collection, as at first.
+    Include {
+        /// Its name.
+        name: String,
+    },
+    /// Search it only where a search names it.
+    Exclude {
+        /// Its name.
+        name: String,
+    },
+    /// Keep a command that QMD would run before an update. It is never run here.
+    #[command(visible_alias = "set-update")]
+    UpdateCmd {
+        /// The name of the collection.
+        name: String,
+        /// The command; none takes it away.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+}
+
+impl QmdCollectionAction {
+    fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Add { path, name, mask } => return add(index, &path, name, &mask),
+            Self::List { json: true } => {
+                stdout().json(&index.collections.collections.iter().map(described).collect::<Vec<_>>());
+            }
+            Self::List { json: false } => {
+                let all = &index.collections.collections;
+                if all.is_empty() {
+                    say!("No collections found. Run 'qmd collection add .' to create one.");
+                    return Ok(Outcome::Done);
+                }
+                say!("Collections ({}):\n", all.len());
+                for collection in all {
+                    let excluded = if collection.is_left_out { " [excluded]" } else { "" };
+                    show(index, &format!("{0} (qmd://{0}/){excluded}", collection.name), collection)?;
+                    say!("");
+                }
+            }
+            Self::Show { name, json } => {
+                let collection = index.collections.required(&name)?;
+                match json {
+                    true => stdout().json(&described(collection)),
+                    false => show(index, &format!("Collection: {name}"), collection)?,
+                }
+            }
+            Self::Remove { name } => {
+                index.collections.required(&name)?;
+                index.change(|all| {
+                    all.collections.retain(|collection| collection.name != name);
+                    Ok(())
+                })?;
+                let dropped = index.documents.drop_other_collections()?;
+                say!("✓ Removed collection '{name}'\n  Deleted {dropped} documents");
+            }
+            Self::Rename { name, new } => {
+                let before = index.collections.required(&name)?;
+                QmdCollection::new(&new, &before.path, &before.pattern)?;
+                index.change(|all| {
+                    all.is_free(&new)?;
+                    all.required_mut(&name)?.name.clone_from(&new);
+                    Ok(())
+                })?;
+                index.documents.refresh()?;
+                say!("✓ Renamed collection '{name}' to '{new}'\n  Virtual paths updated: qmd://{name}/ → qmd://{new}/");
+            }
+            Self::Include { name } => {
+                change(index, &name, |collection| collection.is_left_out = false)?;
+                say!("✓ Collection '{name}' included in default queries");
+            }
+            Self::Exclude { name } => {
+                change(index, &name, |collection| collection.is_left_out = true)?;
+                say!("✓ Collection '{name}' excluded from default queries");
+            }
+            Self::UpdateCmd { name, command } => {
+                let command = Some(command.join(" ")).filter(|command| !command.trim().is_empty());
+                change(index, &name, |collection| collection.update.clone_from(&command))?;
+                match command {
+                    Some(command) => {
+                        say!("✓ Set update command for '{name}': {command}");
+                        remark!("qmd: it is kept, and never run");
+                    }
+                    None => say!("✓ Cleared update command for '{name}'"),
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Changes the collection of a name.
+fn change(index: &mut QmdIndex, name: &str, change: impl FnOnce(&mut QmdCollection)) -> anyhow::Result<()> {
+    // The index is not closed for one that is not there.
+    index.collections.required(name)?;
+    index.change(|all| {
+        change(all.required_mut(name)?);
+        Ok(())
+    })
+}
+
+fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> anyhow::Result<Outcome> {
+    let folder = path.canonicalize().or_else(|_| std::path::absolute(path)).context("there is no such folder")?;
+    let of_folder = || folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.or_else(of_folder).unwrap_or_else(|| "root".into());
+    let new = QmdCollection::new(&name, &folder, mask)?;
+    if !folder.is_dir() {
+        return Err(QmdError::Collection(format!("{} is no folder", folder.display())).into());
+    }
+    index.change(|all| all.add(new))?;
+    let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
+    say!("Creating collection '{name}'...\nCollection: {} ({mask})\n\nIndexed: {found}\n", folder.display());
+    say_pending(index)?;
+    say!("✓ Collection '{name}' created successfully");
+    Ok(Outcome::Done)
+}
+
+fn described(collection: &QmdCollection) -> serde_json::Value {
+    let QmdCollection { name, path, pattern, ignore, context: _, is_left_out, update } = collection;
+    json!({
+        "name": name, "path": path, "pattern": pattern, "mask": pattern, "ignore": ignore,
+        "includeByDefault": !is_left_out, "update": update,
+    })
+}
+
+fn show(index: &QmdIndex, head: &str, collection: &QmdCollection) -> anyhow::Result<()> {
+    let QmdCollection { name, path, pattern, ignore, context: _, is_left_out, update } = collection;
+    let mut more = format!("\n  Include:  {}", if *is_left_out { "no" } else { "yes (default)" });
+    if !ignore.is_empty() {
+        more += &format!("\n  Ignore:   {}", ignore.join(", "));
+    }
+    if let Some(command) = update {
+        more += &format!("\n  Update:   {command} (never run)");
+    }
+    let files = index.documents.all(Some(name))?.len();
+    say!("{head}\n  Path:     {}\n  Pattern:  {pattern}{more}\n  Files:    {files}", path.display());
+    Ok(())
+}
+
+/// What can be said of collections and folders.
+#[derive(Debug, Subcommand)]
+enum QmdContextAction {
+    /// Say what a place is about.
+    Add {
+        /// `/` is everything, else `qmd://collection/folder`, or a folder on the disk; the current one unless told.
+        #[arg(num_args = 1..=2, value_names = ["PLACE", "TEXT"], required = true)]
+        what: Vec<String>,
+    },
+    /// List what was said.
+    List,
+    /// Take it back.
+    #[command(visible_alias = "remove")]
+    Rm {
+        /// The place, as it is listed.
+        place: String,
+    },
+}
+
+impl QmdContextAction {
+    fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Add { what } => {
+                let (place, text) = match &what[..] {
+                    [text] => (".", text),
+                    [place, text, ..] => (place.as_str(), text),
+                    [] => return Ok(Outcome::Done),
+                };
+                let slot = slot(&index.collections, place)?;
+                let said = match &slot {
+                    None => "Set global context".to_owned(),
+                    Some((name, folder)) if folder == "/" => {
+                        format!("Added context for: qmd://{name}/ (collection root)")
+                    }
+                    Some((name, folder)) => format!("Added context for: qmd://{name}{folder}"),
+                };
+                index.change(|all| {
+                    match slot {
+                        None => all.global_context = Some(text.clone()),
+                        Some((name, folder)) => drop(all.required_mut(&name)?.context.insert(folder, text.clone())),
+                    }
+                    Ok(())
+                })?;
+                say!("✓ {said}\nContext: {text}");
+            }
+            Self::List => {
+                say!("\nConfigured Contexts\n");
+                if let Some(text) = &index.collections.global_context {
+                    say!("*\n  / (root)\n    {text}");
+                }
+                for collection in index.collections.collections.iter().filter(|one| !one.context.is_empty()) {
+                    say!("{}", collection.name);
+                    for (folder, text) in &collection.context {
+                        say!("  {folder}{}\n    {text}", if folder == "/" { " (root)" } else { "" });
+                    }
+                }
+            }
+            Self::Rm { place } => {
+                let slot = slot(&index.collections, &place)?;
+                let removed = index.change(|all| {
+                    Ok(match slot {
+                        None => all.global_context.take(),
+                        Some((name, folder)) => all.required_mut(&name)?.context.remove(&folder),
+                    })
+                })?;
+                if removed.is_none() {
+                    return Err(QmdError::Collection(format!("No context found for: {place}")).into());
+                }
+                say!("✓ Removed context for: {place}");
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The collection and the folder in it that a place names; nothing of both where it is everything.
+fn slot(all: &QmdCollections, place: &str) -> Result<Option<(String, String)>, QmdError> {
+    if place == "/" {
+        return Ok(None);
+    }
+    let slot = |collection: &QmdCollection, rest: &str| {
+        Ok(Some((collection.name.clone(), format!("/{}", rest.trim_matches('/')))))
+    };
+    if let Some(address) = place.strip_prefix("qmd://") {
+        let (name, rest) = address.split_once('/').unwrap_or((address, ""));
+        return slot(all.named(name).ok_or_else(|| QmdError::no_collection(place))?, rest);
+    }
+    let on_disk = Path::new(place).canonicalize().map_err(|_| QmdError::no_collection(place))?;
+    // Of folders within each other, the innermost.
+    let around = all.collections.iter().filter(|collection| on_disk.starts_with(&collection.path));
+    let collection = around.max_by_key(|collection| collection.path.components().count());
+    let collection = collection.ok_or_else(|| QmdError::no_collection(place))?;
+    slot(collection, &on_disk.strip_prefix(&collection.path).unwrap_or(&on_disk).to_string_lossy())
+}
+
+/// Gives the current folder an index of its own, which counts there and below where no other is named. One that is there stays.
+///
+/// # Errors
+/// When the folder is the home folder, or it cannot be made there.
+fn init() -> anyhow::Result<Outcome> {
+    let folder = std::env::current_dir()?;
+    let is_same = |home: &Path| home.canonicalize().is_ok_and(|home| folder.canonicalize().is_ok_and(|it| it == home));
+    if std::env::home_dir().is_some_and(|home| is_same(&home)) {
+        return Err(QmdError::Collection(
+            "Refusing to initialize a local index in $HOME: the usual one is there without it. Call `qmd init` in the folder of a project."
+                .into(),
+        )
+        .into());
+    }
+    drop(QmdIndex::open(IndexPaths::make_in(&folder)?)?);
+    if IndexVariables::of_process().name_one() {
+        remark!(
+            "qmd: it counts where QMD_CONFIG_DIR, XDG_CONFIG_HOME and XDG_CACHE_HOME are not set: here, they name another index"
+        );
+    }
+    // Scripts look for these words.
+    say!("ready to go with new local index");
+    Ok(Outcome::Done)
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub(crate) fn without_recalled(text: &str) -> Option<String> {
 }
 
 /// What somebody said of a turn of a kind of source, or of an event, and the rules by which something of it was taken out. `role` says who speaks.
-pub(crate) fn said(kind: Option<SourceKind>, role: &str, text: &str) -> (String, Vec<&'static str>) {
+pub(super) fn said(kind: Option<SourceKind>, role: &str, text: &str) -> (String, Vec<&'static str>) {
     let is = |known: SourceKind| kind == Some(known);
     let mut left = LeftOfTurn { text: text.to_owned(), rules: Vec::new() };
     if is(SourceKind::Codex) {
