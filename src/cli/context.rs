@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use anyhow::Context;
 use clap::Args;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::backend::Backend;
@@ -69,18 +69,6 @@ fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
 const MAX_EVENT_BYTES: u64 = 16 << 20;
 
-/// What is told of a session. There is more in it, and there will be.
-#[derive(Debug, Deserialize)]
-struct HookEvent {
-    hook_event_name: String,
-    #[serde(default)]
-    prompt: String,
-    #[serde(default)]
-    transcript_path: String,
-    #[serde(default)]
-    session_id: String,
-}
-
 /// Answers an event. A hook that fails would keep the person from working, so none does.
 pub(super) fn run_hook(vault: Option<&Path>, params: ContextParams) -> anyhow::Result<Outcome> {
     if let Err(error) = answered(vault, params) {
@@ -92,12 +80,14 @@ pub(super) fn run_hook(vault: Option<&Path>, params: ContextParams) -> anyhow::R
 fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<()> {
     let mut text = String::new();
     std::io::stdin().take(MAX_EVENT_BYTES).read_to_string(&mut text)?;
-    let event: HookEvent = serde_json::from_str(&text)?;
-    match event.hook_event_name.as_str() {
+    let event: Value = serde_json::from_str(&text)?;
+    let said = |key: &str| event[key].as_str().unwrap_or_default();
+    let name = event["hook_event_name"].as_str().context("the event has no name")?;
+    match name {
         "UserPromptSubmit" | "SessionStart" => {
-            if event.hook_event_name == "UserPromptSubmit" {
-                params.query = Some(event.prompt);
-                params.session_start = begun(&event.transcript_path);
+            if name == "UserPromptSubmit" {
+                params.query = Some(said("prompt").to_owned());
+                params.session_start = begun(said("transcript_path"));
             } else {
                 params.mode = params.mode.or(Some(ContextMode::Full));
             }
@@ -105,12 +95,12 @@ fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<(
             backend.catch_up(false)?;
             let view = backend.context(&params)?;
             if !view.text.is_empty() {
-                let output = json!({ "hookEventName": event.hook_event_name, "additionalContext": view.text });
+                let output = json!({ "hookEventName": name, "additionalContext": view.text });
                 stdout().json(&json!({ "hookSpecificOutput": output }));
             }
         }
         "PreCompact" | "SessionEnd" => {
-            let messages = messages(Path::new(&event.transcript_path), &event.session_id)?;
+            let messages = messages(Path::new(said("transcript_path")), said("session_id"))?;
             let mut backend = Backend::without_model(vault)?;
             // One that is refused keeps none of the others.
             let sent: Vec<_> = batches(&messages).into_iter().map(|batch| backend.send_events(batch)).collect();
@@ -123,30 +113,24 @@ fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<(
 
 /// Messages in the batches in which they are sent, none of which is too long for a request.
 fn batches(messages: &[Value]) -> Vec<&[Value]> {
-    let (mut batches, mut rest, mut bytes) = (Vec::new(), messages, 0);
+    let (mut batches, mut from, mut bytes) = (Vec::new(), 0, 0);
     for (at, message) in messages.iter().enumerate() {
         let length = message.to_string().len() + 1;
-        let count = at + rest.len() - messages.len();
-        if count > 0 && (count >= BATCH || bytes + length > BATCH_BYTES) {
-            let (batch, left) = rest.split_at(count);
-            batches.push(batch);
-            (rest, bytes) = (left, 0);
+        if at > from && (at - from >= BATCH || bytes + length > BATCH_BYTES) {
+            batches.push(&messages[from..at]);
+            (from, bytes) = (at, 0);
         }
         bytes += length;
     }
-    batches.extend((!rest.is_empty()).then_some(rest));
+    batches.extend((from < messages.len()).then(|| &messages[from..]));
     batches
 }
 
 /// When a session began: the first time in its transcript.
 fn begun(transcript: &str) -> Option<String> {
-    let lines =
-        BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES)).lines().map_while(Result::ok);
-    let mut times = lines.filter_map(|line| {
-        let line: Value = serde_json::from_str(&line).ok()?;
-        Some(line["timestamp"].as_str()?.to_owned())
-    });
-    times.next()
+    let head = BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES));
+    let time = |line: String| Some(serde_json::from_str::<Value>(&line).ok()?["timestamp"].as_str()?.to_owned());
+    head.lines().map_while(Result::ok).find_map(time)
 }
 
 /// What the person and the model said in a transcript, as events. What tools answered is none of it.

@@ -452,17 +452,14 @@ impl Bar {
     }
 
     fn with_template(what: &'static str, template: &str) -> Self {
-        let told = |state: &ProgressState, tell: fn(&ProgressState) -> String, out: &mut dyn fmt::Write| {
-            // Writing into a text cannot fail.
-            let _ = out.write_str(&tell(state));
-        };
         let style = ProgressStyle::with_template(template)
             .expect("the template is well formed")
-            .with_key("rate", move |state: &ProgressState, out: &mut dyn fmt::Write| {
-                told(state, |state| rate(state.per_sec(), state.elapsed()), out);
+            // Writing into a text cannot fail.
+            .with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = out.write_str(&rate(state.per_sec(), state.elapsed()));
             })
-            .with_key("left", move |state: &ProgressState, out: &mut dyn fmt::Write| {
-                told(state, |state| left(state.eta(), state.elapsed()), out);
+            .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = out.write_str(&left(state.eta(), state.elapsed()));
             });
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style);

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::errors::ParseError;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use crate::base::fs::{create_dir, write_atomically, write_new, write_over};
@@ -66,8 +66,7 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format.
     pub(super) fn entry(&self, text: &str) -> anyhow::Result<Option<Value>> {
-        let root = self.value(text)?;
-        Ok(self.keys.iter().try_fold(&root, |value, key| value.get(key)).cloned())
+        Ok(at(&self.value(text)?, &self.keys).cloned())
     }
 
     /// All that a text says.
@@ -87,15 +86,14 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format, or something else stands where the entry belongs.
     pub(super) fn with_entry(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
-        let before = self.value(text)?;
-        if self.keys.iter().try_fold(&before, |value, key| value.get(key)) == entry {
+        if self.entry(text)?.as_ref() == entry {
             // As whoever wrote it has laid it out.
             return Ok(text.to_owned());
         }
         let changed = as_written(text, |text| self.with_parts(text, entry));
         let changed = changed.with_context(|| self.path.display().to_string())?;
-        // Whatever this made of it, the entry is there now and the rest is what it was.
-        if said(self.value(&changed)?) != said(with_value(before, &self.keys, entry)) {
+        // As where a name stands there twice.
+        if self.entry(&changed)?.as_ref() != entry {
             bail!("{} cannot be edited", self.path.display());
         }
         Ok(changed)
@@ -106,23 +104,17 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format.
     pub(super) fn without_entry(&self, text: &str) -> anyhow::Result<String> {
-        let mut text = self.with_entry(text, None)?;
         if self.format == SettingsFormat::Toml {
             // What was made there is not written while it is empty.
-            return Ok(text);
+            return self.with_entry(text, None);
         }
-        let before = self.value(&text_of(&self.copy())?).unwrap_or_default();
-        for depth in (1..self.keys.len()).rev() {
-            let now = self.value(&text).unwrap_or_default();
-            let around = &self.keys[..depth];
-            let at = |root: &Value| around.iter().try_fold(root, |value, key| value.get(key)).cloned();
-            let is_empty = at(&now).is_some_and(|value| value.as_object().is_some_and(Map::is_empty));
-            if !is_empty || at(&before).is_some() {
-                break;
-            }
-            text = as_written(&text, |text| with_member(text, around, None))?;
+        let (before, now) = (self.value(&text_of(&self.copy())?).unwrap_or_default(), self.value(text)?);
+        let has_one = |around: &[&str]| at(&now, around).and_then(Value::as_object).is_some_and(|all| all.len() == 1);
+        let mut depth = self.keys.len();
+        while depth > 1 && at(&before, &self.keys[..depth - 1]).is_none() && has_one(&self.keys[..depth - 1]) {
+            depth -= 1;
         }
-        Ok(text)
+        as_written(text, |text| with_member(text, &self.keys[..depth], None))
     }
 
     /// A text with another entry: where there is one, what is the same in both stays as it is laid out.
@@ -220,21 +212,14 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
     }
 }
 
+/// What stands at a path of names.
+fn at<'v>(root: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(root, |value, key| value.get(key))
+}
+
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777)
-}
-
-/// A value without the objects in it that say nothing: TOML does not write a table that is empty.
-fn said(value: Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let within = object.into_iter().map(|(key, value)| (key, said(value)));
-            within.filter(|(_, value)| value.as_object().is_none_or(|object| !object.is_empty())).collect()
-        }
-        Value::Array(list) => list.into_iter().map(said).collect(),
-        other => other,
-    }
 }
 
 /// Changes a text that begins with a byte order mark, or whose lines end as those of Windows do: it still does, and they.
@@ -291,25 +276,6 @@ fn toml_item(value: &Value) -> Item {
 fn tree(text: &str) -> Result<CstRootNode, ParseError> {
     // The one thing that not even JSON5 leaves out.
     CstRootNode::parse(text, &ParseOptions { allow_missing_commas: false, ..ParseOptions::default() })
-}
-
-/// A value with another one, or without one, at a path of names, as [`with_member`] makes it of a text.
-fn with_value(root: Value, keys: &[&str], value: Option<&Value>) -> Value {
-    let Some((key, rest)) = keys.split_first() else { return value.cloned().unwrap_or_default() };
-    let mut object = match root {
-        Value::Object(object) => object,
-        Value::Null => Map::new(),
-        other => return other,
-    };
-    match (object.contains_key(*key), rest.is_empty(), value) {
-        (false, _, None) => {}
-        (true, true, None) => drop(object.remove(*key)),
-        _ => {
-            let within = with_value(object.get(*key).cloned().unwrap_or_default(), rest, value);
-            object.insert((*key).to_owned(), within);
-        }
-    }
-    object.into()
 }
 
 /// A text of JSON with another value, or without one, at a path of names; what is missing on the way is made.

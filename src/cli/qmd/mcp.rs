@@ -10,8 +10,8 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use rmcp::model::{ErrorCode, ErrorData};
 use rustix::process::{Pid, Signal, kill_process};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
@@ -20,6 +20,7 @@ use super::documents::{LineSelection, MAX_BYTES, document_text, document_texts, 
 use super::find::{ALL_HITS, GivenDocument, QmdHit, QmdSearch};
 use super::index::{QmdIndex, background, keep_open};
 use crate::base::config::Mode;
+use crate::cli::eval::name;
 use crate::cli::exit;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
 use crate::cli::terminal::{Outcome, remark, say};
@@ -327,7 +328,7 @@ struct SearchPart {
 }
 
 /// lex: words, "phrases", -excluded; vec: a question; hyde: what an answer might say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum PartKind {
     Lex,
@@ -421,14 +422,7 @@ fn search_hits(index: &mut QmdIndex, asked: SearchArguments, mode: Mode) -> anyh
                 () if all(&[PartKind::Vec, PartKind::Hyde]) => Mode::Semantic,
                 () => mode,
             };
-            let line = |part: &SearchPart| {
-                let kind = match part.kind {
-                    PartKind::Lex => "lex",
-                    PartKind::Vec => "vec",
-                    PartKind::Hyde => "hyde",
-                };
-                format!("{kind}: {}", in_a_line(&part.query))
-            };
+            let line = |part: &SearchPart| format!("{}: {}", name(part.kind), in_a_line(&part.query));
             match &parts[..] {
                 // One part needs no name.
                 [one] => (vec![in_a_line(&one.query)], mode),
