@@ -70,14 +70,10 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
         (state, Some(since)) => Some(format!("a batch of {texts} is in progress since {} ({state})", local(since))),
         _ => None,
     };
-    let trouble = batch
-        .trouble
-        .as_ref()
-        .map(|trouble| format!("the answers of a batch are ready but not fetched yet; vault keeps trying: {trouble}"));
-    let problem = batch
-        .problem
-        .as_ref()
-        .map(|problem| format!("a batch failed, and its texts are embedded without one: {problem}"));
+    let waits = "the answers of a batch are ready but not fetched yet; vault keeps trying";
+    let trouble = batch.trouble.iter().map(|trouble| format!("{waits}: {trouble}"));
+    let failed = "a batch failed, and its texts are embedded without one";
+    let problem = batch.problem.iter().map(|problem| format!("{failed}: {problem}"));
     under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
@@ -112,143 +108,121 @@ fn sessions(state: &wire::SessionsState) -> Vec<String> {
         (state.begun_anew, "started over: what was stored of them before stays in separate notes"),
         (state.cut_short, "shorter than before: what was stored of them stays"),
     ];
-    let files = more.into_iter().filter(|(files, _)| *files > 0);
-    lines.extend(files.map(|(files, what)| format!("{} {what}", count(files, "file"))));
-    if state.edited > 0 {
-        lines.push(format!("{} edited by you: new turns are added", count(state.edited, "note")));
-    }
+    lines.extend(more.iter().filter_map(|(files, what)| Some(format!("{} {what}", count(some(*files)?, "file")))));
+    let edited = some(state.edited).map(|edited| count(edited, "note"));
+    lines.extend(edited.map(|notes| format!("{notes} edited by you: new turns are added")));
     let problems = state.problems.iter().take(SHOWN);
     lines.extend(problems.map(|problem| format!("{}: {}", problem.path, problem.reason)));
     lines
 }
 
+/// What a person should know of the model: what it is, and what is not as it should be.
+fn model(model: &Model) -> Vec<String> {
+    let mut lines = vec![match (&*model.state, &model.detail, &model.instructions) {
+        ("ready", Some(name), Some(instructions)) => format!("{name}, computed with {instructions}"),
+        ("ready", Some(name), None) => name.clone(),
+        (state, Some(detail), _) => format!("{state}: {detail}"),
+        (state, None, _) => state.to_owned(),
+    }];
+    lines.extend(model.trouble.iter().map(|trouble| format!("vault keeps trying: {trouble}")));
+    lines.extend(model.batch.iter().flat_map(batch));
+    lines.extend(model.next.iter().map(|next| match (next.state.as_str(), &next.trouble) {
+        ("ready", None) => {
+            let of = count(next.of, "passage");
+            format!("{} is embedding the vault: {} of {of}; then it takes over", next.detail, next.embedded)
+        }
+        ("ready", Some(why)) => format!("{} is to take over, and vault keeps trying: {why}", next.detail),
+        ("failed", _) => format!("the model in memory.toml cannot be used: {}", next.detail),
+        _ => "the model in memory.toml is being loaded".into(),
+    }));
+    lines.extend(
+        some(model.kept_vectors)
+            .map(|kept| format!("{} of other models are kept; `vault model gc` deletes them", count(kept, "vector"))),
+    );
+    lines
+}
+
+/// A number, where it is one to speak of.
+fn some(number: usize) -> Option<usize> {
+    (number > 0).then_some(number)
+}
+
 fn print(status: &wire::Status, served: bool, out: &mut Out) {
-    let mut line = |name: &str, value: &str| out.field(name, value);
-    line("vault", &status.vault);
+    out.field("vault", &status.vault);
     match (&status.address, served) {
-        (Some(address), _) => line("daemon", &format!("running at http://{address}")),
-        (None, true) => line("daemon", "running only for agents; `vault serve` serves you and the page too"),
-        (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh"),
+        (Some(address), _) => out.field("daemon", &format!("running at http://{address}")),
+        (None, true) => out.field("daemon", "running only for agents; `vault serve` serves you and the page too"),
+        (None, false) => out.field("daemon", "not running; `vault serve` keeps the index fresh"),
     }
     if let Some(reason) = &status.config_failure {
-        line("memory.toml", &format!("cannot be read: {reason}; the settings read at the start apply"));
+        out.field("memory.toml", &format!("cannot be read: {reason}; the settings read at the start apply"));
     } else if status.config_waits {
-        line("memory.toml", "has changed since the daemon started; restart it to apply all changes");
+        out.field("memory.toml", "has changed since the daemon started; restart it to apply all changes");
     }
     let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
-    line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)));
-    line("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")));
-    line(
-        "pending",
-        &format!(
-            "{} to read, {} to embed",
-            count(status.pending_files, "note"),
-            count(status.pending_embeddings, "passage")
-        ),
+    out.field("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)));
+    out.field("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")));
+    let (files, embeddings) = (count(status.pending_files, "note"), count(status.pending_embeddings, "passage"));
+    out.field("pending", &format!("{files} to read, {embeddings} to embed"));
+    out.fields("model", model(&status.model));
+    out.fields(
+        "",
+        some(status.withheld).map(|withheld| {
+            let why = "not sent to another machine (`embed.send_private`), and found only by their words";
+            format!("{} of private notes are {why}", count(withheld, "passage"))
+        }),
     );
-    let model = match (&*status.model.state, &status.model.detail) {
-        ("ready", Some(name)) => match &status.model.instructions {
-            Some(instructions) => format!("{name}, computed with {instructions}"),
-            None => name.clone(),
-        },
-        (state, Some(detail)) => format!("{state}: {detail}"),
-        (state, None) => state.to_owned(),
-    };
-    line("model", &model);
-    if let Some(trouble) = &status.model.trouble {
-        line("", &format!("vault keeps trying: {trouble}"));
-    }
-    for text in status.model.batch.iter().flat_map(batch) {
-        line("", &text);
-    }
-    if let Some(next) = &status.model.next {
-        let text = match (next.state.as_str(), &next.trouble) {
-            ("ready", None) => {
-                format!(
-                    "{} is embedding the vault: {} of {}; then it takes over",
-                    next.detail,
-                    next.embedded,
-                    count(next.of, "passage")
-                )
-            }
-            ("ready", Some(why)) => format!("{} is to take over, and vault keeps trying: {why}", next.detail),
-            ("failed", _) => format!("the model in memory.toml cannot be used: {}", next.detail),
-            _ => "the model in memory.toml is being loaded".into(),
-        };
-        line("", &text);
-    }
-    if status.model.kept_vectors > 0 {
-        let kept = count(status.model.kept_vectors, "vector");
-        line("", &format!("{kept} of other models are kept; `vault model gc` deletes them"));
-    }
-    if status.withheld > 0 {
-        let withheld = count(status.withheld, "passage");
-        let why = "not sent to another machine (`embed.send_private`), and found only by their words";
-        line("", &format!("{withheld} of private notes are {why}"));
-    }
-    if status.given_chunks > 0 {
-        let times = count(status.given_times as usize, "time");
-        line("given", &format!("{} or entries to agents, {times}", count(status.given_chunks as usize, "passage")));
-    }
-    if let Some(chat) = &status.chat {
-        let ChatState { answers, prompt_tokens, answer_tokens, .. } = chat;
+    out.fields(
+        "given",
+        some(status.given_chunks as usize).map(|chunks| {
+            let times = count(status.given_times as usize, "time");
+            format!("{} or entries to agents, {times}", count(chunks, "passage"))
+        }),
+    );
+    if let Some(ChatState { name, answers, prompt_tokens, answer_tokens, trouble }) = &status.chat {
         let used = format!("{answers} answers, {prompt_tokens} tokens read and {answer_tokens} written");
-        let name = chat.name.as_deref().map_or_else(|| "failed".to_owned(), |name| format!("{name}; {used}"));
-        line("chat", &name);
-        if let Some(trouble) = &chat.trouble {
-            line("", trouble);
-        }
+        let name = name.as_deref().map_or_else(|| "failed".to_owned(), |name| format!("{name}; {used}"));
+        out.fields("chat", [name].into_iter().chain(trouble.clone()));
     }
-    for (at, text) in status.processing.iter().flat_map(processing).enumerate() {
-        line(if at == 0 { "memory" } else { "" }, &text);
+    out.fields("memory", status.processing.iter().flat_map(processing));
+    for (name, value) in watching(&status.watching).iter().filter(|_| served) {
+        out.field(name, value);
     }
-    if served {
-        for (name, value) in watching(&status.watching) {
-            line(name, &value);
-        }
-    }
-    line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)));
+    out.field("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)));
     if let Some(capture) = status.capture.as_ref().filter(|capture| capture.pending > 0 || capture.failure.is_some()) {
-        let reason = capture.failure.as_ref().map(|reason| format!(": {}", reason)).unwrap_or_default();
-        line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")));
+        let reason = capture.failure.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        out.field("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")));
     }
-    if let Some(verified) = &status.verified {
-        let found = if verified.damage.is_empty() { "no damage" } else { "damage found" };
-        line("checked", &format!("{} at {}", found, local(&verified.at)));
-    }
+    out.fields(
+        "checked",
+        status.verified.as_ref().map(|verified| {
+            let found = if verified.damage.is_empty() { "no damage" } else { "damage found" };
+            format!("{found} at {}", local(&verified.at))
+        }),
+    );
     if let Some(facts) = status.facts.as_ref().filter(|facts| facts.current + facts.expired + facts.future > 0) {
-        let others = [(facts.expired, "expired"), (facts.future, "not yet true")];
-        let others: String =
-            others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
-        line("facts", &format!("{}{others}", facts.current));
+        let expired = some(facts.expired).map(|expired| format!(", {expired} expired"));
+        let future = some(facts.future).map(|future| format!(", {future} not yet true"));
+        out.field("facts", &format!("{}{}{}", facts.current, expired.unwrap_or_default(), future.unwrap_or_default()));
     }
     for problem in status.facts.iter().flat_map(|facts| &facts.problems) {
-        let place = problem.line.map_or_else(|| problem.path.clone(), |line| format!("{}:{line}", problem.path));
-        line("facts", &format!("{place}: {}", problem.message));
+        let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+        out.field("facts", &format!("{}{line}: {}", problem.path, problem.message));
     }
     if let Some(summaries) = status.summaries.as_ref().filter(|state| state.summaries + state.waiting > 0) {
-        let waiting = Some(summaries.waiting).filter(|waiting| *waiting > 0);
-        let waiting =
-            waiting.map_or_else(String::new, |waiting| format!(", {} still going on", count(waiting, "conversation")));
-        line("summaries", &format!("{}{waiting}", summaries.summaries));
+        let waiting = some(summaries.waiting).map(|some| format!(", {} still going on", count(some, "conversation")));
+        out.field("summaries", &format!("{}{}", summaries.summaries, waiting.unwrap_or_default()));
     }
     for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
-        line("summaries", &format!("{}: {}", kept.path, kept.reason));
+        out.field("summaries", &format!("{}: {}", kept.path, kept.reason));
     }
-    for (at, text) in status.sessions.iter().flat_map(sessions).enumerate() {
-        line(if at == 0 { "sessions" } else { "" }, &text);
-    }
+    out.fields("sessions", status.sessions.iter().flat_map(sessions));
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
         let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {}", local(at)));
-        line("backup", &format!("{commit}{at}"));
-        if let Some(failure) = &backup.failure {
-            line("", failure);
-        }
+        out.fields("backup", [format!("{commit}{at}")].into_iter().chain(backup.failure.clone()));
     }
-    if let Some(rebuilt) = &status.rebuilt {
-        line("rebuilt", rebuilt);
-    }
+    out.fields("rebuilt", status.rebuilt.clone());
     if let Some(failure) = &status.failure {
         out.paint(BAD, "failure    ");
         writeln!(out, " {failure}");

@@ -167,6 +167,13 @@ impl Out {
         writeln!(self, " {value}");
     }
 
+    /// The same with more values below the first; nothing where there is none.
+    pub(super) fn fields(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
+        for (at, value) in values.into_iter().enumerate() {
+            self.field(if at == 0 { name } else { "" }, &value);
+        }
+    }
+
     /// Prints a clickable text (OSC 8).
     pub(super) fn link(&mut self, url: &str, style: Style, text: &str) {
         let mut linked = self.painted(style, text);
