@@ -130,7 +130,11 @@ impl ConnectCommand {
         if let Some(other) = there.as_ref().filter(|there| !is_ours(there)) {
             bail!("{} has another `vault` already: {other}. Rename it there; {}", file.path.display(), by_hand());
         }
-        let entry = there.as_ref().map_or_else(|| own.clone(), |there| merged(there, &own));
+        // What a person has added to one that is there stays: an environment, a switch, a list of tools that are allowed.
+        let mut entry = there.clone().unwrap_or_else(|| json!({}));
+        if let (Some(entry), Some(own)) = (entry.as_object_mut(), own.as_object()) {
+            entry.extend(own.clone());
+        }
         let after = file.with_entry(&before, Some(&entry)).map_err(refused)?;
         if after != before {
             file.is_writable().map_err(refused)?;
@@ -140,9 +144,12 @@ impl ConnectCommand {
             remark!("vault: {} is set up already; `vault connect {} --check` tests it", program.title, program.name);
             return self.told(program, file, agent, false);
         }
-        let changes = there.as_ref().map(|there| changes(there, &entry)).unwrap_or_default();
-        if !changes.is_empty() {
-            remark!("{}", changes.join("\n"));
+        for (key, value) in entry.as_object().into_iter().flatten().filter(|_| there.is_some()) {
+            let before = there.as_ref().and_then(|there| there.get(key));
+            if before != Some(value) {
+                before.iter().for_each(|before| remark!("- {key}: {before}"));
+                remark!("+ {key}: {value}");
+            }
         }
         if let Some(other) = there.as_ref().and_then(vault_of).filter(|other| Some(*other) != vault_of(&own)) {
             remark!(
@@ -154,13 +161,9 @@ impl ConnectCommand {
             if there.is_none() {
                 remark!("{}", snippet.trim_end());
             }
-            let makes = match (is_agent, self.allow) {
-                (true, _) => String::new(),
-                (false, true) => {
-                    format!(", and add the agent `{agent}`, which reads your notes except private ones")
-                }
-                (false, false) => format!(", and add the agent `{agent}`, which reads none of your notes yet"),
-            };
+            let reads = if self.allow { "your notes except private ones" } else { "none of your notes yet" };
+            let makes = format!(", and add the agent `{agent}`, which reads {reads}");
+            let makes = if is_agent { "" } else { &makes };
             if !agreed(&format!("Write this into {}{makes}?", file.path.display()))? {
                 bail!("nothing was written; --yes skips the question");
             }
@@ -276,27 +279,6 @@ impl ConnectCommand {
         }
         Ok(Outcome::Done)
     }
-}
-
-/// An entry that is there already, with what is ours of it as it is now. What a person has added to it stays: an environment, a switch, a list
-/// of tools that are allowed.
-fn merged(there: &Value, own: &Value) -> Value {
-    let mut merged = there.clone();
-    if let (Some(merged), Some(own)) = (merged.as_object_mut(), own.as_object()) {
-        merged.extend(own.clone());
-    }
-    merged
-}
-
-/// How an entry changes, by line: what goes and what comes.
-fn changes(before: &Value, after: &Value) -> Vec<String> {
-    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else { return Vec::new() };
-    let differs = after.iter().filter(|(key, value)| before.get(*key) != Some(*value));
-    let lines = |(key, value): (&String, &Value)| {
-        let gone = before.get(key).map(|before| format!("- {key}: {before}"));
-        gone.into_iter().chain([format!("+ {key}: {value}")]).collect::<Vec<_>>()
-    };
-    differs.flat_map(lines).collect()
 }
 
 /// The vault that an entry of ours names.

@@ -16,6 +16,7 @@ use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say,
 };
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
+use crate::base::fs::create_dir;
 use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder,
     read_model_file,
@@ -86,13 +87,14 @@ pub(super) enum ModelCommand {
 
 impl ModelCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
         match self {
-            Self::List => list(vault),
-            Self::Use { name, shape } => use_model(vault, &name, shape),
+            Self::List => list(&home),
+            Self::Use { name, shape } => use_model(&home, &name, shape),
             Self::Gc => gc(vault),
-            Self::Import { file, keep, shape } => import(vault, &file, !keep, shape),
-            Self::Pull { address, sha256, keep, shape } => pull(vault, &address, sha256.as_deref(), !keep, shape),
-            Self::Bench { name, passages, questions } => bench(vault, name.as_deref(), passages as usize, questions),
+            Self::Import { file, keep, shape } => import(&home, &file, !keep, shape),
+            Self::Pull { address, sha256, keep, shape } => pull(&home, &address, sha256.as_deref(), !keep, shape),
+            Self::Bench { name, passages, questions } => bench(home, name.as_deref(), passages as usize, questions),
         }
     }
 }
@@ -176,8 +178,7 @@ impl ListedModel {
     }
 }
 
-fn list(vault: Option<&Path>) -> anyhow::Result<Outcome> {
-    let home = home(vault)?;
+fn list(home: &Home) -> anyhow::Result<Outcome> {
     let config = Config::load(home.root())?.embed;
     let folder = models_folder();
     let is_local = config.endpoint.is_empty();
@@ -250,17 +251,14 @@ const PASSAGE_CHARS: usize = 500;
 const QUERIES: usize = 50;
 const QUERY_CHARS: usize = 60;
 
-fn bench(
-    vault: Option<&Path>,
-    name: Option<&str>,
-    passages: usize,
-    questions: Vec<PathBuf>,
-) -> anyhow::Result<Outcome> {
-    let home = home(vault)?;
+fn bench(home: Home, name: Option<&str>, passages: usize, questions: Vec<PathBuf>) -> anyhow::Result<Outcome> {
     let config = match name {
         None => Config::load(home.root())?.embed,
         Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
-        Some(name) => config_of(&find(name, home.root())?)?,
+        Some(name) => {
+            let path = find(name, home.root())?;
+            shaped(&path.to_string_lossy(), Some(&read_model_file(&path)?), ShapeArgs::default())
+        }
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
     // Before anything takes its time.
@@ -372,70 +370,56 @@ fn sha256(text: &str) -> Result<String, String> {
     is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 has 64 hex digits".into())
 }
 
-fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs) -> anyhow::Result<Outcome> {
-    let home = home(vault)?;
+fn use_model(home: &Home, name: &str, shape: ShapeArgs) -> anyhow::Result<Outcome> {
     let chosen = if ["bundled", "none"].contains(&name) {
         Chosen { embed: shaped(name, None, shape), is: None, dimension: None }
     } else {
         let path = find(name, home.root())?;
-        let named = path_in_config(&path, &home);
-        checked(&path, &named, shape, &home)?
+        checked(&path, &path_in_config(&path, home), shape, home)?
     };
-    settle(&home, &chosen, true, None)
+    settle(home, chosen, true, None)
 }
 
-fn import(vault: Option<&Path>, file: &Path, used: bool, shape: ShapeArgs) -> anyhow::Result<Outcome> {
-    let home = home(vault)?;
+fn import(home: &Home, file: &Path, used: bool, shape: ShapeArgs) -> anyhow::Result<Outcome> {
     let file = &std::path::absolute(file)?;
     let name = file_name(file)?;
     // It is known to work before anything is copied.
-    let mut chosen = checked(file, &name, shape, &home)?;
-    let folder = models_folder();
-    let target = folder.join(&name);
+    let chosen = checked(file, &name, shape, home)?;
+    let (target, _claim) = claimed(&name)?;
     if target != *file {
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
-        let _claim = claim(&target)?;
         copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
     }
-    chosen.embed.model = path_in_config(&target, &home);
-    settle(&home, &chosen, used, Some(&target))
+    settle(home, chosen, used, Some(&target))
 }
 
-fn pull(
-    vault: Option<&Path>,
-    address: &str,
-    wanted: Option<&str>,
-    used: bool,
-    shape: ShapeArgs,
-) -> anyhow::Result<Outcome> {
-    let home = home(vault)?;
+fn pull(home: &Home, address: &str, wanted: Option<&str>, used: bool, shape: ShapeArgs) -> anyhow::Result<Outcome> {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let name = file_name(Path::new(path.rsplit('/').next().unwrap_or_default()))
         .with_context(|| format!("{address} is not the address of a GGUF file"))?;
-    let folder = models_folder();
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
-    let target = folder.join(&name);
-    let _claim = claim(&target)?;
+    let (target, _claim) = claimed(&name)?;
     let fetched = target.with_extension("gguf.new");
     let bar = Bar::bytes("downloading");
     let got = download(address, &fetched, wanted, &mut |done, left| bar.show(done as usize, left as usize));
     bar.finish();
     let sha256 = got?;
     // What is no model is not kept, and takes no other's place.
-    let mut chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
+    let chosen = checked(&fetched, &name, shape, home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
     fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
-    chosen.embed.model = path_in_config(&target, &home);
     if wanted.is_none() && !is_in_json() {
         say!("its SHA-256 is {sha256}");
     }
-    settle(&home, &chosen, used, Some(&target))
+    settle(home, chosen, used, Some(&target))
 }
 
-/// Has nobody else write the file meanwhile.
-fn claim(target: &Path) -> anyhow::Result<ModelClaim> {
-    ModelClaim::take(target)?.with_context(|| {
+/// Where a file of a name is put; nobody else writes it meanwhile.
+fn claimed(name: &str) -> anyhow::Result<(PathBuf, ModelClaim)> {
+    let folder = models_folder();
+    create_dir(&folder)?;
+    let target = folder.join(name);
+    let claim = ModelClaim::take(&target)?.with_context(|| {
         format!("another `vault model` is downloading {}; try again when it has finished", target.display())
-    })
+    })?;
+    Ok((target, claim))
 }
 
 /// The name of a GGUF file, as it is kept.
@@ -471,13 +455,17 @@ fn path_in_config(path: &Path, home: &Home) -> String {
 }
 
 /// What memory.toml is to say of a model.
-fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> EmbedConfig {
+fn shaped(model: &str, file: Option<&ModelFile>, shape: ShapeArgs) -> EmbedConfig {
+    let known = file.and_then(KnownModel::of);
     let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
+    // Where the file does not say it, or is known to say it wrong.
+    let pooling = known.map(|known| known.pooling).filter(|known| file.and_then(|file| file.pooling) != Some(known));
+    let pooling = pooling.and_then(|known| serde_json::from_value(known.into()).ok());
     EmbedConfig {
         model: model.to_owned(),
         query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
         document_prefix: of(shape.document_prefix, known.map(|known| known.document_prefix)),
-        pooling: shape.pooling.unwrap_or(PoolingChoice::Auto),
+        pooling: shape.pooling.or(pooling).unwrap_or(PoolingChoice::Auto),
         ..EmbedConfig::default()
     }
 }
@@ -491,27 +479,9 @@ fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
     backend.ask(&endpoints::routes::RELOAD_MODEL, &())
 }
 
-/// What it is to say of a file.
-fn shaped_by(file: &ModelFile, named: &str, shape: ShapeArgs) -> EmbedConfig {
-    let known = KnownModel::of(file);
-    let said = shape.pooling.is_some();
-    let mut embed = shaped(named, known, shape);
-    // Where the file does not say it, or is known to say it wrong.
-    if let Some(known) = known.filter(|known| !said && file.pooling != Some(known.pooling)) {
-        embed.pooling = serde_json::from_value(known.pooling.into()).unwrap_or(PoolingChoice::Auto);
-    }
-    embed
-}
-
-/// The configuration by which a file is opened that nobody said anything of.
-fn config_of(path: &Path) -> anyhow::Result<EmbedConfig> {
-    let model = path.to_string_lossy();
-    Ok(shaped_by(&read_model_file(path)?, &model, ShapeArgs::default()))
-}
-
 /// Checks a file: its header, and whether it embeds a text. `named` is how memory.toml is to name it.
 fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
-    let embed = shaped_by(&read_model_file(path)?, named, shape);
+    let embed = shaped(named, Some(&read_model_file(path)?), shape);
     let config = EmbedConfig { threads: 1, model: path.to_string_lossy().into_owned(), ..embed.clone() };
     let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
     let is = opened.as_ref().map(|embedder| embedder.name().to_owned());
@@ -527,7 +497,10 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Has memory.toml name the model, unless it is only kept, and says what was done.
-fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>) -> anyhow::Result<Outcome> {
+fn settle(home: &Home, mut chosen: Chosen, used: bool, kept: Option<&Path>) -> anyhow::Result<Outcome> {
+    if let Some(kept) = kept {
+        chosen.embed.model = path_in_config(kept, home);
+    }
     let before = Config::load(home.root())?.embed;
     let embed = &chosen.embed;
     let pooling = [before.pooling, embed.pooling].map(name);
