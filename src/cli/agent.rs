@@ -89,14 +89,13 @@ impl AgentCommand {
             }
             Self::List => {
                 let found = backend.ask(&endpoints::agents::LIST, &())?;
-                let listed = answer(&found, !found.agents.is_empty(), |out| {
+                answer(&found, !found.agents.is_empty(), |out| {
                     for agent in &found.agents {
                         let token = if agent.token_since.is_some() { "" } else { ", has no token" };
                         out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))]);
                     }
-                });
-                remark_none(!found.agents.is_empty(), "there are no agents; `vault agent add NAME` adds one");
-                listed
+                    remark_none(!found.agents.is_empty(), "there are no agents; `vault agent add NAME` adds one");
+                })
             }
             Self::Show { name } => {
                 let agent = backend.ask_of(&endpoints::agents::SHOW, &name, &())?;
@@ -138,7 +137,7 @@ impl AgentCommand {
             }
             Self::Log { name, which } => {
                 let log = backend.ask_of(&endpoints::agents::LOG, &name, &which)?;
-                let listed = answer(&log, !log.entries.is_empty(), |out| {
+                answer(&log, !log.entries.is_empty(), |out| {
                     for entry in &log.entries {
                         let query = match &entry.changed[..] {
                             [] => entry.query.clone(),
@@ -150,9 +149,8 @@ impl AgentCommand {
                             writeln!(out, "    {given}");
                         }
                     }
-                });
-                remark_none(!log.entries.is_empty(), &format!("`{name}` has not asked for anything yet"));
-                listed
+                    remark_none(!log.entries.is_empty(), &format!("`{name}` has not asked for anything yet"));
+                })
             }
         }
     }

@@ -226,7 +226,8 @@ impl Backend {
 
     /// What is worth giving for a question.
     pub(super) fn context(&mut self, params: &ContextParams) -> anyhow::Result<ContextView> {
-        self.post_repeatable("/api/context", params)
+        let body = serde_json::to_vec(params)?.into();
+        self.send(&EndpointCall { method: Method::POST, body, ..EndpointCall::get("/api/context") })
     }
 
     /// Has events kept; without a daemon nobody takes them.
@@ -329,16 +330,6 @@ impl Backend {
             is_repeatable: false,
             ..EndpointCall::get(path)
         })
-    }
-
-    /// The same for what may be asked twice.
-    pub(super) fn post_repeatable<T: DeserializeOwned>(
-        &mut self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> anyhow::Result<T> {
-        let body = serde_json::to_vec(body)?.into();
-        self.send(&EndpointCall { method: Method::POST, body, ..EndpointCall::get(path) })
     }
 
     fn send<T: DeserializeOwned>(&mut self, asked: &EndpointCall) -> anyhow::Result<T> {

@@ -8,11 +8,11 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
+use super::status::since;
 use super::terminal::{
     BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
     say, say_archived, say_undo, stdout,
 };
-use crate::base::clock::local;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
     ClearParams, Cleared, DigestParams, DigestSection, EntriesParams, EntriesView, EntryAddParams, EntryAdded,
@@ -169,17 +169,12 @@ fn show(view: &ProcessingView, out: &mut Out) {
     if view.now.withheld > 0 {
         line("withheld", &format!("{}, private and not sent to another machine", count(view.now.withheld, "session")));
     }
-    let since =
-        view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let calls = count(view.now.calls as usize, "call");
-    line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)));
+    line("asked", &format!("{calls}, {} sent, {}", bytes(view.now.bytes_sent), since(&view.now)));
     line("tokens", &format!("{} read, {} written, as counted by the service", view.prompt_tokens, view.answer_tokens));
     let day = &view.day;
-    let (calls, tokens) = (
-        format!("{} of {} calls", day.calls, day.calls_limit),
-        format!("{} of {} tokens", day.tokens, day.tokens_limit),
-    );
-    line("24 hours", &format!("{calls}, {tokens}"));
+    let calls = format!("{} of {} calls", day.calls, day.calls_limit);
+    line("24 hours", &format!("{calls}, {} of {} tokens", day.tokens, day.tokens_limit));
     if let Some(((success, p50), p95)) = view.success.zip(view.p50_ms).zip(view.p95_ms) {
         line("answered", &format!("{:.0} %, half within {p50} ms, 95 % within {p95} ms", success * 100.0));
     }
@@ -187,16 +182,8 @@ fn show(view: &ProcessingView, out: &mut Out) {
         line("", &format!("{}: {}", outcome.outcome, outcome.calls));
     }
     let stores = &view.stores;
-    line(
-        "stores",
-        &format!(
-            "notes {}, of these layers {}, index {}, state {}",
-            bytes(stores.notes),
-            bytes(stores.layers),
-            bytes(stores.index),
-            bytes(stores.state)
-        ),
-    );
+    let [notes, layers, index, state] = [stores.notes, stores.layers, stores.index, stores.state].map(bytes);
+    line("stores", &format!("notes {notes}, of these layers {layers}, index {index}, state {state}"));
     for dead in &view.dead_letters {
         let path = dead.path.as_deref().unwrap_or("a deleted conversation");
         let reason = format!("{}; `vault memory retry {}` retries it", dead.reason, dead.id);
@@ -301,56 +288,49 @@ impl ReviewWhich {
 impl ReviewCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
-        let decided = |backend: &mut Backend, decisions| {
-            let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
-            answer(&done, !(done.accepted.is_empty() && done.rejected.is_empty()), |_| tell_reviewed(&done))
-        };
-        match self.action {
+        let decisions = match self.action {
             Some(ReviewAction::Accept { which, supersedes }) => {
-                let accepted = ReviewDecision { accept: true, supersedes, ..ReviewDecision::default() };
-                decided(&mut backend, which.decisions(&accepted))
+                which.decisions(&ReviewDecision { accept: true, supersedes, ..ReviewDecision::default() })
             }
             Some(ReviewAction::Reject { which, reason }) => {
-                let rejected = ReviewDecision { reason, ..ReviewDecision::default() };
-                decided(&mut backend, which.decisions(&rejected))
+                which.decisions(&ReviewDecision { reason, ..ReviewDecision::default() })
             }
             Some(ReviewAction::Edit { id, text, agent }) => {
-                let edited =
-                    ReviewDecision { id: Some(id), agent, accept: true, text: Some(text), ..ReviewDecision::default() };
-                decided(&mut backend, vec![edited])
+                let (id, text) = (Some(id), Some(text));
+                vec![ReviewDecision { id, agent, accept: true, text, ..ReviewDecision::default() }]
             }
-            None => {
-                let asked_for = ReviewParams { limit: Some(MOST_SHOWN), ..self.which };
-                let found = backend.ask(&endpoints::entries::LIST_PROPOSALS, &asked_for)?;
-                if is_in_json() {
-                    stdout().json(&found);
-                } else if self.list {
-                    found.proposals.iter().for_each(|proposal| show_proposal(proposal, &mut stdout()));
-                }
-                if found.more > 0 {
-                    remark!("vault: {} more wait; decide on some of these first", found.more);
-                }
-                if found.proposals.is_empty() {
-                    remark!("vault: there are no proposals");
-                    return Ok(Outcome::NothingFound);
-                }
-                if let Some(degraded) = &found.degraded {
-                    remark!("vault: {degraded}");
-                }
-                if self.list || is_in_json() {
-                    return Ok(Outcome::Done);
-                }
-                if !std::io::stdin().is_terminal() {
-                    bail!("this needs a terminal; `--list` lists the proposals, `vault review accept` decides");
-                }
-                ask(&mut backend, &asked_for, &found.proposals)
-            }
-        }
+            None => return review(&mut backend, &ReviewParams { limit: Some(MOST_SHOWN), ..self.which }, self.list),
+        };
+        let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
+        answer(&done, !(done.accepted.is_empty() && done.rejected.is_empty()), |_| tell_reviewed(&done))
     }
 }
 
-/// Asks about one proposal after the other. Each answer counts at once.
-fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalView]) -> anyhow::Result<Outcome> {
+/// Lists the proposals, or asks about one after the other. Each answer counts at once.
+fn review(backend: &mut Backend, asked_for: &ReviewParams, list: bool) -> anyhow::Result<Outcome> {
+    let found = backend.ask(&endpoints::entries::LIST_PROPOSALS, asked_for)?;
+    if is_in_json() {
+        stdout().json(&found);
+    } else if list {
+        found.proposals.iter().for_each(|proposal| show_proposal(proposal, &mut stdout()));
+    }
+    if found.more > 0 {
+        remark!("vault: {} more wait; decide on some of these first", found.more);
+    }
+    if found.proposals.is_empty() {
+        remark!("vault: there are no proposals");
+        return Ok(Outcome::NothingFound);
+    }
+    if let Some(degraded) = &found.degraded {
+        remark!("vault: {degraded}");
+    }
+    if list || is_in_json() {
+        return Ok(Outcome::Done);
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("this needs a terminal; `--list` lists the proposals, `vault review accept` decides");
+    }
+    let proposals = &found.proposals;
     let mut decided = std::collections::HashSet::new();
     for (at, proposal) in proposals.iter().enumerate() {
         let entry = &proposal.entry;
@@ -369,7 +349,8 @@ fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalVie
             }
             Some('r') => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
             Some(all @ ('A' | 'R')) => {
-                let Some(source) = entry.sources.first().map(|source| path_of(source)) else {
+                let path_of = |source: &String| source.split('#').next().unwrap_or_default().to_owned();
+                let Some(source) = entry.sources.first().map(path_of) else {
                     remark!("vault: it has no source");
                     continue;
                 };
@@ -411,10 +392,6 @@ fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
         }
     }
     Ok(None)
-}
-
-fn path_of(source: &str) -> String {
-    source.split('#').next().unwrap_or_default().to_owned()
 }
 
 /// What is typed; `None` at the end of the input.

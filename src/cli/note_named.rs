@@ -64,12 +64,13 @@ impl<'h> NoteNames<'h> {
     /// What somebody means: a path, one with lines or a heading, a link, a hash, or a name.
     pub(super) fn target(&self, what: &str, fit: NameFit) -> anyhow::Result<CommandTarget> {
         let what = without_brackets(what);
-        let (name, lines) = named_lines(what);
+        let (name, lines) = split_lines(what);
+        let lines = lines.map(|(first, last)| (first, last.unwrap_or(first)));
         let spelled = self.spelled(name);
         if let Some(path) = spelled.iter().find(|path| self.is_there(path)) {
             return Ok(CommandTarget::Note(path.clone(), lines));
         }
-        if is_hash(what) {
+        if what.len() == 16 && what.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(CommandTarget::Hash(what.to_owned()));
         }
         if lines.is_none()
@@ -305,16 +306,6 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
         None => what.split_once('#'),
     };
     parts.filter(|(name, _)| !name.trim().is_empty())
-}
-
-fn is_hash(text: &str) -> bool {
-    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// The path and the lines that a text names; one line is from itself to itself.
-fn named_lines(text: &str) -> (&str, Option<(usize, usize)>) {
-    let (path, lines) = split_lines(text);
-    (path, lines.map(|(first, last)| (first, last.unwrap_or(first))))
 }
 
 /// Names of one act, in this program and in others. Of each the one that is a command is meant.

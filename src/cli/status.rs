@@ -77,11 +77,15 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
     under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
+/// Since when a chat model is asked, as far as it is known.
+pub(super) fn since(memory: &wire::ProcessingState) -> String {
+    memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)))
+}
+
 /// What a person should know of the chat model of the memory; the first of them is named.
 fn processing(memory: &wire::ProcessingState) -> Vec<String> {
-    let since =
-        memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
-    let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
+    let calls = count(memory.calls as usize, "call");
+    let asked = format!("{calls}, {} sent {}", bytes(memory.bytes_sent), since(memory));
     let mut lines = vec![match &memory.model {
         None => format!("no model reads conversations; {asked}"),
         Some(model) => format!("{model}, {}; {asked}", memory.state),

@@ -15,8 +15,9 @@ use super::index::{QmdIndex, catch_up, get_as_agent, touch};
 use crate::base::path::composed;
 use crate::cli::backend::Backend;
 use crate::cli::terminal::{Outcome, bytes, remark, say, stdout};
+use crate::serve::api::endpoints::routes;
 use crate::serve::qmd::{QmdDocument, QmdError};
-use crate::serve::wire::split_lines;
+use crate::serve::wire::{ReindexParams, split_lines};
 use crate::vault::disk::Globs;
 
 /// Between an address and the name of the index that it is of.
@@ -421,7 +422,7 @@ pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
     index.documents.check()?;
     let changes = index.documents.refresh()?;
     let mut client = index.client()?;
-    let _: Value = client.post_repeatable("/reindex", &json!({ "full": false }))?;
+    client.ask(&routes::REINDEX, &ReindexParams { full: false })?;
     catch_up(&mut client)?;
     for collection in &index.collections.collections {
         if collection.update.is_some() {
