@@ -39,7 +39,11 @@ impl ContextCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let params = ContextParams { unasked: self.hook.then_some(true), ..self.params };
         if self.hook {
-            return run_hook(vault, params);
+            // One that fails would keep the person from working.
+            if let Err(error) = answered(vault, params) {
+                remark!("vault: the hook did nothing: {error:#}");
+            }
+            return Ok(Outcome::Done);
         }
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
@@ -69,14 +73,7 @@ fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
 /// Maximum length of an event that is read, and of the head of a transcript that says when it began, in bytes.
 const MAX_EVENT_BYTES: u64 = 16 << 20;
 
-/// Answers an event. A hook that fails would keep the person from working, so none does.
-pub(super) fn run_hook(vault: Option<&Path>, params: ContextParams) -> anyhow::Result<Outcome> {
-    if let Err(error) = answered(vault, params) {
-        remark!("vault: the hook did nothing: {error:#}");
-    }
-    Ok(Outcome::Done)
-}
-
+/// Answers an event.
 fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<()> {
     let mut text = String::new();
     std::io::stdin().take(MAX_EVENT_BYTES).read_to_string(&mut text)?;

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
 use super::exit::told;
-use super::init;
 use super::terminal::{Bar, Outcome, answer, bytes, count, is_in_json, printed, remark, say, shell_quoted};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
@@ -73,7 +72,7 @@ impl ImportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.from.as_deref().and_then(SourceKind::of) {
             Some(SourceKind::Obsidian | SourceKind::Folder | SourceKind::Logseq) if self.adopt => {
-                init::adopt(&self.file)
+                super::backup::adopt(&self.file)
             }
             Some(_) if self.adopt => {
                 bail!("--adopt works only with folders of notes: `obsidian`, `logseq` and `folder`")

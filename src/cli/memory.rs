@@ -18,7 +18,7 @@ use crate::serve::wire::{
     ClearParams, Cleared, DigestParams, DigestSection, EntriesParams, EntriesView, EntryAddParams, EntryAdded,
     EntryChanged, EntryEditParams, EntryRemoveParams, ProcessingView, ProfileView, ProposalView, RetryParams,
     ReviewDecision, ReviewDecisions, ReviewParams, Reviewed, SummariesMade, SummariesParams, SummaryMakeParams,
-    SummaryView, UserSetParams,
+    UserSetParams,
 };
 
 #[derive(Debug, Subcommand)]
@@ -471,7 +471,10 @@ impl SummariesCommand {
         let none = if found.summaries.is_empty() { why_none(of, all, &mut backend)? } else { String::new() };
         answer(&found, !found.summaries.is_empty(), |out| {
             for summary in &found.summaries {
-                head(summary, out);
+                let state = [(summary.edited, "  edited by you"), (summary.old, "  old")];
+                let state: String = state.iter().filter(|(is_so, _)| *is_so).map(|(_, what)| *what).collect();
+                let about = format!("{}, {}{state}", summary.at, count(summary.turns as usize, "turn"));
+                out.row(&[(TITLE, &summary.path), (DIM, &about)]);
                 if of.is_some() {
                     sections(&summary.sections, out);
                 }
@@ -508,13 +511,6 @@ fn tell_made(made: &SummariesMade, out: &mut Out) {
     if made.made.is_empty() && made.kept.is_empty() {
         remark!("vault: nothing to do: no conversation has gone on since it was summarised");
     }
-}
-
-fn head(summary: &SummaryView, out: &mut Out) {
-    let state = [(summary.edited, "edited by you"), (summary.old, "old")];
-    let state: String = state.iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("  {what}")).collect();
-    let about = format!("{}, {}{state}", summary.at, count(summary.turns as usize, "turn"));
-    out.row(&[(TITLE, &summary.path), (DIM, &about)]);
 }
 
 /// Prints the parts of a summary or a digest.

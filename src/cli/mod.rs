@@ -12,7 +12,6 @@ mod eval;
 mod exit;
 mod fact;
 mod import;
-mod init;
 mod mcp;
 mod memory;
 mod model;
@@ -71,7 +70,7 @@ macro_rules! commands {
 
 commands! {
     // Everyday.
-    Init(init::InitCommand),
+    Init(backup::InitCommand),
     Serve(serve::ServeCommand),
     Open(serve::OpenCommand),
     Search(search::SearchCommand),
