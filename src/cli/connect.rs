@@ -2,9 +2,9 @@
 
 mod settings;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -300,43 +300,47 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Asks what an entry starts for its tools, and one of them for what it sees; gives how many tools and notes there are.
 ///
 /// # Errors
-/// When it cannot be started, does not answer, or answers with an error.
+/// When it cannot be started, ends, or answers with an error.
 fn check_entry(entry: &Value) -> anyhow::Result<(usize, u64)> {
     let command = entry["command"].as_str().context("the entry has no `command`")?;
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let env = entry["env"].as_object().into_iter().flatten();
+    let mut said = tempfile::tempfile()?;
     let mut process = Command::new(command);
     process.args(args).envs(env.map(|(name, value)| (name, value.as_str().unwrap_or_default())));
-    process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.try_clone()?);
     let mut child = process.spawn().with_context(|| format!("cannot start {command}"))?;
-    let mut stdin = child.stdin.take().context("it has no standard input")?;
-    let client = json!({ "name": "vault-connect", "version": env!("CARGO_PKG_VERSION") });
-    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-    let asked = [
-        ("initialize", begin),
-        ("tools/list", json!({})),
-        ("tools/call", json!({ "name": "status", "arguments": {} })),
-    ];
-    for (id, (method, params)) in asked.iter().enumerate() {
+    let asked = ask_tools(&mut child);
+    // Nothing more can be asked: it ends.
+    child.wait()?;
+    asked.map_err(|error| {
+        let mut text = String::new();
+        match said.rewind().and_then(|()| said.read_to_string(&mut text)) {
+            Ok(1..) => error.context(format!("it said: {}", text.trim())),
+            _ => error,
+        }
+    })
+}
+
+fn ask_tools(child: &mut Child) -> anyhow::Result<(usize, u64)> {
+    let (mut stdin, stdout) = child.stdin.take().zip(child.stdout.take()).context("it has no input and output")?;
+    let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    let mut answers = lines.flat_map(|line| serde_json::from_str::<Value>(&line));
+    let mut ask = |id: u32, method: &str, params: Value| {
         // Where it has ended, what it said is the reason.
         let _ = writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-    }
-    // At the end of its input it answers what it was asked, in its own time, and ends.
-    drop(stdin);
-    let output = child.wait_with_output()?;
-    let answers: Vec<Value> = output.stdout.split(|byte| *byte == b'\n').flat_map(serde_json::from_slice).collect();
-    let result = |id: usize| {
-        let (method, said) = (asked[id].0, String::from_utf8_lossy(&output.stderr));
-        let Some(answer) = answers.iter().find(|answer| answer["id"] == id) else {
-            bail!("no answer to `{method}`; it said: {}", said.trim());
-        };
+        let answer = answers.find(|answer| answer["id"] == id);
+        let mut answer = answer.with_context(|| format!("no answer to `{method}`"))?;
         if let Some(error) = answer["error"]["message"].as_str() {
             bail!("the answer to `{method}` is an error: {error}");
         }
-        Ok(&answer["result"])
+        Ok(answer["result"].take())
     };
-    let tools = result(1)?["tools"].as_array().context("it lists no tools")?.len();
-    let seen = result(2)?;
+    let client = json!({ "name": "vault-connect", "version": env!("CARGO_PKG_VERSION") });
+    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    ask(1, "initialize", begin)?;
+    let tools = ask(2, "tools/list", json!({}))?["tools"].as_array().context("it lists no tools")?.len();
+    let seen = ask(3, "tools/call", json!({ "name": "status", "arguments": {} }))?;
     let text = &seen["content"][0]["text"];
     if seen["isError"] == true {
         bail!("its tool `status` answers: {text}");

@@ -70,6 +70,9 @@ pub(super) struct EvalCommand {
     from_log: Option<String>,
 }
 
+/// What is measured of a question.
+type Measure = fn(&Judged) -> f64;
+
 /// As many hits of each search are looked at.
 const HITS: usize = 10;
 
@@ -238,7 +241,7 @@ impl EvalCommand {
     fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) {
         let none = if without > 0 { format!(", and {without} without one") } else { String::new() };
         writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"));
-        let columns = |cell: &dyn Fn(&str, fn(&Judged) -> f64) -> String| -> String {
+        let columns = |cell: &dyn Fn(&str, Measure) -> String| -> String {
             MEASURES.iter().map(|(name, measure)| format!("{:>20}", cell(name, *measure))).collect()
         };
         if !with.is_empty() {
@@ -278,7 +281,7 @@ impl EvalCommand {
     }
 
     fn as_json(&self, runs: &[MeasuredRun], with: &[Question], without: usize) -> Value {
-        let each = |interval_of: &dyn Fn(fn(&Judged) -> f64) -> Interval| -> Map<String, Value> {
+        let each = |interval_of: &dyn Fn(Measure) -> Interval| -> Map<String, Value> {
             MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(interval_of(*measure)))).collect()
         };
         let measured = |run: &MeasuredRun| each(&|measure| interval(&run.values(measure)));
@@ -309,7 +312,7 @@ fn compared(runs: &[MeasuredRun], at: usize) -> Option<&MeasuredRun> {
 }
 
 impl MeasuredRun {
-    fn values(&self, measure: fn(&Judged) -> f64) -> Vec<f64> {
+    fn values(&self, measure: Measure) -> Vec<f64> {
         self.judged.iter().map(measure).collect()
     }
 

@@ -25,8 +25,12 @@ pub(super) enum FactCommand {
         name: String,
         #[command(flatten)]
         scopes: FactScopes,
-        #[command(flatten)]
-        when: FactTimes,
+        /// What was true at this time: a date (its end), a time, or how long ago (7d).
+        #[arg(long, value_name = "TIME")]
+        as_of: Option<String>,
+        /// What was known at this time.
+        #[arg(long, value_name = "TIME")]
+        known_at: Option<String>,
     },
     /// Set a fact: in its line, or as a new one.
     Set {
@@ -80,16 +84,6 @@ pub(super) struct FactScopes {
     resolve: Option<String>,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct FactTimes {
-    /// What was true at this time: a date (its end), a time, or how long ago (7d).
-    #[arg(long, value_name = "TIME")]
-    as_of: Option<String>,
-    /// What was known at this time.
-    #[arg(long, value_name = "TIME")]
-    known_at: Option<String>,
-}
-
 /// A name as it is typed: `namespace/key`.
 fn name(text: &str) -> (Option<String>, String) {
     let (namespace, key) = split_name(text);
@@ -100,9 +94,8 @@ impl FactCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
         match self {
-            Self::Get { name: named, scopes, when } => {
-                let (namespace, key) = name(&named);
-                let asked = params(scopes, when, namespace, Some(key));
+            Self::Get { name: named, scopes, as_of, known_at } => {
+                let asked = FactsParams { as_of, known_at, ..params(scopes, &named) };
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 answer(&found, !found.facts.is_empty(), |out| {
                     for fact in &found.facts {
@@ -121,9 +114,7 @@ impl FactCommand {
                 answer(&found, !found.facts.is_empty(), |out| list(&found, out))
             }
             Self::History { name: named, scopes, known_at } => {
-                let (namespace, key) = name(&named);
-                let when = FactTimes { as_of: None, known_at };
-                let asked = FactsParams { history: Some(true), ..params(scopes, when, namespace, Some(key)) };
+                let asked = FactsParams { history: Some(true), known_at, ..params(scopes, &named) };
                 let found = backend.ask(&endpoints::facts::LIST_FACTS, &asked)?;
                 answer(&found, !found.facts.is_empty(), |out| {
                     found.facts.iter().for_each(|fact| changes(fact, out));
@@ -153,10 +144,9 @@ impl FactCommand {
     }
 }
 
-fn params(scopes: FactScopes, when: FactTimes, namespace: Option<String>, key: Option<String>) -> FactsParams {
-    let FactScopes { scope, resolve } = scopes;
-    let FactTimes { as_of, known_at } = when;
-    FactsParams { scope, resolve, namespace, key, as_of, known_at, ..FactsParams::default() }
+fn params(FactScopes { scope, resolve }: FactScopes, named: &str) -> FactsParams {
+    let (namespace, key) = name(named);
+    FactsParams { scope, resolve, namespace, key: Some(key), ..FactsParams::default() }
 }
 
 /// Says that nothing was found, and what may have been meant.

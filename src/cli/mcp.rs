@@ -1,7 +1,7 @@
 //! `vault mcp`: lines in, lines out, what a line says as far as passing it on takes, and the way to the daemon: the one that runs, or one of
 //! this process's own where there is none.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -319,33 +319,19 @@ fn output_lines() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
     (sender, written)
 }
 
-/// Reads a line and keeps at most `limit` bytes of it in memory. The last one may have no end.
+/// Reads a line and keeps little more than `limit` bytes of it in memory. The last one may have no end.
 fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputLine>> {
-    let (mut line, mut too_long) = (Vec::new(), false);
-    loop {
-        let read = match input.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
-        };
-        let end = read.iter().position(|byte| *byte == b'\n');
-        let part = &read[..end.unwrap_or(read.len())];
-        let at_end = read.is_empty();
-        too_long |= line.len() + part.len() > limit;
-        if too_long {
-            line = Vec::new();
-        } else {
-            line.extend_from_slice(part);
-        }
-        let used = part.len() + usize::from(end.is_some());
-        input.consume(used);
-        if end.is_some() || at_end {
-            return Ok(match (too_long, at_end && line.is_empty()) {
-                (true, _) => Some(InputLine::TooLong),
-                (false, true) => None,
-                (false, false) => Some(InputLine::Whole(line)),
-            });
-        }
+    let mut line = Vec::new();
+    if input.by_ref().take(limit as u64 + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
     }
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else if line.len() > limit {
+        input.skip_until(b'\n')?;
+        return Ok(Some(InputLine::TooLong));
+    }
+    Ok(Some(InputLine::Whole(line)))
 }
 
 /// Maximum time for a daemon that was there to come back, before this process does its work.
