@@ -215,14 +215,19 @@ impl LinksCommand {
         let any = !(links.outgoing.is_empty() && links.incoming.is_empty() && links.unresolved.is_empty());
         answer(&links, any, |out| {
             let path = &links.path;
-            section("links to", &links.outgoing, out, |link| {
-                let shown = link.path.clone().unwrap_or_default();
-                (format!("{shown}{}", part(link)), line(path, link.line), &link.text)
+            let print = |to: &str, link: &LinkView, out: &mut Out| {
+                let place = citation(path, link.line as u32, link.line as u32);
+                out.row(&[(TITLE, &format!("  {to}{}", part(link))), (DIM, &place)]);
+                writeln!(out, "    {}", link.text);
+            };
+            out.section("links to", &links.outgoing, |link, out| {
+                print(link.path.as_deref().unwrap_or_default(), link, out);
             });
-            section("linked from", &links.incoming, out, |link| (link.citation.clone(), String::new(), &link.text));
-            section("leads nowhere", &links.unresolved, out, |link| {
-                (format!("{}{}", link.target, part(link)), line(path, link.line), &link.text)
+            out.section("linked from", &links.incoming, |link, out| {
+                out.row(&[(TITLE, &format!("  {}", link.citation))]);
+                writeln!(out, "    {}", link.text);
             });
+            out.section("leads nowhere", &links.unresolved, |link, out| print(&link.target, link, out));
             remark_end(any, links.cut, &format!("{path} has no links, and no note links to it"));
         })
     }
@@ -244,26 +249,10 @@ impl LinksCommand {
     }
 }
 
-fn line(path: &str, line: usize) -> String {
-    citation(path, line as u32, line as u32)
-}
-
 /// The heading or block that a link leads to.
 fn part(link: &LinkView) -> String {
     let block = link.block.as_ref().map(|block| format!("#^{block}"));
     block.or_else(|| link.heading.as_ref().map(|heading| format!("#{heading}"))).unwrap_or_default()
-}
-
-/// Prints links under a name: of each what it leads to or where it stands, where that is, and its line.
-fn section<'a, T>(name: &str, links: &'a [T], out: &mut Out, shown: impl Fn(&'a T) -> (String, String, &'a String)) {
-    if !links.is_empty() {
-        writeln!(out, "{name}");
-    }
-    for link in links {
-        let (what, place, text) = shown(link);
-        out.row(&[(TITLE, &format!("  {what}")), (DIM, &place)]);
-        writeln!(out, "    {text}");
-    }
 }
 
 /// Show the notes most similar to a note.

@@ -216,10 +216,7 @@ fn show(found: &Forgotten, out: &mut Out) {
     for line in found.content.lines() {
         writeln!(out, "    {line}");
     }
-    if !found.derived.is_empty() {
-        writeln!(out, "\nMade from it:");
-    }
-    found.derived.iter().for_each(|derived| writeln!(out, "- {}", called(derived)));
+    out.section("\nMade from it:", &found.derived, |derived, out| writeln!(out, "- {}", called(derived)));
 }
 
 /// What was made of it, by its name.
@@ -323,19 +320,13 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) {
         let (id, at) = (tombstone.id.to_string(), local(&tombstone.at));
         out.row(&[(TITLE, &id), (PLAIN, &at), (PLAIN, &tombstone.place), (DIM, &parts.join(", "))]);
     }
-    if !found.left_out.is_empty() {
-        writeln!(out, "\nLeft out since:");
-    }
-    for left in &found.left_out {
+    out.section("\nLeft out since:", &found.left_out, |left, out| {
         let how = if left.whole { "all of it" } else { "a part" };
         writeln!(out, "{}  {}, for {}: {how}, as {} is forgotten", local(&left.at), left.by, left.into, left.tombstone);
-    }
-    if !found.back.is_empty() {
-        writeln!(out, "\nIn notes again, where it stays:");
-    }
-    for back in &found.back {
+    });
+    out.section("\nIn notes again, where it stays:", &found.back, |back, out| {
         writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone);
-    }
+    });
 }
 
 /// Save a text as a note: from the arguments, or from standard input.

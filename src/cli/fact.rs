@@ -235,15 +235,12 @@ fn changes(fact: &FactView, out: &mut Out) {
         let (learned, by) = (format!("  {}", change.learned), format!("{}{source}", change.by));
         out.row(&[(DIM, &learned), (PLAIN, &format!("{what}{times}")), (DIM, &by)]);
     }
-    if !fact.windows.is_empty() {
-        writeln!(out, "  true when:");
-    }
-    for window in &fact.windows {
+    out.section("  true when:", &fact.windows, |window, out| {
         let from = window.valid_from.as_deref().unwrap_or("always");
         let to = window.valid_to.as_deref().unwrap_or("further notice");
         let never = if window.retracted { "  (never true)" } else { "" };
         writeln!(out, "    {}  from {from} until {to}{never}", shown(&window.value));
-    }
+    });
 }
 
 fn told(written: &FactWrittenView, what: &str) -> anyhow::Result<Outcome> {

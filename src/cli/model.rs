@@ -226,13 +226,11 @@ fn print(list: &ModelList, out: &mut Out) {
     }
     let here = |known: &&KnownModel| list.models.iter().any(|model| model.known == Some(known.name));
     let missing: Vec<&KnownModel> = list.known.iter().filter(|known| !here(known)).collect();
-    if !missing.is_empty() {
-        writeln!(out, "\nknown to work, not installed (`vault model import FILE`, `vault model pull ADDRESS`):");
-    }
-    for known in missing {
+    let heading = "\nknown to work, not installed (`vault model import FILE`, `vault model pull ADDRESS`):";
+    out.section(heading, &missing, |known, out| {
         let about = format!("{} numbers, {}, {}", known.dimension, known.languages, known.licence);
         out.row(&[(PLAIN, &format!("  {}", known.name)), (DIM, &about)]);
-    }
+    });
 }
 
 fn gc(vault: Option<&Path>) -> anyhow::Result<Outcome> {

@@ -247,12 +247,10 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) {
 
 /// Prints what there is of something under a heading: of each, where it is and what is said of it.
 fn section<T>(out: &mut Out, heading: &str, all: &[T], shown: impl Fn(&T) -> (String, String)) {
-    if !all.is_empty() {
-        writeln!(out, "\n{heading}");
-    }
-    for (path, about) in all.iter().take(SHOWN).map(shown) {
+    out.section(&format!("\n{heading}"), &all[..all.len().min(SHOWN)], |thing, out| {
+        let (path, about) = shown(thing);
         out.row(&[(PLAIN, &format!("  {path}")), (DIM, &about)]);
-    }
+    });
     if all.len() > SHOWN {
         writeln!(out, "  … and {} more; `vault status --json` lists all", all.len() - SHOWN);
     }

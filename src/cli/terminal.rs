@@ -174,6 +174,14 @@ impl Out {
         }
     }
 
+    /// Prints things under a heading; nothing where there are none.
+    pub(super) fn section<T>(&mut self, heading: &str, things: &[T], print: impl Fn(&T, &mut Self)) {
+        if !things.is_empty() {
+            writeln!(self, "{heading}");
+        }
+        things.iter().for_each(|thing| print(thing, self));
+    }
+
     /// Prints a clickable text (OSC 8).
     pub(super) fn link(&mut self, url: &str, style: Style, text: &str) {
         let mut linked = self.painted(style, text);
