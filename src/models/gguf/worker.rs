@@ -16,7 +16,7 @@ use llama_cpp_2::token::LlamaToken;
 use super::super::ModelError;
 use super::super::token_vectors::unit;
 use super::model::{LoadedModel, Pooling, backend};
-use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
+use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 
 /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
 pub(super) fn start(
@@ -115,10 +115,9 @@ impl<'a> Encoder<'a> {
             // llama.cpp would end the process.
             return Err(failed(format!("a sequence of {} tokens", tokens.len())));
         }
-        let computed = match &sequence.wanted {
-            EncoderOutput::Pooled => self.pooled(tokens),
-            EncoderOutput::Tokens(some) => self.of_tokens(tokens, some.clone()),
-            EncoderOutput::PooledAndTokens(some) => self.pooled_and_tokens(tokens, some.clone()),
+        let computed = match &sequence.with_tokens {
+            None => self.pooled(tokens),
+            Some(some) => self.pooled_and_tokens(tokens, some),
         };
         Ok((sequence.index, computed?))
     }
@@ -140,30 +139,23 @@ impl<'a> Encoder<'a> {
     }
 
     /// One pass gives both. The mean is added up here, so that it may differ from llama.cpp's in the last bit.
-    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
-        let dimension = self.model.dimension;
-        let all = self.of_tokens(tokens, 0..tokens.len())?;
-        let mut sum = vec![0.0_f32; dimension];
-        for token in all.chunks_exact(dimension) {
-            sum.iter_mut().zip(token).for_each(|(sum, value)| *sum += value);
-        }
-        let mut both = unit(&sum).ok_or_else(|| self.without_direction())?;
-        both.extend_from_slice(&all[some.start * dimension..some.end * dimension]);
-        Ok(both)
-    }
-
-    fn of_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
+    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: &Range<usize>) -> Result<Vec<f32>, ModelError> {
         let context = match &mut self.for_tokens {
             Some(context) => context,
             none => none.insert(Self::context(self.model, LlamaPoolingType::None)?),
         };
         compute(context, &mut self.batch, tokens)?;
-        let mut vectors = Vec::with_capacity(some.len() * self.model.dimension);
-        for at in some {
-            let at = i32::try_from(at).map_err(failed)?;
-            vectors.extend_from_slice(context.embeddings_ith(at).map_err(failed)?);
+        let mut sum = vec![0.0_f32; self.model.dimension];
+        let mut of_tokens = Vec::with_capacity(some.len() * self.model.dimension);
+        for at in 0..tokens.len() {
+            let vector = context.embeddings_ith(i32::try_from(at).map_err(failed)?).map_err(failed)?;
+            sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+            if some.contains(&at) {
+                of_tokens.extend_from_slice(vector);
+            }
         }
-        Ok(vectors)
+        let pooled = unit(&sum).ok_or_else(|| self.without_direction())?;
+        Ok([pooled, of_tokens].concat())
     }
 }
 
@@ -195,7 +187,7 @@ mod tests {
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = Arc::<TextQueue>::default();
         let user = queue.user();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
         let bad = user.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = user.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
@@ -216,7 +208,7 @@ mod tests {
     fn what_nobody_waits_for_any_more_is_not_computed() {
         let queue = Arc::<TextQueue>::default();
         let user = queue.user();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
         drop(user.documents((1..4).map(text).collect()).unwrap());
         let good = user.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();
