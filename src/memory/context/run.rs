@@ -9,7 +9,7 @@ use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
 use super::sections::{EntrySelection, Sections};
-use crate::access::request::{Edge, RequestError, Viewer, parse};
+use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
 use crate::base::path::VaultPath;
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
@@ -82,14 +82,13 @@ pub(super) fn asker_of(viewer: &Viewer) -> String {
 }
 
 fn check(params: &ContextParams) -> Result<(), RequestError> {
-    let invalid = |message: String| Err(RequestError::invalid(message));
-    if let Some(budget) = params.budget.filter(|budget| !BUDGETS.contains(budget)) {
-        return invalid(format!("`budget` is {budget}; it takes {} to {}", BUDGETS.start(), BUDGETS.end()));
+    within("budget", params.budget, BUDGETS)?;
+    match params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
+        Some(query) => {
+            Err(RequestError::invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len())))
+        }
+        None => Ok(()),
     }
-    if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
-        return invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len()));
-    }
-    Ok(())
 }
 
 /// Notes for the person what an agent was given.
