@@ -446,25 +446,16 @@ pub(super) enum TargetError {
     )]
     Name,
     /// The person lets the agent write other files only.
-    #[error("`write_mode` is `{}`: {}", name(*.0), allowed(*.0))]
+    #[error("`write_mode` is {}", allowed(*.0))]
     Mode(MemoryMode),
-}
-
-fn name(mode: MemoryMode) -> &'static str {
-    match mode {
-        MemoryMode::Hybrid => "hybrid",
-        MemoryMode::PromptOnly => "prompt-only",
-        MemoryMode::SearchOnly => "search-only",
-        MemoryMode::Off => "off",
-    }
 }
 
 fn allowed(mode: MemoryMode) -> &'static str {
     match mode {
-        MemoryMode::Hybrid => "you may write all files of the memory",
-        MemoryMode::PromptOnly => "you may write only `MEMORY.md`",
-        MemoryMode::SearchOnly => "you may write only `memory/<name>.md`",
-        MemoryMode::Off => "you may write nothing",
+        MemoryMode::Hybrid => "`hybrid`: you may write all files of the memory",
+        MemoryMode::PromptOnly => "`prompt-only`: you may write only `MEMORY.md`",
+        MemoryMode::SearchOnly => "`search-only`: you may write only `memory/<name>.md`",
+        MemoryMode::Off => "`off`: you may write nothing",
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::gate::Gate;
 use super::talks::{without_marks, without_sources};
 use crate::base::fence::{RECALLED, escaped, recalled};
-use crate::serve::wire::{ContextReceipt, ContextSection};
+use crate::serve::wire::{ContextReceipt, ContextSection, split_lines};
 use crate::text::derive::sentence_bounds;
 use crate::text::derive::words::fold;
 
@@ -198,7 +198,7 @@ impl BudgetLeft {
 struct UsedLines {
     places: HashSet<String>,
     /// Lines of files, the first and the last.
-    ranges: Vec<(String, u32, u32)>,
+    ranges: Vec<(String, usize, usize)>,
     /// Whole texts, their lines and their sentences, as [`plain`] has them. A part of a sentence may say something else.
     texts: HashSet<String>,
 }
@@ -256,10 +256,9 @@ fn sentences_of(line: &str) -> Vec<String> {
 }
 
 /// The lines of a place: `notes/a.md#L3-L5`.
-fn lines_of(place: &str) -> Option<(&str, u32, u32)> {
-    let (path, lines) = place.rsplit_once("#L")?;
-    let (first, last) = lines.split_once("-L").unwrap_or((lines, lines));
-    Some((path, first.parse().ok()?, last.parse().ok()?))
+fn lines_of(place: &str) -> Option<(&str, usize, usize)> {
+    let (path, Some((first, last))) = split_lines(place) else { return None };
+    Some((path, first, last.unwrap_or(first)))
 }
 
 /// A text without what only shapes it, with a blank at both ends.

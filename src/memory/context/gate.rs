@@ -86,7 +86,7 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
     if is_short() && names.is_none() && !query.chars().any(is_unspaced) {
         return nothing("it is too short");
     }
-    if NO_QUESTIONS.contains(&words.folded().collect::<Vec<_>>().join(" ")) {
+    if NO_QUESTIONS.contains(&plain(query)) {
         return nothing("it is not a question");
     }
     let time = named_time(query, &words, today);
