@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A failed file operation.
@@ -98,10 +99,11 @@ pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) ->
 fn write_unless(path: &Path, bytes: &[u8], mode: u32, check: impl Fn() -> io::Result<()>) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
-        let mut file = unfinished(mode).tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        crash::point("file-written");
-        file.as_file().sync_all()?;
+        let file = whole_file(folder, mode, false, |file| {
+            file.write_all(bytes)?;
+            crash::point("file-written");
+            Ok(())
+        })?;
         check()?;
         file.persist(path)?;
         crash::point("file-renamed");
@@ -121,22 +123,29 @@ pub(crate) fn replace_with(
 ) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
-        let mut file = unfinished(0o600).tempfile_in(folder)?;
-        write(file.as_file_mut())?;
-        let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
-        file.as_file().set_permissions(exactly)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
+        whole_file(folder, mode, true, write)?.persist(path)?;
         fs::File::open(folder)?.sync_all()
     };
     replace().on("write", path)
 }
 
-fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
+/// A file of a name of its own in a folder, whole and safe on disk, which is gone again unless it gets its place. It has exactly these permission
+/// bits, or what the umask leaves of them.
+fn whole_file(
+    folder: &Path,
+    mode: u32,
+    is_exact: bool,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(UNFINISHED);
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    builder
+    builder.prefix(UNFINISHED).permissions(fs::Permissions::from_mode(if is_exact { 0o600 } else { mode }));
+    let mut file = builder.tempfile_in(folder)?;
+    write(file.as_file_mut())?;
+    if is_exact {
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file)
 }
 
 /// Removes what [`write_atomically`] left in a folder when it was killed. Nobody may be writing there.
@@ -169,14 +178,9 @@ pub(crate) fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
 /// # Errors
 /// When the folder cannot be written to or the disk is full; no part of it is then left.
 pub(crate) fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<PathBuf, FsError> {
+    let (mode, is_exact) = mode.map_or((0o666, false), |mode| (mode, true));
     let write = || -> io::Result<PathBuf> {
-        let mut file = unfinished(if mode.is_some() { 0o600 } else { 0o666 }).tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        if let Some(mode) = mode {
-            let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
-            file.as_file().set_permissions(exactly)?;
-        }
-        file.as_file().sync_all()?;
+        let file = whole_file(folder, mode, is_exact, |file| file.write_all(bytes))?;
         Ok(file.into_temp_path().keep()?)
     };
     write().on("write in", folder)
