@@ -16,6 +16,7 @@ use llama_cpp_sys_2 as llama;
 
 use super::super::ModelError;
 use super::model::backend;
+use crate::base::fs::Context;
 
 /// Maximum length of what follows all that the header announces, in bytes.
 const MAX_TRAILING_BYTES: u64 = 1 << 20;
@@ -34,14 +35,14 @@ impl Drop for Header {
 impl Header {
     /// Reads and checks the header of the file at `path`.
     pub(super) fn read(path: &Path) -> Result<Self, ModelError> {
-        let bad = |reason: String| ModelError::BadModelFile { path: path.to_owned(), reason };
-        let metadata = path.metadata().map_err(ModelError::io("read the model", path))?;
+        let bad = |reason: String| ModelError::UnsuitableModel { path: path.to_owned(), reason };
+        let metadata = path.metadata().on("read the model", path)?;
         if !metadata.is_file() {
             return Err(bad("it is not a file".to_owned()));
         }
         let (size, mut magic) = (metadata.len(), Vec::new());
-        let file = File::open(path).map_err(ModelError::io("read the model", path))?;
-        file.take(4).read_to_end(&mut magic).map_err(ModelError::io("read the model", path))?;
+        let file = File::open(path).on("read the model", path)?;
+        file.take(4).read_to_end(&mut magic).on("read the model", path)?;
         if magic != b"GGUF" {
             return Err(bad("it does not begin with GGUF".to_owned()));
         }
