@@ -171,32 +171,23 @@ pub(super) fn weekday(words: &GateWords<'_>) -> Option<(usize, Vec<usize>)> {
 }
 
 fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
-    let ago = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
-    let (first, last) = match span {
-        TimeSpan::DaysAgo(usual) => {
-            let day = today.checked_sub(ago(usual).days()).ok()?;
-            (day, day)
-        }
-        TimeSpan::WeeksAgo(usual) => {
-            let monday = i64::from(today.weekday().to_monday_zero_offset());
-            let first = today.checked_sub((monday + 7 * ago(usual)).days()).ok()?;
-            (first, first.checked_add(6.days()).ok()?)
-        }
-        TimeSpan::MonthsAgo(usual) => {
-            let month = DaySpan::month(today.first_of_month().checked_sub(ago(usual).months()).ok()?);
-            (month.first, month.last)
-        }
-        TimeSpan::YearsAgo(usual) => {
-            let day = today.first_of_year().checked_sub(ago(usual).years()).ok()?;
-            (day, day.last_of_year())
-        }
-        TimeSpan::LastDays(usual) => (today.checked_sub(ago(usual).days()).ok()?, today),
-        TimeSpan::LastWeeks(usual) => (today.checked_sub((7 * ago(usual)).days()).ok()?, today),
-        TimeSpan::LastMonths(usual) => (today.checked_sub(ago(usual).months()).ok()?, today),
-        TimeSpan::LastYears(usual) => (today.checked_sub(ago(usual).min(5_000).years()).ok()?, today),
-        TimeSpan::SomeTime => return None,
+    use TimeSpan::{DaysAgo, LastDays, LastMonths, LastWeeks, LastYears, MonthsAgo, SomeTime, WeeksAgo, YearsAgo};
+    let number = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
+    let ago = match span {
+        DaysAgo(usual) | LastDays(usual) => number(usual).days(),
+        WeeksAgo(usual) | LastWeeks(usual) => number(usual).weeks(),
+        MonthsAgo(usual) | LastMonths(usual) => number(usual).months(),
+        YearsAgo(usual) | LastYears(usual) => number(usual).min(5_000).years(),
+        SomeTime => return None,
     };
-    Some(DaySpan::from(first, last))
+    let then = today.checked_sub(ago).ok()?;
+    match span {
+        DaysAgo(_) => Some(DaySpan::day(then)),
+        WeeksAgo(_) => DaySpan::week(then.checked_sub(i64::from(then.weekday().to_monday_zero_offset()).days()).ok()?),
+        MonthsAgo(_) => Some(DaySpan::month(then)),
+        YearsAgo(_) => Some(DaySpan::from(then.first_of_year(), then.last_of_year())),
+        LastDays(_) | LastWeeks(_) | LastMonths(_) | LastYears(_) | SomeTime => Some(DaySpan::from(then, today)),
+    }
 }
 
 /// Months that are other words as well: alone they count by their capital.
@@ -235,8 +226,7 @@ pub(super) fn digest_at(path: &str) -> Option<(&str, DaySpan)> {
         return Some((day, DaySpan::day(day.parse().ok()?)));
     }
     let week = name.strip_prefix("weeks/")?;
-    let monday = monday_of(week)?;
-    Some((week, DaySpan::from(monday, monday.checked_add(6.days()).ok()?)))
+    Some((week, DaySpan::week(monday_of(week)?)?))
 }
 
 /// The day of a summary, as that of its conversation's last turn, or the day or the week that a digest is of.
@@ -298,6 +288,11 @@ impl DaySpan {
     /// A day alone.
     pub(super) fn day(day: Date) -> Self {
         Self::from(day, day)
+    }
+
+    /// The week from a Monday on.
+    fn week(monday: Date) -> Option<Self> {
+        Some(Self::from(monday, monday.checked_add(6.days()).ok()?))
     }
 
     /// The month that a day is of.
