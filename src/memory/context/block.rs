@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::gate::Gate;
-use super::talks::{without_marks, without_sources};
+use super::passages::{without_marks, without_sources};
 use crate::base::fence::{RECALLED, escaped, recalled};
 use crate::serve::wire::{ContextReceipt, ContextSection, split_lines};
 use crate::text::derive::sentence_bounds;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::as_of::{EntriesAsOf, lines_of, text_at};
 use super::block::MemoryLine;
-use super::talks::{without_marks, without_sources};
+use super::passages::{without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources,
 };

@@ -7,8 +7,7 @@ use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
 use super::likeness::{QuestionWords, telling};
 use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
-use super::passages::{Passage, parts};
-use super::talks::Talks;
+use super::passages::{Passage, Talks, parts};
 use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
 use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -26,28 +26,24 @@ pub(super) fn start(
     lane: WorkerLane,
 ) -> Result<JoinHandle<()>, ModelError> {
     let (sender, ready) = mpsc::channel();
-    let thread = thread::Builder::new()
-        .name(name)
-        .spawn(move || run(model, queue, lane, sender))
-        .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true })?;
+    let run = move || {
+        let mut encoder = match Encoder::new(&model) {
+            Ok(encoder) => encoder,
+            // The receiver waits for just this; when it is gone, nobody is left to tell.
+            Err(error) => return drop(sender.send(Err(error))),
+        };
+        let _ = sender.send(Ok(()));
+        drop(sender);
+        serve(&queue, lane, |sequence| encoder.encode(sequence));
+    };
+    let thread = thread::Builder::new().name(name).spawn(run).map_err(|error| ModelError::Llama {
+        action: "start a thread",
+        reason: error.to_string(),
+        may_pass: true,
+    })?;
     let died = || ModelError::Panicked("a worker stopped before it started".to_owned());
     ready.recv().unwrap_or_else(|_| Err(died()))?;
     Ok(thread)
-}
-
-/// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
-fn run(model: Arc<LoadedModel>, queue: Arc<TextQueue>, lane: WorkerLane, ready: Sender<Result<(), ModelError>>) {
-    let mut encoder = match Encoder::new(&model) {
-        Ok(encoder) => encoder,
-        Err(error) => {
-            // The receiver waits for just this; when it is gone, nobody is left to tell.
-            let _ = ready.send(Err(error));
-            return;
-        }
-    };
-    let _ = ready.send(Ok(()));
-    drop(ready);
-    serve(&queue, lane, |sequence| encoder.encode(sequence));
 }
 
 /// Answers jobs until the queue stops. A panic becomes an error of its own job, and the next job is served.
