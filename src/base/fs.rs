@@ -148,21 +148,8 @@ fn whole_file(
     Ok(file)
 }
 
-/// Removes what [`write_atomically`] left in a folder when it was killed. Nobody may be writing there.
-///
-/// # Errors
-/// When the folder cannot be listed or the system refuses.
-pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
-    for entry in fs::read_dir(folder).on("list", folder)?.flatten() {
-        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
-            fs::remove_file(entry.path()).on("remove", &entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Removes what [`write_atomically`] left in a folder when it was killed at least so long ago. Others may be writing there.
-pub(crate) fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
+/// Removes what [`write_atomically`] left in a folder when it was killed, and nobody has touched for so long; others may be writing there.
+pub(crate) fn remove_unfinished(folder: &Path, age: std::time::Duration) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let changed = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
         let old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
@@ -366,7 +353,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
         fs::write(folder.path().join(".vault-tmp-1a2b3c"), "half").unwrap();
-        remove_unfinished(folder.path()).unwrap();
+        remove_unfinished(folder.path(), std::time::Duration::ZERO);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -403,7 +390,7 @@ mod tests {
             let file = fs::File::options().write(true).open(folder.path().join(name)).unwrap();
             file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         }
-        remove_unfinished_since(folder.path(), std::time::Duration::from_secs(3600));
+        remove_unfinished(folder.path(), std::time::Duration::from_secs(3600));
         assert!(!folder.path().join(".vault-tmp-old").exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }

@@ -20,17 +20,13 @@ const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 /// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
 pub(crate) struct FrozenContexts(Mutex<LruCache<SessionKey, FrozenContext>>);
 
+/// An agent under its page as it is, and its session.
+type SessionKey = (String, blake3::Hash);
+
 impl Default for FrozenContexts {
     fn default() -> Self {
         Self(Mutex::new(LruCache::new(MAX_SESSIONS)))
     }
-}
-
-/// A session of an agent under its page as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct SessionKey {
-    asker: String,
-    session: [u8; 32],
 }
 
 struct FrozenContext {
@@ -58,7 +54,7 @@ impl FrozenContexts {
         if !is_frozen(viewer) {
             return Ok(None);
         }
-        let key = SessionKey { asker: asker_of(viewer), session: *blake3::hash(session.as_bytes()).as_bytes() };
+        let key = (asker_of(viewer), blake3::hash(session.as_bytes()));
         // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
         let purges = viewer.workspace().purges();
         let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;

@@ -273,14 +273,11 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
     None
 }
 
-/// Whether a note that is seen is called so: for an agent one that is as it was indexed, since it may be private by now.
+/// Whether a note that is given is called so.
 pub(super) fn is_known(name: &str, notes: &NoteLines, scopes: &[&ReadScope]) -> bool {
     let Some(label) = Label::of_name(name) else { return false };
     scopes.iter().any(|scope| {
         let files = scope.reader().files();
-        if !scope.is_agents() {
-            return files.facets().has_label(label, scope.visible());
-        }
         let called = files.facets().labelled(label);
         let given = called.iter().filter_map(|id| files.get(id)).find(|file| scope.has(file) && scope.gives(file));
         given.inspect(|file| notes.look_at_indexed(scope, file.path.as_str())).is_some()

@@ -214,6 +214,7 @@ impl<'a> FactQuestion<'a> {
             known().next_back().filter(|change| change.learned >= since)?;
         }
         let with_history = params.history == Some(true);
+        let wants_all = with_history || moments.changed_since.is_some();
         // A file that went while nobody looked says nothing of now.
         if moments.is_past && book.stamp.is_none() && moments.as_of >= moments.now {
             return None;
@@ -224,11 +225,7 @@ impl<'a> FactQuestion<'a> {
             _ if moments.known_at.is_some() || moments.as_of < moments.now => {
                 match self.then((namespace, key), known()) {
                     Some(view) => view,
-                    None if with_history || moments.changed_since.is_some() => {
-                        let last = known().rfind(|change| change.kind.is_said());
-                        self.gone((namespace, key), Some(last?))
-                    }
-                    None => return None,
+                    None => self.gone((namespace, key), Some(known().rfind(|change| change.kind.is_said())?)),
                 }
             }
             Some(fact) => match book.history.standing(fact, moments.as_of) {
@@ -249,10 +246,8 @@ impl<'a> FactQuestion<'a> {
         };
         let is_asked_for = match view.state {
             FactState::Current => true,
-            FactState::Expired | FactState::Future => {
-                params.expired == Some(true) || with_history || moments.changed_since.is_some()
-            }
-            FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
+            FactState::Expired | FactState::Future => params.expired == Some(true) || wants_all,
+            FactState::Retracted | FactState::Unset => wants_all,
         };
         if with_history {
             view.history = known().map(change_view).collect();

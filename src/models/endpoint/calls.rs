@@ -152,11 +152,7 @@ impl EndpointCalls {
     fn is_left_alone(&self, left: Duration) -> ModelError {
         let seconds = left.as_secs_f64().ceil();
         let problem = format!("failed several times in a row; the next attempt is in {seconds} s");
-        let mut error = self.client.failed(ModelErrorKind::Transient, problem);
-        if let ModelError::Endpoint { retry_after, .. } = &mut error {
-            *retry_after = Some(left);
-        }
-        error
+        self.client.failed_for(ModelErrorKind::Transient, problem, Some(left))
     }
 
     fn state(&self) -> MutexGuard<'_, CallsState> {

@@ -6,7 +6,7 @@ mod tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use blake3::Hash;
 pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, REMOVED};
@@ -80,10 +80,6 @@ impl EntryStore {
             stamps.add(path.on_disk(root), stamp);
             Ok(EntriesSnapshot { path: path.clone(), file, stamp, hash })
         })
-    }
-
-    fn one_proposes(&self) -> MutexGuard<'_, ()> {
-        self.proposing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The memories that have a file of entries: the person's first.

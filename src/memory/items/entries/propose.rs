@@ -1,6 +1,7 @@
 //! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
 
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
 use super::{EntryStore, EntryWriter};
 use crate::access::rules::Scope;
@@ -88,15 +89,15 @@ impl EntryStore {
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
     ) -> Result<Proposed, ItemError> {
-        let _one = self.one_proposes();
-        for _ in 0..TRIES {
+        let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tries = 0;
+        loop {
             match self.propose_once(writer, holder, proposals.clone(), rules) {
                 // Somebody has edited a line in between.
-                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) => {}
+                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) if tries < TRIES => tries += 1,
                 done => return done,
             }
         }
-        self.propose_once(writer, holder, proposals, rules)
     }
 
     fn propose_once(
