@@ -88,7 +88,8 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(
 ///
 /// # Errors
 /// As [`write_atomically`], and when the file cannot be read.
-pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) -> Result<bool, FsError> {
+pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8]) -> Result<bool, FsError> {
+    let mode = path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777);
     let same = || if fs::read(path)? == before { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) };
     match write_unless(path, bytes, mode, same) {
         Err(FsError { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => Ok(false),
@@ -373,9 +374,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memory.toml");
         fs::write(&path, "theirs").unwrap();
-        assert!(!write_over(&path, b"before", b"ours", 0o644).unwrap());
+        assert!(!write_over(&path, b"before", b"ours").unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
-        assert!(write_over(&path, b"theirs", b"ours", 0o644).unwrap());
+        assert!(write_over(&path, b"theirs", b"ours").unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"ours");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

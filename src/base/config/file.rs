@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -186,16 +186,12 @@ impl Config {
                 .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
             let after = Self::parse(&edited, &path)?;
             // The person may be saving it at this very moment.
-            if after == before || write_over(&path, text.as_bytes(), edited.as_bytes(), mode(&path))? {
+            if after == before || write_over(&path, text.as_bytes(), edited.as_bytes())? {
                 return Ok(after);
             }
         }
         Err(io::Error::other("another program is writing it; try again")).on("write", &path)?
     }
-}
-
-fn mode(path: &Path) -> u32 {
-    path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
 }
 
 fn with_values(text: &str, section: &str, values: &[(&str, toml_edit::Value)]) -> Result<String, toml_edit::TomlError> {
